@@ -1,4 +1,4 @@
-/** Room for a bounded number of reads at once. Those who wait with `take` go before those who only try. */
+/** Slots for a bounded number of concurrent reads. Callers that wait with `take` go before callers that only try. */
 export type ReleaseSlot = () => void;
 
 export class Slots {
@@ -15,7 +15,7 @@ export class Slots {
     return this.#waiting.length > 0 ? 0 : Math.max(0, this.#max - this.#taken);
   }
 
-  /** A slot if one is free and nobody waits for it. */
+  /** Returns a slot if one is free and no caller waits for it. */
   tryTake(): ReleaseSlot | undefined {
     return this.free > 0 ? this.#grant() : undefined;
   }
@@ -27,7 +27,7 @@ export class Slots {
     return new Promise((resolve) => this.#waiting.push(() => resolve(this.#grant())));
   }
 
-  /** Tells when a slot came free that nobody waited for. Returns the way to stop. */
+  /** Calls the listener when a slot became free and no caller waits for it. Returns a function that unsubscribes. */
   onFree(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,14 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** When a read began. `seq` orders reads and mutations; `atMs` (wall clock) only says how old an answer is. */
+/** When a read began. `seq` orders reads and mutations; `atMs` (wall clock) only tells how old data is. */
 export interface Stamp {
   readonly seq: number;
   readonly atMs: number;
 }
 
 /**
- * The order of everything the cache compares. Wall time cannot say which of two things came first when a clock is stepped
- * or two things share a millisecond; a counter can. One per process.
+ * The order of everything that the cache compares. Wall time cannot order two events if the clock is stepped or both
+ * share a millisecond; a counter can. One per process. Must not know what is compared.
  */
 export class LogicalClock {
   readonly #clock: Pick<Clock, 'now'>;
@@ -24,7 +24,7 @@ export class LogicalClock {
     return this.#last;
   }
 
-  /** Take it immediately before the first byte of a request is sent, never after the answer came: one per page of a list. */
+  /** To be taken immediately before a request is sent, never after its answer: one per page of a list. */
   stamp(): Stamp {
     return { seq: this.tick(), atMs: this.#clock.now() };
   }

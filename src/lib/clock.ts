@@ -1,6 +1,6 @@
 /**
- * Time as the program sees it. Reading and waiting are injected together: code that can read the time but waits on
- * another clock cannot be tested. Pure code never gets a Clock; it gets the number.
+ * Time as the program sees it. Reading and waiting are injected together: code that reads one clock but waits on
+ * another cannot be tested. Pure code gets a number instead of a Clock. Must not know what the time is used for.
  */
 export interface Clock {
   /** Wall-clock time in milliseconds since the Unix epoch. */

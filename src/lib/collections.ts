@@ -1,4 +1,4 @@
-/** A map that cannot be edited, not even by casting: what readers get. Copies its source once. */
+/** A read-only copy of a map, which readers cannot edit even by casting. */
 export class FrozenMap<K, V> implements ReadonlyMap<K, V> {
   readonly #map: ReadonlyMap<K, V>;
 

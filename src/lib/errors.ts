@@ -1,6 +1,6 @@
 /**
- * The one exception type of the house, and what each kind of it means for the loop. Expected outcomes are values; an
- * AutoscalerError is I/O or a bug.
+ * The program's only exception type, and what each kind of it means for the loop. Expected outcomes are values; an
+ * AutoscalerError is I/O or a bug. Must not know the wire formats that errors come from.
  */
 
 /** A family of VM sizes, and the vCPUs of one of them. */
@@ -9,44 +9,44 @@ export interface SizeFamily {
   readonly vcpus: number;
 }
 
-/** Where a lack of capacity applies. Absent parts mean "any". */
+/** Where a lack of capacity applies. If a part is absent, it means "any". */
 export interface StockScope {
   readonly vmSize?: string;
-  /** Besides `vmSize`: all sizes of a family from this many vCPUs on. */
+  /** In addition to `vmSize`: all sizes of a family with at least this many vCPUs. */
   readonly family?: SizeFamily;
   readonly zone?: string;
   readonly priority?: 'Regular' | 'Spot';
-  /** Folded; then it applies to whatever draws on this quota, and every other part is absent. */
+  /** In lower case. If set, it applies to everything that uses this quota, and all other parts are absent. */
   readonly quota?: string;
 }
 
 export type ErrorKind =
   | { readonly kind: 'config' }
   | { readonly kind: 'auth' }
-  /** `retryAfterMs` undefined: the server did not say. */
+  /** `retryAfterMs` is undefined if the server sent no time. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | undefined; readonly policy?: string }
   | {
       readonly kind: 'out-of-capacity';
       readonly scope: StockScope;
-      /** `offer`: the size is not on offer here, which lasts. `constraints`: only as this group wants it. Absent: it is sold out. */
+      /** `offer`: the size is not offered here, which lasts. `constraints`: only with this group's settings. If absent, sold out. */
       readonly lack?: 'offer' | 'constraints';
     }
   | {
       readonly kind: 'quota';
       readonly quota: string;
-      /** Its folded name, as what draws on it says. Absent: it is not one that nodes are known to draw on. */
+      /** Its name in lower case. Absent if nodes are not known to use this quota. */
       readonly name?: string;
       readonly limit?: number;
       readonly usage?: number;
       readonly required?: number;
-      /** The cloud's quotas show from now on what the refusal told: what still fits can be planned at once. */
+      /** The known quotas include the refusal's numbers from now on, so what still fits can be planned at once. */
       readonly counted?: boolean;
-      /** It is about the place of this one group (its subnet, a policy, a lock): others may have the size all the same. */
+      /** It applies only to this group (its subnet, a policy, a lock); other groups may still use the size. */
       readonly local?: true;
     }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'not-found' }
-  /** Server errors, timeouts, dropped connections. `effect` says whether a write may have happened all the same. */
+  /** Server errors, timeouts, dropped connections. `effect` says whether a write may have happened nevertheless. */
   | { readonly kind: 'unavailable'; readonly effect: 'none' | 'unknown' }
   | { readonly kind: 'kube-api'; readonly status: number | undefined }
   | { readonly kind: 'cancelled' }
@@ -58,11 +58,11 @@ export interface ErrorOptions {
   readonly cause?: unknown;
   /** The wire's own code, for example `AllocationFailed`. */
   readonly code?: string;
-  /** Plain facts for the log line; never a secret. */
+  /** Facts for the log line; never a secret. */
   readonly context?: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
-/** An unexpected failure, classified where it was met. `message` is one clear sentence. */
+/** An unexpected failure, classified where it occurred. `message` is one clear sentence. */
 export class AutoscalerError extends Error {
   readonly detail: ErrorKind;
   readonly code: string | undefined;
@@ -86,10 +86,10 @@ export function configError(message: string, options: ErrorOptions = {}): Autosc
   return new AutoscalerError({ kind: 'config' }, message, options);
 }
 
-/** What the loop does about an error. */
+/** How the loop reacts to an error. */
 export type Reaction = 'exit' | 'skip-loop' | 'back-off-group' | 'refresh-and-replan' | 'ignore';
 
-/** The single place that turns an error into what the loop does next. */
+/** The only place that decides how the loop reacts to an error. */
 export function reactionTo(error: AutoscalerError): Reaction {
   switch (error.kind) {
     case 'config':
@@ -112,7 +112,7 @@ export function reactionTo(error: AutoscalerError): Reaction {
   }
 }
 
-/** Wraps anything thrown: an AutoscalerError passes through, the rest is a `bug` (or `cancelled` for an abort). */
+/** Wraps anything thrown. An AutoscalerError is returned as it is, an abort becomes `cancelled`, the rest `bug`. */
 export function asAutoscalerError(thrown: unknown): AutoscalerError {
   if (thrown instanceof AutoscalerError) return thrown;
   if (thrown instanceof Error && thrown.name === 'AbortError') {

@@ -1,11 +1,11 @@
-/** Keeps trouble that lasts from filling the log. Knows time and lines, nothing of who writes them. */
+/** Suppresses repeated log lines. Must not know what the lines report. */
 import type { Clock } from './clock.ts';
 
-/** More causes than this at once are told one by one rather than remembered. */
-const REMEMBERED = 2_000;
+/** Beyond this many distinct causes, the oldest are forgotten and their lines appear again. */
+const MAX_CAUSES = 2_000;
 
-/** Facts that tell one cause from another. Texts of errors do not: they carry times and ids of requests. */
-const TELLING = [
+/** Facts that distinguish causes. Error texts are not among them: they contain times and request ids. */
+const KEY_FACTS = [
   'kind',
   'code',
   'nodeGroup',
@@ -31,45 +31,45 @@ const TELLING = [
   'where',
 ] as const;
 
-interface Told {
+interface LoggedLine {
   readonly atMs: number;
   repeats: number;
 }
 
-/** Answers whether a line is due, and how often its like was left out since the last: once in `foldMs` for each cause. */
-export class Fold {
+/** Allows one line per cause and period, and counts the suppressed lines in between. */
+export class KeyedFold {
   readonly #foldMs: number;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** In the order in which they were last told, so that the oldest are first. */
-  readonly #told = new Map<string, Told>();
+  /** In the order in which they were last logged, so that the oldest come first. */
+  readonly #logged = new Map<string, LoggedLine>();
 
   constructor(clock: Pick<Clock, 'monotonic'>, foldMs: number) {
-    this.#clock = clock;
     this.#foldMs = foldMs;
+    this.#clock = clock;
   }
 
-  /** undefined: leave the line out. */
-  take(level: number, message: string, facts: object | undefined): { readonly repeated: number } | undefined {
+  /** Returns undefined if the line must be suppressed, else how many such lines were suppressed since the last one. */
+  admitLine(level: number, message: string, facts: object | undefined): { readonly repeated: number } | undefined {
     const nowMs = this.#clock.monotonic();
     const key = keyOf(level, message, facts);
-    const told = this.#told.get(key);
-    if (told !== undefined && nowMs - told.atMs < this.#foldMs) {
-      told.repeats += 1;
+    const logged = this.#logged.get(key);
+    if (logged !== undefined && nowMs - logged.atMs < this.#foldMs) {
+      logged.repeats += 1;
       return undefined;
     }
-    this.#told.delete(key);
-    this.#told.set(key, { atMs: nowMs, repeats: 0 });
-    const oldest = this.#told.keys().next().value;
-    if (this.#told.size > REMEMBERED && oldest !== undefined) this.#told.delete(oldest);
-    return { repeated: told?.repeats ?? 0 };
+    this.#logged.delete(key);
+    this.#logged.set(key, { atMs: nowMs, repeats: 0 });
+    const oldest = this.#logged.keys().next().value;
+    if (this.#logged.size > MAX_CAUSES && oldest !== undefined) this.#logged.delete(oldest);
+    return { repeated: logged?.repeats ?? 0 };
   }
 }
 
 function keyOf(level: number, message: string, facts: object | undefined): string {
   const values = new Map<string, unknown>(Object.entries(facts ?? {}));
-  return JSON.stringify([level, message, ...TELLING.map((name) => plainly(values.get(name)))]);
+  return JSON.stringify([level, message, ...KEY_FACTS.map((name) => simpleValue(values.get(name)))]);
 }
 
-function plainly(value: unknown): string | number | null {
+function simpleValue(value: unknown): string | number | null {
   return typeof value === 'string' || typeof value === 'number' ? value : null;
 }

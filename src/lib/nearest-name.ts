@@ -1,5 +1,6 @@
-/** The known name that is likeliest meant by an unknown one, or undefined when none is close. */
 import { compareText } from './comparison.ts';
+
+/** Returns the known name that an unknown one most likely means, or undefined if none is close. */
 export function nearestName(unknown: string, known: readonly string[]): string | undefined {
   const wanted = fold(unknown);
   const limit = Math.max(1, Math.floor(wanted.length / 3));
@@ -9,12 +10,12 @@ export function nearestName(unknown: string, known: readonly string[]): string |
     .sort((left, right) => left.distance - right.distance || compareText(left.name, right.name))[0]?.name;
 }
 
-/** Case and word separators are the commonest slips. */
+/** Ignores letter case and word separators, the commonest mistakes. */
 function fold(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '');
 }
 
-/** Insertions, deletions and replacements (Levenshtein), one row at a time. */
+/** The number of insertions, deletions and replacements (Levenshtein), computed row by row. */
 function editDistance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 1; row <= left.length; row++) {

@@ -1,7 +1,7 @@
-/** A source of numbers in [0, 1). Passed in wherever chance is wanted, so that a seed reproduces a run. */
+/** A source of numbers in [0, 1). Passed in wherever chance is needed, so that a seed reproduces a run. */
 export type Random = () => number;
 
-/** A small seeded generator (mulberry32): same seed, same sequence, on every platform. */
+/** A small seeded generator (mulberry32): the same seed gives the same sequence on every platform. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

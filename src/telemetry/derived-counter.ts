@@ -1,4 +1,4 @@
-/** Counters that are not counted: they are read from others when somebody scrapes, so that nothing is counted twice. */
+/** Counters whose values are read from other counters at scrape time, so that nothing is counted twice. */
 import { Counter, type Registry, Summary, type LabelValues } from 'prom-client';
 
 export type Labels = Readonly<Record<string, string | number | undefined>>;
@@ -10,7 +10,7 @@ export interface Counted {
 
 export interface Source {
   readonly from: Counted;
-  /** The labels for a row of what is read; undefined: not counted here. */
+  /** Maps the labels of a row that was read; undefined if the row does not count here. */
   readonly as: (labels: Labels) => Labels | undefined;
 }
 
@@ -19,11 +19,11 @@ export interface DerivedCounter {
   readonly help: string;
   readonly labelNames?: readonly string[];
   readonly sources: readonly Source[];
-  /** Series that are there from the start: a first count that made its own series would be no increase to who reads it. */
+  /** Series that exist at 0 from the start. Otherwise Prometheus `increase()` would miss the first count. */
   readonly fromStart?: readonly Labels[];
 }
 
-/** Registers it. */
+/** Creates and registers the counter. */
 export function derivedCounter({ name, help, labelNames = [], sources, fromStart = [] }: DerivedCounter, registry: Registry): Counter {
   return new Counter({
     name,
@@ -60,7 +60,7 @@ async function totalsOf(sources: readonly Source[], fromStart: readonly Labels[]
   for (const { from, as } of sources) {
     for (const { value, labels } of (await from.get()).values) {
       const wanted = as(labels);
-      // A row of nothing makes no series of its own.
+      // A row of zero creates no series.
       if (wanted !== undefined && value !== 0) add(wanted, value);
     }
   }
@@ -73,7 +73,7 @@ export interface MeansOptions<Label extends string> {
   readonly labelNames: readonly Label[];
 }
 
-/** Sum and count alone: a mean for two series, where a histogram would be fifteen. A series can begin at 0. */
+/** Publishes only sum and count: two series per mean, where a histogram would have fifteen. A series can start at 0. */
 export class Means<Label extends string> extends Summary<Label> {
   readonly #name: string;
   readonly #labelNames: readonly Label[];
@@ -85,18 +85,18 @@ export class Means<Label extends string> extends Summary<Label> {
     this.#labelNames = labelNames;
   }
 
-  /** Tells the series as 0 until something is observed. */
+  /** Publishes the series as 0 until the first observation. */
   begin(labels: LabelValues<Label>): void {
     this.#begun.set(this.#keyOf(labels), labels);
   }
 
   override async get(): Promise<Awaited<ReturnType<Summary<Label>['get']>>> {
-    const told = await super.get();
-    const observed = new Set(told.values.map(({ labels }) => this.#keyOf(labels)));
+    const published = await super.get();
+    const observed = new Set(published.values.map(({ labels }) => this.#keyOf(labels)));
     const zeros = [...this.#begun].flatMap(([key, labels]) =>
       observed.has(key) ? [] : ['sum', 'count'].map((part) => ({ metricName: `${this.#name}_${part}`, labels, value: 0 })),
     );
-    return { ...told, values: [...told.values, ...zeros] };
+    return { ...published, values: [...published.values, ...zeros] };
   }
 
   #keyOf(labels: LabelValues<Label>): string {

@@ -1,22 +1,22 @@
 /**
- * Whether the daemon is alive: loops end, one has completed recently enough, and not every one since has failed. Knows nothing
- * of HTTP or of what a loop does. The three times are upstream's (`--max-inactivity`, `--max-failing-time`, `--max-startup-time`).
+ * Whether the daemon is alive: loops end, one completed recently enough, and not too many failed since. The three limits
+ * are upstream's (`--max-inactivity`, `--max-failing-time`, `--max-startup-time`). Must not know HTTP or what a loop does.
  */
 
 export interface HealthVerdict {
   readonly healthy: boolean;
-  /** One sentence for a person. */
+  /** One sentence for people. */
   readonly reason: string;
 }
 
 export interface HealthLimits {
-  /** So long after the last loop that ended, however it did. */
+  /** Maximum time since the last loop ended, with any result. */
   readonly maxInactivityMs: number;
-  /** So long after the last loop that completed. */
+  /** Maximum time since the last loop completed. */
   readonly maxFailingMs: number;
-  /** So long after leadership for the first to complete; the longest of the three holds. */
+  /** Maximum time from leadership to the first completed loop. The longest of the three limits applies. */
   readonly maxStartupMs: number;
-  /** This many failed loops one after the other are too many: what is wrong may be wrong in this process. */
+  /** Limit of consecutive failed loops: the cause may be this process itself. */
   readonly maxFailuresInRow: number;
 }
 
@@ -36,7 +36,7 @@ export class Health {
     this.#limits = limits;
   }
 
-  /** From now on loops are expected. `nowMs` is monotonic, as everywhere here. */
+  /** Loops are expected from now on. `nowMs` is monotonic, as in all methods. */
   leading(nowMs: number): void {
     this.#leadingSinceMs = nowMs;
   }
@@ -76,7 +76,7 @@ export class Health {
     return completed.healthy && !ended.healthy ? ended : completed;
   }
 
-  /** Ready once a first loop has completed; a standby is ready too, since it can take over. */
+  /** Ready after the first completed loop. A standby is ready too, since it can take over. */
   get ready(): boolean {
     return this.#lastCompletedMs !== undefined || this.#leadingSinceMs === undefined;
   }

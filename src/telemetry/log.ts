@@ -1,12 +1,12 @@
 /**
- * The logger's shape and its making. Messages are static, facts go in the object; children carry `loopId`, `nodeGroup`.
- * error: we failed at our job; warn: odd but coped; info: the world changed or we chose to change it; debug: why not;
- * trace: the wire.
+ * Creates the logger. Messages are static, facts go in the object; children carry `loopId`, `nodeGroup`.
+ * error: we failed at our job; warn: unexpected but handled; info: the world changed or we chose to change it; debug: why
+ * not; trace: the wire. Must not know who logs.
  */
 import { pino, type LogFn, type Logger, type LoggerOptions } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
-import { Fold } from '../lib/keyed-fold.ts';
+import { KeyedFold } from '../lib/keyed-fold.ts';
 import { defined } from '../lib/defined.ts';
 
 export type Log = Logger;
@@ -15,16 +15,16 @@ export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 const WARN = 40;
 const INFO = 30;
 const TROUBLE_FOLD_MS = 60_000;
-const WISH_FOLD_MS = 3_600_000;
+const DRY_RUN_FOLD_MS = 3_600_000;
 
 export interface LogOptions {
-  /** Every line says so, and one that repeats at level info is one line per hour: the world does not follow, so a wish stays. */
+  /** Marks every line. Repeated lines at level info appear once per hour, since nothing is written and plans repeat. */
   readonly dryRun?: boolean;
 }
 
 /**
- * JSON lines on the given destination (standard output by default). Keys that could hold a secret are censored. With a
- * clock, a warning or an error that repeats is one line per minute and cause, with `repeated` for those left out.
+ * Writes JSON lines to the given destination (standard output by default) and censors keys that could hold a secret. With
+ * a clock, a repeated warning or error appears once per minute and cause. `repeated` then counts the suppressed lines.
  */
 export function createLog(
   level: LogLevel | 'silent',
@@ -47,26 +47,21 @@ export function createLog(
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** For tests and tools that want no output. */
-export function silentLog(): Log {
-  return createLog('silent');
-}
-
 function folding(clock: Pick<Clock, 'monotonic'>, foldsInfo: boolean): NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> {
-  const trouble = new Fold(clock, TROUBLE_FOLD_MS);
-  const wishes = new Fold(clock, WISH_FOLD_MS);
+  const trouble = new KeyedFold(clock, TROUBLE_FOLD_MS);
+  const dryRunLines = new KeyedFold(clock, DRY_RUN_FOLD_MS);
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const [first, message, ...rest]: readonly unknown[] = args;
     if (level < (foldsInfo ? INFO : WARN)) return method.apply(this, args);
     const facts = typeof first === 'object' && first !== null ? first : undefined;
-    const due = (level < WARN ? wishes : trouble).take(level, String(facts === undefined ? first : message), facts);
+    const due = (level < WARN ? dryRunLines : trouble).admitLine(level, String(facts === undefined ? first : message), facts);
     if (due === undefined) return;
     if (due.repeated === 0 || facts === undefined || typeof message !== 'string') return method.apply(this, args);
     method.apply(this, [{ ...facts, ...due }, message, ...rest]);
   };
 }
 
-/** What went wrong, in words; where in the code only when the code is what is wrong. */
+/** The kind and message of an error, with a stack only for bugs. */
 function plainError(thrown: unknown): object {
   const error = asAutoscalerError(thrown);
   const where = error.cause instanceof Error ? error.cause.stack : error.stack;

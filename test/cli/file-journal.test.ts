@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileJournal } from '../../src/cli/file-journal.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import { readDump } from '../../src/loop/replay/dump.ts';
-import { replay } from '../../src/loop/replay/replay.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
+import { replayDump } from '../../src/loop/replay/replay.ts';
 import { aStage } from '../loop/support.ts';
 import { aGroup, aPod, resourceNames } from '../support/builders.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 describe('the journal on disk', () => {
   let dir: string;
@@ -29,7 +29,7 @@ describe('the journal on disk', () => {
     const [file, ...rest] = readdirSync(join(dir, 'new'));
     expect(rest).toEqual([]);
     const names = new ResourceNames();
-    expect(replay(readDump(readFileSync(join(dir, 'new', file ?? ''), 'utf8'), names), names).equal).toBe(true);
+    expect(replayDump(readDump(readFileSync(join(dir, 'new', file ?? ''), 'utf8'), names), names).equal).toBe(true);
   });
 
   it('keeps nothing of an idle loop', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigMapPriorityRules } from '../../src/cli/connect/config-map-stores.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 const SPOT = [{ priority: 50, patterns: ['spot'] }];
 const text = (priorities: string) => ({ priorities });

@@ -13,9 +13,9 @@ import { Shapes } from '../../src/kubernetes/projection/pod-shape.ts';
 import { Reflector } from '../../src/kubernetes/watch/reflector.ts';
 import { Table } from '../../src/kubernetes/watch/object-table.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { aRef, resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { json, refusal, startScriptedApi, until, type ScriptedApi } from './scripted-api.ts';
 
 let api: ScriptedApi | undefined;

@@ -12,11 +12,11 @@ import { ResourceNames } from '../../src/domain/resources.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { JournalEntry } from '../../src/simulator/cluster/http/server.ts';
 import type { SimulatedVm } from '../../src/simulator/base/vm-feed.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { clockOf } from '../../src/lab/process-clock.ts';
 import { untilQuiet } from '../../src/lab/quiet.ts';
 import { aMachine, setStage, type Stage } from '../simulator/cluster/stage.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 export interface Replica {
   readonly kubernetes: Kubernetes;

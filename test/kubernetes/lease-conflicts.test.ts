@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLeadership, soleLeadership } from '../../src/kubernetes/leadership/leader-lease.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { json, refusal, startScriptedApi, until, type Received, type ScriptedApi } from './scripted-api.ts';
 
 const signal = new AbortController().signal;

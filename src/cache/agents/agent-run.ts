@@ -1,6 +1,6 @@
 /**
- * One run of a caching agent: it loads, it commits while its token is still the agent's, and its end says when the agent is
- * due again. It must not know what else runs.
+ * One run of a caching agent. It loads, commits while its token is still valid, and sets when the agent is due again.
+ * Must not know what else runs.
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,7 +15,7 @@ export interface RunEnd {
   readonly error: AutoscalerError | undefined;
 }
 
-/** Never rejects. `token-lost`: the run was not the agent's any more when it ended. */
+/** Never rejects. `token-lost`: the run no longer belonged to the agent when it ended. */
 export async function carryOut(clock: Clock, state: AgentState, run: Run): Promise<RunEnd> {
   try {
     return commit(state, run, await load(clock, state, run));
@@ -24,7 +24,7 @@ export async function carryOut(clock: Clock, state: AgentState, run: Run): Promi
   }
 }
 
-/** undefined: timed out. What the run loads later on is nobody's. */
+/** Undefined on timeout. Whatever the run loads after that is ignored. */
 async function load(clock: Clock, { agent }: AgentState, run: Run): Promise<Loaded | undefined> {
   const loaded = await withTimeout(clock, {
     timeoutMs: agent.policy.timeoutMs,
@@ -44,18 +44,18 @@ function commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd
   return loaded.error === undefined ? { outcome: 'succeeded', error: undefined } : { outcome: 'failed', error: loaded.error };
 }
 
-/** What whoever waits for a run is told when it lost its token or its agent is gone. */
+/** The error for callers that wait for a run that lost its token, or whose agent was removed. */
 export function calledOff(agentId: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'cancelled' }, `The run of the caching agent "${agentId}" was called off.`);
+  return new AutoscalerError({ kind: 'cancelled' }, `The run of the caching agent "${agentId}" was cancelled.`);
 }
 
-/** The monotonic time of the end, ms. */
+/** The time of the end: monotonic, ms. */
 interface EndedAt {
   readonly nowMs: number;
   readonly random: Random;
 }
 
-/** Puts the state right after a run that failed or timed out: the agent is due after a delay that grows. */
+/** Updates the state after a run that failed or timed out: the agent is due after a growing delay. */
 export function afterFailure(state: AgentState, error: AutoscalerError, { nowMs, random }: EndedAt): void {
   state.failures += 1;
   state.again = false;
@@ -63,7 +63,7 @@ export function afterFailure(state: AgentState, error: AutoscalerError, { nowMs,
   state.dueMs = nowMs + errorDelayMs(state.agent.policy, state.failures, random);
 }
 
-/** Puts the state right after a run that succeeded. `stretched`: few calls are left, and intervals double. */
+/** Updates the state after a successful run. `stretched`: few calls are left, so intervals double. */
 export function afterSuccess(state: AgentState, run: Run, { nowMs, random, stretched }: EndedAt & { readonly stretched: boolean }): void {
   state.failures = 0;
   state.lastError = undefined;
@@ -71,7 +71,7 @@ export function afterSuccess(state: AgentState, run: Run, { nowMs, random, stret
   state.dueMs = run.cold
     ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
     : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);
-  // Once: a list read again at once is believed or waits its turn, so that a stubborn agent cannot spin.
+  // Only once: a list that was read again at once is believed or waits its turn, so that the agent cannot loop.
   state.again = state.lastCommit?.runAgain === true && !run.again;
   if (state.again) state.requested = true;
 }

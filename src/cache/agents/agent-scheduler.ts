@@ -1,6 +1,6 @@
 /**
- * Decides when which agent reads. One run per agent, a token per run, a commit only with a valid token. It must not know
- * what is read, nor where from.
+ * Decides when each agent reads. One run per agent, a token per run, a commit only with a valid token. Must not know
+ * what is read, or from where.
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -29,20 +29,20 @@ import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
 const MAX_CONCURRENT = 8;
-/** The loop looks at least this often, ms, should a wake-up ever be missed. */
+/** The loop checks at least this often, ms, in case a wake-up is missed. */
 const MAX_SLEEP_MS = 60_000;
 
 export interface SchedulerParts {
   readonly clock: Clock;
-  /** Jitter comes from here. */
+  /** Source of jitter. */
   readonly random: Random;
-  /** Seeds the phase, so that clusters that start together do not read together. */
+  /** Seeds the phase, so that clusters started together do not read together. */
   readonly clusterId: string;
-  /** Default 8 slots. */
+  /** If absent, 8 slots. */
   readonly slots?: Slots;
-  /** Periodic runs at once per bucket. Default 2. */
+  /** Maximum of concurrent periodic runs per bucket. If absent, 2. */
   readonly maxPerBucket?: number;
-  /** Ids that a selection may name although no agent has them yet. Absent: none. */
+  /** Ids that a selection may name although no agent has them yet. If absent, none. */
   readonly mayCome?: (id: string) => boolean;
   readonly hooks?: CacheHooks;
 }
@@ -65,16 +65,19 @@ export class AgentScheduler {
     this.#buckets = new Buckets(parts.maxPerBucket ?? 2);
   }
 
-  /** Also while running. First due by its phase; call `dueNow` when it must not wait. Throws `bug` on an id that is taken. */
+  /**
+   * May be called while running. The phase sets the first due time; use `dueNow` for an immediate run. @throws
+   * AutoscalerError `bug` on a duplicate id.
+   */
   add(agent: CachingAgent): void {
-    if (this.#states.has(agent.id)) throw new AutoscalerError({ kind: 'bug' }, `The caching agent "${agent.id}" exists already.`);
+    if (this.#states.has(agent.id)) throw new AutoscalerError({ kind: 'bug' }, `The caching agent "${agent.id}" already exists.`);
     const phase = phaseOf(this.#parts.clusterId, agent.id);
     const enabled = isSelected(this.#selection, agent);
     this.#states.set(agent.id, newAgentState(agent, { phase, enabled, nowMs: this.#parts.clock.monotonic() }));
     this.#wake();
   }
 
-  /** Aborts its run, if any, which commits nothing. Its rows are the table's affair. Unknown ids are ignored. */
+  /** Aborts the agent's run, if any, which then commits nothing. The table keeps its rows. Unknown ids are ignored. */
   remove(agentId: string): void {
     const state = this.#states.get(agentId);
     if (state === undefined) return;
@@ -83,7 +86,7 @@ export class AgentScheduler {
     for (const waiting of state.waiting.splice(0)) waiting.reject(calledOff(agentId));
   }
 
-  /** Throws `config`, naming the entry, on an exact id that no agent has and on disabling a required agent. */
+  /** @throws AutoscalerError `config`, naming the entry, on an id that no agent has or on disabling a required agent. */
   select(selection: AgentSelection): void {
     const agents = [...this.#states.values()].map((state) => state.agent);
     checkSelection(selection, agents, this.#parts.mayCome);
@@ -97,8 +100,9 @@ export class AgentScheduler {
   }
 
   /**
-   * Runs every agent that is required or warm and never succeeded once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
-   * one unreadable pool must not keep the others from starting. Rejects `cancelled` with the signal.
+   * Runs every agent once that is required or warm and never succeeded: by order, at most 4 at a time, and including
+   * agents added meanwhile. A failure is a value: one unreadable pool must not keep the others from starting. Rejects
+   * `cancelled` with the signal.
    */
   coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {
     return runByRank(
@@ -120,7 +124,7 @@ export class AgentScheduler {
     await Promise.all(this.#ending);
   }
 
-  /** Starts what is due now, as far as there is room. Returns how many. */
+  /** Starts what is due now, as far as slots allow. Returns the number of started runs. */
   tick(): number {
     const nowMs = this.#parts.clock.now();
     const monotonicMs = this.#parts.clock.monotonic();
@@ -138,7 +142,10 @@ export class AgentScheduler {
     return started;
   }
 
-  /** Due at once, before agents that are merely overdue. While running: once more after this run. A hold is respected. */
+  /**
+   * Makes the agent due at once, before agents that are merely overdue. During a run: once more after it. Holds still
+   * apply.
+   */
   dueNow(agentId: string): void {
     const state = this.#states.get(agentId);
     if (state === undefined) return;
@@ -146,7 +153,10 @@ export class AgentScheduler {
     this.#wake();
   }
 
-  /** As dueNow, and waits for a run begun after this call; rejects with its failure. Needs `run` or `tick` to be going. */
+  /**
+   * Like dueNow, but waits for a run that begins after this call, and rejects with its failure. `run` or `tick` must be
+   * active.
+   */
   runNow(agentId: string, signal: AbortSignal): Promise<void> {
     const state = this.#states.get(agentId);
     if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
@@ -155,12 +165,15 @@ export class AgentScheduler {
     return withAbort(ran, signal);
   }
 
-  /** No run of the bucket starts before `untilMs` (epoch). Never shortens a hold: a probe within it would extend the penalty. */
+  /**
+   * No run of the bucket starts before `untilMs` (epoch). Never shortens a hold: a call within it would extend the
+   * throttling.
+   */
   hold(bucket: string, untilMs: number): void {
     this.#buckets.hold(bucket, untilMs - this.#parts.clock.now() + this.#parts.clock.monotonic());
   }
 
-  /** While on, intervals of the bucket are doubled from the next run on: few calls are left. */
+  /** While on, the bucket's intervals double from the next run on, because few calls are left. */
   stretch(bucket: string, on: boolean): void {
     this.#buckets.stretch(bucket, on);
   }
@@ -223,7 +236,7 @@ export class AgentScheduler {
   /** Never rejects. */
   async #carryOut(state: AgentState, run: Run): Promise<void> {
     const end = await carryOut(this.#parts.clock, state, run);
-    // A run without its token lost it to somebody who has already put the agent's state right.
+    // A run without its token lost it to code that has already updated the agent's state.
     if (end.outcome === 'token-lost') state.lastOutcome = end.outcome;
     else this.#ended(state, run, end);
     const durationMs = this.#parts.clock.monotonic() - run.startMs;
@@ -251,7 +264,10 @@ export class AgentScheduler {
     afterSuccess(state, run, { nowMs, random, stretched: this.#buckets.isStretched(state.agent.bucket) });
   }
 
-  /** What failed alike is likely to work again: after a long outage nobody waits out a delay that was drawn during it. */
+  /**
+   * Agents that failed alike are likely to work again too. So after a long outage, none waits for a delay drawn during
+   * it.
+   */
   #recovered(trouble: AutoscalerError | undefined, nowMs: number): void {
     if (trouble === undefined) return;
     for (const other of this.#states.values()) {
@@ -265,7 +281,7 @@ export class AgentScheduler {
     this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#parts.clock.monotonic() + retryAfterMs);
   }
 
-  /** Voids the token of the run under way. The agent is due as soon as it may run again. */
+  /** Invalidates the token of the current run. The agent is due as soon as it may run again. */
   #revoke(state: AgentState): void {
     const { run } = state;
     if (run === undefined) return;
@@ -279,7 +295,7 @@ export class AgentScheduler {
     return Math.max(due, this.#buckets.heldUntilMs(state.agent.bucket) ?? due);
   }
 
-  /** Until the next agent falls due or the alarm rings. What is due and has no room waits for a slot, which rings it. */
+  /** Until the next agent is due or the alarm fires. A due agent without a slot waits for one, which fires the alarm. */
   async #sleep(signal: AbortSignal): Promise<void> {
     const nowMs = this.#parts.clock.monotonic();
     const next = [...this.#states.values()]

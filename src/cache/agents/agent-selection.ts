@@ -3,7 +3,7 @@ import { isGlob, matchesGlob } from '../../lib/glob.ts';
 
 /** Ids or globs (`*` any characters, `?` one). Disabled wins over enabled. */
 export interface AgentSelection {
-  /** Default: all. */
+  /** If absent, all. */
   readonly enabled?: readonly string[];
   readonly disabled?: readonly string[];
   /** Lets required agents be disabled. */
@@ -22,8 +22,8 @@ export function isSelected(selection: AgentSelection, agent: Selectable): boolea
 }
 
 /**
- * Throws `config`, naming the entry: an exact id that no agent has, or a required agent that would not run. `mayCome` tells ids
- * that agents may have later.
+ * `mayCome` accepts ids that agents may have later. @throws AutoscalerError `config`, naming the entry: an exact id
+ * that no agent has, or a required agent that would not run.
  */
 export function checkSelection(
   selection: AgentSelection,

@@ -5,14 +5,12 @@ import type { RunOutcome } from '../table/hooks.ts';
 import type { AgentPolicy, CachingAgent, CommitSummary, RunToken } from './agent.ts';
 import { compareText } from '../../lib/comparison.ts';
 
-// When an agent is next due, and who goes first. Pure; chance is passed in.
-
-/** A retry never comes sooner than this, ms, however the jitter falls. */
+/** Minimum delay before a retry, ms, whatever the jitter. */
 const MIN_ERROR_DELAY_MS = 1000;
-/** After a run that took longer than its interval, this part of the interval is waited. */
+/** The part of the interval to wait after a run that took longer than its interval. */
 const OVERRUN_PART = 0.1;
 
-/** Where in its interval an agent of a cluster sits, in [0, 1): the same after every restart, different between clusters. */
+/** The position of an agent within its interval, in [0, 1): equal after every restart, different between clusters. */
 export function phaseOf(clusterId: string, agentId: string): number {
   return stableHash(`${clusterId}/${agentId}`) / 4_294_967_296;
 }
@@ -33,29 +31,35 @@ function jittered(intervalMs: number, { jitter }: AgentPolicy, random: Random): 
   return intervalMs - random() * Math.min(jitter.maxMs, intervalMs);
 }
 
-/** Delay after the n-th failure in a row: doubles to the cap, drawn between nothing and all of it ("full jitter"). */
+/** Delay after the n-th failure in a row: doubles up to the cap, drawn between zero and all of it ("full jitter"). */
 export function errorDelayMs(policy: AgentPolicy, failures: number, random: Random): number {
   const capMs = Math.min(policy.maxErrorIntervalMs, policy.errorIntervalMs * 2 ** Math.max(0, failures - 1));
   return Math.max(Math.min(MIN_ERROR_DELAY_MS, capMs), random() * capMs);
 }
 
-/** Due time after a cold run: within the second half of the interval, by phase, so that clusters started together part. */
+/**
+ * Due time after a cold run: within the second half of the interval, by phase, so that clusters started together spread
+ * out.
+ */
 export function dueAfterColdRun(policy: AgentPolicy, startMs: number, phase: number): number {
   return startMs + (policy.intervalMs * (1 + phase)) / 2;
 }
 
-/** What decides who goes first. */
+/** The facts that order due agents. */
 export interface Candidate {
   readonly id: string;
-  /** Somebody asked for this run. */
+  /** Whether this run was requested. */
   readonly requested: boolean;
-  /** A decision waits for it: required, and without success for two intervals. */
+  /** Whether a decision waits for it: required, and without success for two intervals. */
   readonly starving: boolean;
   readonly overdueMs: number;
   readonly intervalMs: number;
 }
 
-/** Asked for, then starving, then the most overdue by share of its interval: what waits grows, so nobody waits for ever. */
+/**
+ * Requested first, then starving, then the most overdue by share of its interval. Waiting raises the priority, so every
+ * agent runs.
+ */
 export function compareCandidates(left: Candidate, right: Candidate): number {
   if (left.requested !== right.requested) return left.requested ? -1 : 1;
   if (left.starving !== right.starving) return left.starving ? -1 : 1;
@@ -64,10 +68,10 @@ export function compareCandidates(left: Candidate, right: Candidate): number {
   return compareText(left.id, right.id);
 }
 
-/** For /debug/agents and for judging freshness. All times in ms since the epoch. */
+/** For /debug/agents and for checking freshness. All times in ms since the epoch. */
 export interface AgentStatus extends AgentFreshness {
   readonly kind: string;
-  /** The throttling budget that its calls draw on. */
+  /** The throttling bucket of its calls. */
   readonly bucket: string | undefined;
   readonly state: 'idle' | 'running' | 'held' | 'disabled';
   readonly lastStartMs: number | undefined;
@@ -83,29 +87,29 @@ export interface RunWaiting {
   readonly reject: (error: AutoscalerError) => void;
 }
 
-/** A run that holds its agent. When it is no longer the agent's, its token is void. */
+/** A run that holds its agent. If the agent has another run or none, the token is invalid. */
 export interface Run {
   readonly token: RunToken;
   readonly abort: AbortController;
   readonly startMs: number;
   readonly startedAtMs: number;
   readonly cold: boolean;
-  /** Asked for by the commit of the run before. */
+  /** Requested by the commit of the previous run. */
   readonly again: boolean;
   readonly waiting: readonly RunWaiting[];
 }
 
-/** What the scheduler knows of one agent. Mutable. `dueMs` is monotonic, the rest wall-clock time. */
+/** What the scheduler knows of one agent. Mutable. `dueMs` is monotonic; other times are wall-clock. */
 export interface AgentState {
   readonly agent: CachingAgent;
   readonly phase: number;
   enabled: boolean;
   dueMs: number;
   requested: boolean;
-  /** The last commit asked for another run. */
+  /** Whether the last commit requested another run. */
   again: boolean;
   run: Run | undefined;
-  /** Those who wait for a run that has not begun. */
+  /** Callers that wait for a run that has not begun. */
   waiting: RunWaiting[];
   failures: number;
   lastStartMs: number | undefined;
@@ -139,7 +143,7 @@ export function newAgentState(
   };
 }
 
-/** The moment it is looked at, by both clocks, and the hold on its bucket (monotonic). */
+/** The moment of the status, by both clocks, and the hold on its bucket (monotonic). */
 export interface Moment {
   readonly nowMs: number;
   readonly monotonicMs: number;
@@ -187,7 +191,7 @@ export function isRunnable(state: AgentState): boolean {
   return state.enabled && state.run === undefined;
 }
 
-/** Settles as the next run that begins does. */
+/** Settles like the next run that begins. */
 export function nextRun(state: AgentState): Promise<void> {
   return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
 }

@@ -1,15 +1,15 @@
-/** A caching agent: one unit of reading. It loads, and hands back how to commit; only the scheduler commits. */
+/** A caching agent: one unit of reading. It loads and returns how to commit; only the scheduler commits. */
 import type { AutoscalerError } from '../../lib/errors.ts';
 
-/** Unique per run, never reused: a run that was timed out cannot pass for its successor. */
+/** Unique per run and never reused: a run that timed out cannot pass for its successor. */
 export interface RunToken {
   readonly agentId: string;
   readonly run: number;
 }
 
 /**
- * How the next due time is scattered, so that agents of equal interval drift apart.
- * `spread`: interval x (1 +/- fraction). `shorten`: interval minus up to `maxMs`.
+ * How the next due time is scattered, so that agents with equal intervals drift apart. `spread`: interval x (1 +/-
+ * fraction). `shorten`: interval minus up to `maxMs`.
  */
 export type Jitter = { readonly kind: 'spread'; readonly fraction: number } | { readonly kind: 'shorten'; readonly maxMs: number };
 
@@ -20,12 +20,12 @@ export interface AgentPolicy {
   /** First delay after a failure; doubles up to `maxErrorIntervalMs`. */
   readonly errorIntervalMs: number;
   readonly maxErrorIntervalMs: number;
-  /** After this the run is aborted and its token is void. */
+  /** After this the run is aborted and its token is invalid. */
   readonly timeoutMs: number;
 }
 
 export interface RunContext {
-  /** Fires on timeout, on loss of leadership, on removal of the agent and on stop. */
+  /** Fires on timeout, on removal of the agent and on stop. */
   readonly signal: AbortSignal;
   readonly token: RunToken;
 }
@@ -40,11 +40,11 @@ export interface CommitSummary {
   readonly runAgain: boolean;
 }
 
-/** What a run brought home. */
+/** The result of a run's reads. */
 export interface Loaded {
   /** Synchronous. Called at most once, and only while the run's token is valid. */
   commit(): CommitSummary;
-  /** Set: reading broke off. What was read may be committed (upserts only), but the run counts as failed. */
+  /** If set, reading was interrupted. What was read may be committed (upserts only), but the run counts as failed. */
   readonly error?: AutoscalerError;
 }
 
@@ -53,13 +53,13 @@ export interface CachingAgent {
   readonly id: string;
   /** From a closed set; the label of metrics. */
   readonly kind: string;
-  /** Decisions need it: it cannot be disabled, it runs at once on a cold start, and its age stops decisions. */
+  /** Decisions need it: it cannot be disabled, runs at once on a cold start, and its age can block decisions. */
   readonly required: boolean;
-  /** Set: it runs at once on a cold start too, although no decision waits for it later. */
+  /** If true, it runs at once on a cold start too, although no decision waits for it later. */
   readonly warm?: boolean;
-  /** Cold start order: lower first; all of one number end before the next begin. */
+  /** Cold start order: lower first. All agents of one number end before the next begin. */
   readonly order: number;
-  /** Calls that share a throttling budget share a bucket; a 429 holds all of it. */
+  /** Calls that share a throttling limit share a bucket; a 429 holds all of it. */
   readonly bucket?: string;
   readonly policy: AgentPolicy;
   /** Reads. Throws an AutoscalerError on failure: an error is never an empty list. */

@@ -1,4 +1,4 @@
-/** The first runs, before anything is decided: agents in ranks, a few of a rank at a time. */
+/** The first runs, before any decision: agents in ranks, a few of a rank at a time. */
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { AgentState } from './agent-state.ts';
 import { compareBy } from '../../lib/comparison.ts';
@@ -11,8 +11,9 @@ export interface ColdStartResult {
 }
 
 /**
- * Runs every enabled agent that is required or warm and never succeeded once, by order; `states` is looked at anew after each rank,
- * since a run may add agents. A failure is a value: one unreadable pool must not keep the others from starting. Rejects when `run` does.
+ * Runs every enabled agent once that is required or warm and never succeeded, by order. Reads `states` again after each
+ * rank, since a run may add agents. A failure is a value: one unreadable pool must not keep the others from starting.
+ * Rejects if `run` does.
  */
 export async function runByRank(
   states: () => Iterable<AgentState>,

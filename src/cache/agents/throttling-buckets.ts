@@ -4,7 +4,7 @@ interface Bucket {
   stretched: boolean;
 }
 
-/** Calls that share a throttling budget: how many runs are under way, until when they are held, whether to slow down. */
+/** Calls that share a throttling limit: how many runs are active, until when they are held, and whether to slow down. */
 export class Buckets {
   readonly #maxRunning: number;
   readonly #buckets = new Map<string, Bucket>();

@@ -1,4 +1,4 @@
-/** What a commit has to tell, kept until all of it is visible: events for listeners, and rows that must be read soon. */
+/** Collects what a commit reports until all of it is visible: events for listeners, and rows that must be read soon. */
 import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { tell, type CacheHooks } from './hooks.ts';
@@ -20,7 +20,7 @@ export class Outbox<V> {
     this.#parts = parts;
   }
 
-  /** Returns the way to stop. */
+  /** Returns a function that unsubscribes. */
   subscribe(listener: (event: TableEvent<V>) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -34,7 +34,7 @@ export class Outbox<V> {
     this.#refreshes.push(...entries);
   }
 
-  /** Listeners may observe and mutate in turn, so the queues are taken before anybody is told. */
+  /** Listeners may observe and mutate in turn, so the queues are emptied before any listener is called. */
   flush(): void {
     const events = this.#events;
     const refreshes = this.#refreshes;
@@ -51,11 +51,11 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** Those who wait for a row to be read again. */
+/** Callers that wait for a row to be read again. */
 export class Waiters {
   readonly #byKey = new Map<string, Set<Waiter>>();
 
-  /** Resolves when the key is confirmed by a read begun after `afterSeq`; rejects `cancelled` with the signal. */
+  /** Resolves when a read that began after `afterSeq` confirms the key. Rejects `cancelled` with the signal. */
   wait(key: string, afterSeq: number, signal: AbortSignal): Promise<void> {
     const confirmed = Promise.withResolvers<void>();
     const waiter: Waiter = { afterSeq, resolve: confirmed.resolve };
@@ -65,7 +65,7 @@ export class Waiters {
     return withAbort(confirmed.promise, signal, { error }).finally(() => this.#drop(key, waiter));
   }
 
-  /** A read of the key begun at `seq` was accepted. */
+  /** To be called when a read of the key that began at `seq` was accepted. */
   confirm(key: string, seq: number): void {
     const waiting = this.#byKey.get(key);
     if (waiting === undefined) return;

@@ -1,13 +1,13 @@
 /**
- * A fence stands over one field group of one row from the begin of our first change until a read that began after the last
- * of them ended. Pure judgements: what our changes make of a number, and whether an observation may pass.
+ * A fence covers one field group of one row. It stands from the begin of our first change until a read that began after
+ * the end of the last one. Pure: the value that our changes lead to, and whether an observation may pass.
  */
 import type { MutationState } from './mutation.ts';
 import type { RejectReason, Removal, Via, FieldGroup } from './row.ts';
 
-/** How long after success a list may lag behind before it is believed. */
+/** How long after a successful change a list may lag behind before it is believed, ms. */
 export const GRACE_MS = 120_000;
-/** A change that succeeded and was not read back for this long leaves the row unconfirmed. */
+/** A successful change that was not read back within this time leaves the row unconfirmed, ms. */
 export const CONFIRM_WITHIN_MS = 30_000;
 
 export type Effect =
@@ -16,33 +16,33 @@ export type Effect =
   | { readonly kind: 'gone' }
   | { readonly kind: 'present' };
 
-/** One mutation as a fence remembers it. Mutable: its state moves on. */
+/** One mutation as a fence sees it. Mutable, since its state changes. */
 export interface Change {
   readonly seq: number;
   readonly effect: Effect;
   state: MutationState;
   acceptedSeq: number | undefined;
   settledAtMs: number | undefined;
-  /** The number that Azure's own answer announced; overrules the effect. */
+  /** The number that Azure's own answer announced. It overrides the effect. */
   expect: number | undefined;
-  /** The accepted answer already showed the change, so that every later GET has it. */
+  /** Whether the accepted answer already showed the change, so that every later GET includes it. */
   modelled: boolean;
-  /** The base already contains it. */
+  /** Whether the base already includes it. */
   absorbed: boolean;
 }
 
 export interface Fence {
   readonly key: string;
   readonly raisedAtMs: number;
-  /** In order of `seq`. */
+  /** Ordered by `seq`. */
   readonly changes: Change[];
-  /** Entity tags from before our changes; a list that still carries one is stale. */
+  /** Entity tags from before our changes. A list that still has one of them is stale. */
   readonly oldEtags: Set<string>;
-  /** Begin or settle of the newest change; reads begun before it do not pass. */
+  /** Begin or end of the newest change. Reads that began earlier do not pass. */
   minSeq: number;
   graceUntilMs: number;
   expect: number | 'gone' | 'present' | undefined;
-  /** What a GET showed while nothing but removals of ours ran, all of them accepted before it began. */
+  /** The number in a GET that began after all of our changes, only removals, had been accepted. */
   glimpse: { readonly seq: number; readonly amount: number } | undefined;
 }
 
@@ -51,7 +51,10 @@ export interface Range {
   readonly high: number;
 }
 
-/** The number with our changes applied in order. Certain changes move both ends, failed and lost ones widen. Never below 0. */
+/**
+ * The number with our changes applied in order. Certain changes move both ends; failed and lost ones widen the range.
+ * Never below 0.
+ */
 export function rangeOf(base: number, changes: readonly Change[]): Range {
   let low = base;
   let high = base;
@@ -66,8 +69,8 @@ export function rangeOf(base: number, changes: readonly Change[]): Range {
 }
 
 /**
- * The number that at least is there. While removals of ours run, a GET that shows less than they leave tells what somebody else
- * took meanwhile, and Azure checks no condition on the next removal; one that shows more may only lag behind them.
+ * The least number that can exist. While our removals run, a GET may show less than they leave. Then another writer
+ * removed instances, and Azure checks no condition on the next removal. A GET that shows more may only lag behind.
  */
 export function lowest(fence: Fence, range: Range): number {
   const { glimpse } = fence;
@@ -76,7 +79,7 @@ export function lowest(fence: Fence, range: Range): number {
   return Math.min(range.low, rangeOf(glimpse.amount, later).low);
 }
 
-/** Whether a GET that is not believed yet can be a glimpse. A raise under way may show late, and says nothing. */
+/** Whether a GET that is not believed yet may set `glimpse`. During an increase it may not: the increase can show late. */
 export function isGlimpse(fence: Fence, reading: Reading): boolean {
   const underWay = fence.changes.filter(isInFlight);
   const removed = underWay.every(({ effect, acceptedSeq = Infinity }) => effect.kind === 'minus' && acceptedSeq < reading.seq);
@@ -97,7 +100,7 @@ export function isInFlight(change: Change): boolean {
   return change.state === 'sent' || change.state === 'accepted';
 }
 
-/** What a read must show once all changes are settled; undefined when one of them did not plainly succeed. */
+/** What a read must show once all changes have ended. Undefined unless every change clearly succeeded. */
 export function expectedNumber(base: number | undefined, changes: readonly Change[]): number | undefined {
   return base !== undefined && changes.every((change) => change.state === 'succeeded') ? rangeOf(base, changes).high : undefined;
 }
@@ -107,7 +110,10 @@ export function expectedExistence(changes: readonly Change[]): 'gone' | 'present
   return kind === 'gone' || kind === 'present' ? kind : undefined;
 }
 
-/** False while a failed, refused or lost change, or a success that nobody read back in time, awaits a read. */
+/**
+ * False while a failed, refused or lost change awaits a read. Also false if a successful change was not read back in
+ * time.
+ */
 export function isConfirmed(fence: Fence, nowMs: number): boolean {
   return fence.changes.every((change) => {
     if (isInFlight(change)) return true;
@@ -115,7 +121,7 @@ export function isConfirmed(fence: Fence, nowMs: number): boolean {
   });
 }
 
-/** What is known of a read when it is judged. */
+/** What is known of a read when it is checked. */
 export interface Reading {
   readonly seq: number;
   readonly via: Via;
@@ -123,10 +129,13 @@ export interface Reading {
   readonly nowMs: number;
 }
 
-/** `open`: believed, the fence goes. `absorb`: believed, and the changes under way are part of it. */
+/** `open`: believed, and the fence is removed. `absorb`: believed, and it includes the changes in flight. */
 export type NumberVerdict = 'open' | 'absorb' | RejectReason;
 
-/** Judges an observed number. A GET begun after the fence is believed even when it contradicts; a list is not, for a while. */
+/**
+ * Checks an observed number. A GET that began after the fence is believed even if it contradicts; a list is not, for a
+ * while.
+ */
 export function judgeNumber(
   fence: Fence,
   amount: number,
@@ -142,9 +151,10 @@ export function judgeNumber(
 }
 
 /**
- * While an accepted operation runs for minutes, somebody else may write too, and our next write then meets a 412 that only
- * a read can cure. A GET that began after every acceptance and carries a tag from after our changes is that read, if the
- * answers said that the model shows our changes already, or if it says exactly what we expect.
+ * An accepted operation may run for minutes while another writer changes the number too. Our next write then gets a
+ * 412, which only a read can cure. A GET counts as that read if it began after every acceptance and has a tag from
+ * after our changes. In addition, the answers must have said that the model shows our changes already, or the GET must
+ * show exactly the expected number.
  */
 function canAbsorb(fence: Fence, amount: number, base: number, reading: Reading): boolean {
   if (reading.via !== 'get' || reading.etag === undefined || fence.oldEtags.size === 0 || fence.oldEtags.has(reading.etag)) return false;
@@ -157,21 +167,21 @@ function canAbsorb(fence: Fence, amount: number, base: number, reading: Reading)
 /** `hold`: shown, but still as being deleted. */
 export type PresenceVerdict = 'open' | 'pass' | 'hold' | RejectReason;
 
-/** Judges that a read shows the row. */
+/** Checks a read that shows the row. */
 export function judgePresence(fence: Fence, reading: Reading): PresenceVerdict {
   if (reading.seq < fence.minSeq) return 'before-fence';
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'in-flight' : 'pass';
   return fence.expect === 'gone' && reading.nowMs < fence.graceUntilMs ? 'hold' : 'open';
 }
 
-/** Judges that a read (404, or absence from a complete list) does not show the row. `keep`: not believed yet. */
+/** Checks a read that does not show the row: a 404, or absence from a complete list. `keep`: not believed yet. */
 export function judgeAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 'keep' {
   if (reading.seq < fence.minSeq) return 'keep';
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'pass' : 'keep';
   return reading.via === 'list' && fence.expect === 'present' && reading.nowMs < fence.graceUntilMs ? 'keep' : 'open';
 }
 
-/** What our changes make of the row for a reader. What is under way weighs more than a later change that failed. */
+/** What our changes mean for a reader of the row. A removal in flight outweighs a later change that failed. */
 export function removalOf(fence: Fence): Removal {
   const newest = fence.changes.findLast(isInFlight) ?? fence.changes.findLast((change) => change.state !== 'refused');
   if (newest?.effect.kind !== 'gone') return 'none';
@@ -210,7 +220,7 @@ export class FenceBook {
     return this.#fences.values();
   }
 
-  /** Raises the fence, or makes the one that stands higher. */
+  /** Raises a fence, or extends the existing one. */
   raise(key: string, change: Change, at: { readonly etag: string | undefined; readonly nowMs: number }): void {
     let fence = this.#fences.get(key);
     if (fence === undefined) {
@@ -231,7 +241,7 @@ export class FenceBook {
     if (at.etag !== undefined) fence.oldEtags.add(at.etag);
   }
 
-  /** The change has ended: only reads begun after `seq` pass from here on. Undefined when the fence is gone. */
+  /** Records the end of a change: from now on only reads that began after `seq` pass. Undefined if the fence is gone. */
   settle(key: string, change: Change, seq: number, nowMs: number): Fence | undefined {
     const fence = this.#fences.get(key);
     if (fence === undefined || !fence.changes.includes(change)) return undefined;
@@ -240,13 +250,16 @@ export class FenceBook {
     return fence;
   }
 
-  /** A believed read: the settled changes are history. The fence stays while others are under way. */
+  /** Applies a believed read: ended changes are dropped. The fence stays while others are in flight. */
   open(key: string): void {
     const fence = this.#fences.get(key);
     if (fence !== undefined && inFlight(fence) === 0) this.#fences.delete(key);
   }
 
-  /** A believed read that already contains what is under way: the settled changes are history, the others part of the base. */
+  /**
+   * Applies a believed read that includes the changes in flight: ended changes are dropped, the others become part of
+   * the base.
+   */
   absorb(key: string): void {
     const fence = this.#fences.get(key);
     if (fence === undefined) return;

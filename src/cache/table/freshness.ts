@@ -1,28 +1,28 @@
-/** How old an answer may be, by what it is for. Pure. */
+/** How old data may be, depending on its use. Pure. */
 import { compareBy } from '../../lib/comparison.ts';
 
-/** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh is on its way. */
+/** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh runs. */
 export type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
 
-/** `serve-and-refresh`: usable now, and a refresh must be asked for. `refresh-first`: not usable. */
+/** `serve-and-refresh`: usable now, but a refresh must be requested. `refresh-first`: not usable. */
 export type ReadDecision = 'serve' | 'serve-and-refresh' | 'refresh-first';
 
 export interface ReadQuestion {
   readonly mode: ReadMode;
-  /** Milliseconds since the read began that the row shows; undefined: never read. Infinity: invalidated. */
+  /** Milliseconds since the start of the read that the row shows. Undefined: never read. Infinity: invalidated. */
   readonly ageMs: number | undefined;
   readonly ttlMs: number;
-  /** Beyond this even a busy reader waits. Default: 6 x ttlMs, as long as growing is allowed on old data. */
+  /** Beyond this age even a busy reader waits. If absent, 6 x ttlMs, the limit for scale-up on old data. */
   readonly hardLimitMs?: number;
 }
 
-/** Removing needs data no older than this many intervals; growing a little blind beats pods that wait. */
+/** A removal needs data no older than this many intervals. Adding a few nodes on old data is better than waiting pods. */
 export const SCALE_DOWN_LIMIT = 2;
 export const SCALE_UP_LIMIT = 6;
-/** Beyond this many intervals without success the process is ready but degraded. */
+/** After this many intervals without success the process is ready but degraded. */
 export const DEGRADED_LIMIT = 3;
 
-/** Decides whether an answer of this age will do. */
+/** Decides whether data of this age may be used. */
 export function decideRead(question: ReadQuestion): ReadDecision {
   const { mode, ageMs, ttlMs } = question;
   if (mode === 'refresh' || ageMs === undefined) return 'refresh-first';
@@ -31,28 +31,28 @@ export function decideRead(question: ReadQuestion): ReadDecision {
   return ageMs <= (question.hardLimitMs ?? SCALE_UP_LIMIT * ttlMs) ? 'serve-and-refresh' : 'refresh-first';
 }
 
-/** The part of an agent's status that freshness is judged by. */
+/** The part of an agent's status that decides about freshness. */
 export interface AgentFreshness {
   readonly id: string;
   readonly required: boolean;
   readonly enabled: boolean;
   readonly intervalMs: number;
-  /** Start of the last run that succeeded. */
+  /** Start of the last successful run. */
   readonly lastSuccessMs: number | undefined;
   readonly heldUntilMs: number | undefined;
   readonly lastError: string | undefined;
 }
 
 export interface FreshnessVerdict {
-  /** Set: nothing may be removed; the reason, with the agent's name. */
+  /** If set, nothing may be removed; the reason, with the agent's name. */
   readonly scaleDownBlocked: string | undefined;
-  /** Set: nothing may be added. */
+  /** If set, nothing may be added; the reason. */
   readonly scaleUpBlocked: string | undefined;
   /** One sentence per agent that is far behind. */
   readonly degraded: readonly string[];
 }
 
-/** Judges required agents by the age of their last success. Agents come in any order; reasons name the first by id. */
+/** Checks required agents by the age of their last success. Agents come in any order; the reasons name the first by id. */
 export function judgeFreshness(agents: readonly AgentFreshness[], nowMs: number): FreshnessVerdict {
   const required = agents.filter((agent) => agent.required).sort(compareBy((item) => item.id));
   const behind = (limit: number): readonly string[] =>

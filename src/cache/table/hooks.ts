@@ -1,5 +1,6 @@
 /**
- * What the cache reports to the outside. Metrics never gate behaviour: a hook that throws is noted and otherwise ignored.
+ * What the cache reports to the outside. Metrics never affect behaviour: a hook that throws is reported and otherwise
+ * ignored.
  */
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { RejectReason } from './row.ts';
@@ -7,7 +8,7 @@ import type { RejectReason } from './row.ts';
 export type EvictionCause = 'absent' | 'not-found' | 'unknown-agent';
 export type RunOutcome = 'succeeded' | 'failed' | 'timed-out' | 'token-lost';
 
-/** One run of an agent that has ended. `durationMs` from start to commit; `error` when it did not succeed and why is known. */
+/** One ended run of an agent. `durationMs` covers start to commit; `error` is set if it failed with a known reason. */
 export interface AgentRun {
   readonly id: string;
   readonly kind: string;
@@ -22,7 +23,7 @@ export interface CacheHooks {
   duplicates?(table: string, count: number): void;
   /** A list was too short to be believed at once. */
   listDoubted?(table: string, agentId: string): void;
-  /** A change was in flight for more than half an hour and is now counted as lost. */
+  /** A change was in flight for more than half an hour and now counts as lost. */
   mutationLost?(table: string, keys: readonly string[]): void;
   onDemand?(table: string, outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void;
   agentRun?(run: AgentRun): void;
@@ -30,7 +31,7 @@ export interface CacheHooks {
   threw?(where: string, error: AutoscalerError): void;
 }
 
-/** Calls a hook or listener. What it throws goes to `threw` and no further, so that observers cannot stop the cache. */
+/** Calls a hook or listener. Passes what it throws to `threw` only, so that observers cannot stop the cache. */
 export function tell(hooks: CacheHooks, where: string, call: () => void): void {
   try {
     call();
@@ -43,6 +44,6 @@ function report(hooks: CacheHooks, where: string, thrown: unknown): void {
   try {
     hooks.threw?.(where, asAutoscalerError(thrown));
   } catch {
-    // The reporter of last resort failed; there is nobody left to tell.
+    // The last reporter failed too; nothing else can report it.
   }
 }

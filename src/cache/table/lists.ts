@@ -10,18 +10,18 @@ interface ListRecord {
   readonly doubted: boolean;
 }
 
-/** Which list of a table is meant: one agent's, of all its rows ('') or of one scope. */
+/** Identifies a list of a table: one agent's, of all its rows ('') or of one scope. */
 export interface ListName {
   readonly agentId: string;
   readonly scope?: string;
 }
 
-/** What is remembered of the lists of a table: their order, their age, and whether the last one was doubted. */
+/** The lists of a table: their order, their age, and whether the last one was doubted. */
 export class ListLedger {
   readonly #lists = new Map<string, Map<string, ListRecord>>();
   #distrustSeq = 0;
 
-  /** True when a list begun later was committed before. */
+  /** True if a list that began later was committed before. */
   isOld(name: ListName, first: Stamp): boolean {
     const record = this.#get(name);
     return record !== undefined && first.seq < record.firstSeq;
@@ -35,7 +35,7 @@ export class ListLedger {
     return this.#get(name)?.atMs;
   }
 
-  /** `believed`: complete and not doubted; only such a list makes the rows fresh. */
+  /** `believed`: complete and not doubted. Only such a list makes the rows fresh. */
   remember(name: ListName, first: Stamp, outcome: { readonly believed: boolean; readonly doubted: boolean }): void {
     const byScope = this.#lists.get(name.agentId) ?? new Map<string, ListRecord>();
     const scope = name.scope ?? '';
@@ -44,7 +44,7 @@ export class ListLedger {
     this.#lists.set(name.agentId, byScope.set(scope, { firstSeq: first.seq, atMs, doubted: outcome.doubted }));
   }
 
-  /** Lists begun before `seq` no longer count as fresh. */
+  /** Lists that began before `seq` no longer count as fresh. */
   distrust(scope: string | undefined, seq: number): void {
     this.#distrustSeq = seq;
     for (const byScope of this.#lists.values()) {
@@ -64,7 +64,7 @@ export class ListLedger {
   }
 }
 
-/** Only a loss among more rows than this is doubted. */
+/** A loss is doubted only among more rows than this. */
 const SMALL = 5;
 
 export interface AbsenceQuestion<V> {
@@ -78,21 +78,21 @@ export interface AbsenceQuestion<V> {
 
 export interface AbsencePlan<V> {
   readonly gone: readonly Entry<V>[];
-  /** Kept, though a read should tell: a create that succeeded is not listed yet. */
+  /** Kept, but must be read: created successfully and not listed yet. */
   readonly missed: readonly Entry<V>[];
-  /** Ended before, and left out once more by this list. */
+  /** Ended before, and missing in this list too. */
   readonly omittedAgain: readonly Entry<V>[];
-  /** More than half of more than five rows would go that nobody here removed. */
+  /** Whether more than half of more than five rows would be removed that no change of ours removes. */
   readonly doubtful: boolean;
 }
 
-/** Says what the complete list of an authoritative agent makes of the rows it does not have. Pure. */
+/** Decides about the rows that the complete list of an authoritative agent lacks. Pure. */
 export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
   const found: Record<Fate, Entry<V>[]> = { ignored: [], stays: [], kept: [], missed: [], gone: [], 'gone-by-us': [], 'omitted-again': [] };
   for (const entry of question.entries) {
     if (question.scope === undefined || entry.scope === question.scope) found[fateOf(entry, question)].push(entry);
   }
-  // What we are removing ourselves is neither a surprise when it goes nor a witness when it stays.
+  // A row that we are removing counts neither as a surprise if it is gone nor as evidence if it stays.
   const rows = found.stays.length + found.kept.length + found.missed.length + found.gone.length;
   return {
     gone: [...found.gone, ...found['gone-by-us']],
@@ -102,7 +102,7 @@ export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
   };
 }
 
-/** `kept`: not listed, but learned or changed later than the list began. */
+/** `kept`: not listed, but read or changed after the list began. */
 type Fate = 'ignored' | 'stays' | 'kept' | 'missed' | 'gone' | 'gone-by-us' | 'omitted-again';
 
 function fateOf<V>(entry: Entry<V>, question: AbsenceQuestion<V>): Fate {
@@ -117,15 +117,13 @@ function fateOf<V>(entry: Entry<V>, question: AbsenceQuestion<V>): Fate {
   return ours ? 'gone-by-us' : 'gone';
 }
 
-// A list of several pages as one: which rows it tells of, and what a list that does not count comes to.
-
-/** A row as it was listed, and when the page that has it was asked for. */
+/** A row as listed, and when its page was requested. */
 export interface Located<V> {
   readonly row: ListedRow<V>;
   readonly stamp: Stamp;
 }
 
-/** A key listed twice counts once; the later page knows better. */
+/** A key listed twice counts once, and the later page wins. */
 export function lastOfEach<V>(list: ListResult<V>): { readonly rows: ReadonlyMap<string, Located<V>>; readonly duplicates: number } {
   const rows = new Map<string, Located<V>>();
   let total = 0;
@@ -136,7 +134,7 @@ export function lastOfEach<V>(list: ListResult<V>): { readonly rows: ReadonlyMap
   return { rows, duplicates: total - rows.size };
 }
 
-/** What a list without pages, or one older than another, comes to. */
+/** The result for a list without pages, or one that is older than another. */
 export function nothingCommitted(dropped: 'older-list' | undefined): ListCommit {
   return { dropped, added: 0, changed: 0, evicted: 0, rejected: 0, duplicates: 0, listAgain: false };
 }

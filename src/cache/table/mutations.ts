@@ -1,19 +1,19 @@
-/** The life of our own changes: raises fences, applies answers, settles, and gives up on what never ends. */
+/** The life of our own changes: raises fences, applies answers, settles, and drops changes that never end. */
 import type { Clock } from '../../lib/clock.ts';
 import { FenceBook, expectedExistence, expectedNumber, inFlight, isInFlight, type Change, type Effect } from './fences.ts';
 import type { LogicalClock } from '../logical-clock.ts';
 import type { Acceptance, Mutation, MutationOp, MutationOutcome, FinalAnswer } from './mutation.ts';
 
-/** A change in flight for longer than this is counted as lost. */
+/** A change in flight for longer than this counts as lost. */
 export const LOST_AFTER_MS = 30 * 60_000;
 
-/** What this needs of the rows. */
+/** The access to rows that mutations need. */
 export interface RowAccess {
   base(key: string): number | undefined;
   etag(key: string): string | undefined;
-  /** The tag in the answer to our own write; dropped when undefined. */
+  /** Stores the tag in the answer to our own write, or drops the old one if undefined. */
   adoptEtag(key: string, etag: string | undefined, seq: number): void;
-  /** Views of these rows have changed. */
+  /** To be called when views of these rows have changed. */
   touched(): void;
   wantRefresh(key: string): void;
 }
@@ -59,12 +59,12 @@ export class Mutations {
     return open.mutation;
   }
 
-  /** A fence was opened by a read: views change. */
+  /** A read removed a fence, so views change. */
   touched(): void {
     this.#rows.touched();
   }
 
-  /** Settles what has been in flight for too long as lost; returns the keys of each. */
+  /** Settles changes in flight for too long as lost. Returns the keys of each. */
   giveUpLost(): readonly (readonly string[])[] {
     const nowMs = this.#clock.now();
     const lost = [...this.#open].filter((open) => nowMs - open.begunAtMs > LOST_AFTER_MS);
@@ -72,7 +72,7 @@ export class Mutations {
     return lost.map((open) => open.keys);
   }
 
-  /** Fences without a row that nobody reads any more go when their grace has passed. */
+  /** Drops fences without a row once their grace time has passed. */
   dropOrphans(hasRow: (key: string) => boolean): void {
     const nowMs = this.#clock.now();
     for (const book of [this.fenced, this.existence]) {

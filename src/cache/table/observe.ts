@@ -1,4 +1,4 @@
-/** Applies one observation to one row, group by group. All order and fence rules of reads meet here. */
+/** Applies one observation to one row, group by group. All rules of order and fences for reads meet here. */
 import { isGlimpse, judgeAbsence, judgeNumber, judgePresence, rangeOf, type Fence, type Reading } from './fences.ts';
 import type { Stamp } from '../logical-clock.ts';
 import type { Mutations } from './mutations.ts';
@@ -12,7 +12,7 @@ export interface ObserverParts<V> {
   readonly emit: (event: TableEvent<V>) => void;
   readonly wantRefresh: (entry: Entry<V>) => void;
   readonly rejected: (reason: RejectReason) => void;
-  /** A read of the key begun at `seq` was accepted in the group that matters. */
+  /** To be called when a read of the key that began at `seq` was accepted in the deciding group. */
   readonly confirmed: (key: string, seq: number) => void;
 }
 
@@ -41,7 +41,7 @@ export class Observer<V> {
     return this.#update({ entry, row, observation, reading });
   }
 
-  /** A GET found nothing. Leaves a mark even for a row never seen, so that a list under way cannot invent it. */
+  /** A GET found nothing. Leaves a trace even for an unknown row, so that a list in progress cannot add it. */
   observeGone(key: string, absence: Absence): Observed {
     const entry = this.#parts.store.get(key) ?? this.#parts.store.create(key, '');
     const { stamp } = absence;
@@ -56,7 +56,7 @@ export class Observer<V> {
     return existed ? CHANGED : UNCHANGED;
   }
 
-  /** The row has ended. Judged before; this only carries it out. */
+  /** Ends the row. The check happened before. */
   endRow(entry: Entry<V>, absence: Absence): void {
     const { store, mutations, emit } = this.#parts;
     const before = entry.row;
@@ -70,7 +70,7 @@ export class Observer<V> {
     this.#parts.confirmed(entry.key, absence.stamp.seq);
   }
 
-  /** The tag in the answer to our own write; an answer without one makes the old tag untrue. */
+  /** Stores the tag in the answer to our own write. An answer without one makes the old tag invalid. */
   adoptEtag(key: string, etag: string | undefined, seq: number): void {
     const entry = this.#parts.store.get(key);
     if (entry?.row === undefined || seq < entry.etagSeq) return;
@@ -120,7 +120,7 @@ export class Observer<V> {
     return { changed, rejected };
   }
 
-  /** True when the read may say that the row is there. */
+  /** True if the read may show that the row exists. */
   #judgePresence(entry: Entry<V>, reading: Reading, rejected: Rejection[]): boolean {
     if (reading.seq < entry.existenceSeq) return false;
     const fence = this.#parts.mutations.existence.get(entry.key);
@@ -135,7 +135,7 @@ export class Observer<V> {
     return true;
   }
 
-  /** True when the observed number becomes the base. */
+  /** True if the observed number becomes the base. */
   #judgeNumber(at: Located<V>, rejected: Rejection[]): boolean {
     const { entry, row, observation, reading } = at;
     const { fenced } = this.#parts.definition;
@@ -192,7 +192,7 @@ export class Observer<V> {
     return { changed: true, rejected: [{ group: 'existence', reason: 'contradicts-expectation' }] };
   }
 
-  /** Writes the groups that were accepted. The value keeps its identity when it means the same. */
+  /** Writes the accepted groups. A value with the same meaning keeps its identity. */
   #write(at: Located<V>, accepted: { readonly rest: boolean; readonly number: boolean }): boolean {
     const { entry, row, observation, reading } = at;
     if (!accepted.rest && !accepted.number) return false;

@@ -1,7 +1,7 @@
 /**
- * Reads of one row out of turn. One read per key runs and one is queued: a request that comes during a run needs the next
- * run, since the running one began too early. Many queued rows of one scope become one list. It must not know what a read
- * is: the adapter says how to read a key and a scope.
+ * Reads of single rows on demand. Per key, one read runs and one is queued: a request during a run needs the next run,
+ * since the running one began too early. Many queued rows of one scope become one list. Must not know what a read is:
+ * the adapter reads keys and scopes.
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -13,22 +13,22 @@ export interface OnDemandParts {
   /** Table name, for metrics. */
   readonly name: string;
   readonly clock: Clock;
-  /** Shared with the agent scheduler; reads out of turn go first. */
+  /** Shared with the agent scheduler; on-demand reads go first. */
   readonly slots: Slots;
-  /** One GET, handed to `table.observe` or, on 404, to `table.observeGone`. Takes its stamp itself, when it is sent. */
+  /** One GET, whose result goes to `table.observe` or, on 404, to `table.observeGone`. Takes its stamp when it is sent. */
   readonly readOne: (key: string, signal: AbortSignal) => Promise<void>;
-  /** One list of the scope. It is given no slot, so it may be `scheduler.runNow(agentId, signal)`, which takes one. */
+  /** One list of the scope. It gets no slot, so it may be `scheduler.runNow(agentId, signal)`, which takes one. */
   readonly readScope: (scope: string, signal: AbortSignal) => Promise<void>;
   /** The table's `confirmedAfter`. */
   readonly confirmedAfter: (key: string, seq: number, signal: AbortSignal) => Promise<void>;
-  /** Of one read, waiting for a slot not counted. Default 30 000. */
+  /** For one read, without the wait for a slot. Default 30 000. */
   readonly timeoutMs?: number;
   /** More queued keys of one scope than this become one list. Default 10. */
   readonly listAbove?: number;
   readonly hooks?: CacheHooks;
 }
 
-/** One read that is queued or running, and who waits for it. */
+/** One read that is queued or running, and its waiting callers. */
 interface Job {
   readonly kind: 'key' | 'scope';
   readonly name: string;
@@ -56,12 +56,12 @@ export class OnDemand {
     this.#hooks = parts.hooks ?? {};
   }
 
-  /** Asks for a read begun after this call; does not wait and never throws. Does nothing once stopped. */
+  /** Requests a read that begins after this call. Does not wait and never throws. Does nothing once stopped. */
   request(key: string, scope: string): void {
     if (!this.#stopped.signal.aborted) this.#enqueue(key, scope);
   }
 
-  /** Waits for a read begun after this call; rejects with its failure. The signal ends the wait, not a read others wait for. */
+  /** Waits for a read that begins after this call, and rejects with its failure. The signal ends the wait, not the read. */
   refresh(key: string, scope: string, signal: AbortSignal): Promise<void> {
     if (this.#stopped.signal.aborted) return Promise.reject(stopped());
     const job = this.#enqueue(key, scope);
@@ -69,7 +69,10 @@ export class OnDemand {
     return withAbort(read, signal);
   }
 
-  /** True when a read of the key begun after `seq` was accepted within `timeoutMs` (default 30 000). Rejects only with the signal. */
+  /**
+   * True if a read of the key that began after `seq` was accepted within `timeoutMs` (default 30 000). Rejects only
+   * with the signal.
+   */
   async confirmed(
     key: string,
     seq: number,
@@ -83,7 +86,7 @@ export class OnDemand {
     return outcome !== 'timed-out';
   }
 
-  /** Aborts what runs, drops what is queued; those who wait are told `cancelled`. */
+  /** Aborts running reads and drops queued ones. Waiting callers get `cancelled`. */
   stop(): void {
     this.#stopped.abort();
     for (const job of this.#queued.values()) settle(job, stopped());
@@ -104,7 +107,7 @@ export class OnDemand {
     return listed ?? job;
   }
 
-  /** Replaces the queued reads of a scope by one list when there are too many of them. */
+  /** Replaces the queued reads of a scope by one list if there are too many of them. */
   #mergeIntoList(scope: string): Job | undefined {
     const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
     if (jobs.length <= (this.#parts.listAbove ?? 10)) return undefined;
@@ -119,11 +122,11 @@ export class OnDemand {
     void this.#startWhenFree(job);
   }
 
-  /** Never rejects. A job that was merged away while it waited for its slot is not run. */
+  /** Never rejects. A job that was merged into a list while it waited for its slot does not run. */
   async #startWhenFree(job: Job): Promise<void> {
     const id = `${job.kind}:${job.name}`;
     if (this.#running.has(id)) return;
-    // Requests of one turn of the event loop are gathered first, so that fifty of them become a list and not fifty reads.
+    // Requests within one turn of the event loop are collected first, so that fifty of them become one list.
     await Promise.resolve();
     const release = job.kind === 'key' ? await this.#parts.slots.take() : undefined;
     if (this.#queued.get(id) === job) await this.#run(id, job);
@@ -154,7 +157,7 @@ export class OnDemand {
       run: (signal) => (job.kind === 'key' ? this.#parts.readOne(job.name, signal) : this.#parts.readScope(job.name, signal)),
     });
     if (outcome !== 'timed-out') return;
-    throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'A read out of turn took too long.', { context: { key: job.name } });
+    throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'An on-demand read took too long.', { context: { key: job.name } });
   }
 
   #tell(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
@@ -170,5 +173,5 @@ function settle(job: Job, error: AutoscalerError | undefined): void {
 }
 
 function stopped(): AutoscalerError {
-  return new AutoscalerError({ kind: 'cancelled' }, 'Reads out of turn have been stopped.');
+  return new AutoscalerError({ kind: 'cancelled' }, 'On-demand reads were stopped.');
 }

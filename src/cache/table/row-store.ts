@@ -4,7 +4,7 @@ import { inFlight, isConfirmed, lowest, rangeOf, removalOf } from './fences.ts';
 import type { Mutations } from './mutations.ts';
 import type { Row, Seen, Via, RowView } from './row.ts';
 
-/** A row's place, kept after the row has ended so that a late read cannot bring it back. Mutable. */
+/** The entry of a row. It stays after the row has ended, so that a late read cannot bring the row back. Mutable. */
 export interface Entry<V> {
   readonly key: string;
   agentId: string;
@@ -14,9 +14,9 @@ export interface Entry<V> {
   fencedSeq: number;
   existenceSeq: number;
   etagSeq: number;
-  /** Start of the read that last confirmed the group decisions are made from. */
+  /** Start of the read that last confirmed the group that decisions use. */
   atMs: number;
-  /** Reads begun before this do not make the row fresh. */
+  /** Reads that began before this do not make the row fresh. */
   distrustSeq: number;
   via: Via;
   /** Set while `row` is undefined. */
@@ -28,7 +28,7 @@ interface Scope<V> {
   frozen: FrozenMap<string, Row<V>> | undefined;
 }
 
-/** Entries by key, by agent and by scope, and the frozen maps made from them when somebody asks. */
+/** Entries by key, by agent and by scope, and the frozen maps made from them on request. */
 export class RowStore<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #byAgent = new Map<string, Set<Entry<V>>>();
@@ -36,7 +36,7 @@ export class RowStore<V> {
   #live = 0;
   #frozen: FrozenMap<string, Row<V>> | undefined;
 
-  /** Rows that exist. */
+  /** Number of existing rows. */
   get size(): number {
     return this.#live;
   }
@@ -53,7 +53,7 @@ export class RowStore<V> {
     return this.#byAgent.get(agentId) ?? [];
   }
 
-  /** A place without a row. */
+  /** Creates an entry without a row. */
   create(key: string, agentId: string): Entry<V> {
     const entry: Entry<V> = {
       key,
@@ -74,7 +74,7 @@ export class RowStore<V> {
     return entry;
   }
 
-  /** Puts a row in its place; the frozen maps that lack it are made anew when next asked for. */
+  /** Stores a row in its entry. The frozen maps that lack it are rebuilt on the next request. */
   put(entry: Entry<V>, row: Row<V>): void {
     if (entry.row === undefined) this.#live += 1;
     else if (entry.scope !== row.scope) this.#leaveScope(entry);
@@ -92,7 +92,7 @@ export class RowStore<V> {
     this.#frozen = undefined;
   }
 
-  /** Ends a row; its place stays. */
+  /** Ends a row; its entry stays. */
   end(entry: Entry<V>, stamp: Stamp, nowMs: number): void {
     if (entry.row !== undefined) {
       this.#live -= 1;
@@ -158,7 +158,7 @@ function* liveRows<V>(entries: Iterable<Entry<V>>): Generator<readonly [string, 
   for (const entry of entries) if (entry.row !== undefined) yield [entry.key, entry.row];
 }
 
-/** Lays our unconfirmed changes over a base row. Neither is written into the other. */
+/** Applies our unconfirmed changes on top of a base row, without changing either. */
 export function layOver<V>(
   at: { readonly entry: Entry<V>; readonly row: Row<V>; readonly base: number | undefined },
   mutations: Mutations,

@@ -1,36 +1,39 @@
-/** The nouns of a table: what a reader gets, what an observer hands in, and what became of it. */
+/** The nouns of a table: what a reader gets, what an observer passes in, and the result of that. */
 import type { Stamp } from '../logical-clock.ts';
 
-/** How something was learned. `lro`: from the answer to, or the operation of, our own write. */
+/** How something was learned. `lro`: from the answer to our own write or from its operation. */
 export type Via = 'list' | 'get' | 'lro';
 
-/** `fenced` is the number that mutations change, `existence` whether the row is there, `rest` all else. */
+/** `fenced` is the number that mutations change, `existence` whether the row exists, `rest` everything else. */
 export type FieldGroup = 'rest' | 'fenced' | 'existence';
 
 export type RejectReason =
-  /** Begun before the read that the row already shows. */
+  /** Began before the read that the row already shows. */
   | 'older-than-row'
-  /** Begun before our own change began or ended. */
+  /** Began before our own change began or ended. */
   | 'before-fence'
-  /** Our own change is under way; what Azure shows meanwhile is neither before nor after. */
+  /** Our own change is in flight, so Azure shows neither the state before nor the one after. */
   | 'in-flight'
-  /** A list that still carries the entity tag from before our change. */
+  /** A list that still has the entity tag from before our change. */
   | 'stale-etag'
-  /** A list that denies, within the grace time, what our successful change made. A GET is asked for. */
+  /** A list that contradicts our successful change within the grace time. Requests a GET. */
   | 'contradicts-expectation'
   /** A read older than the row's end would bring the row back. */
   | 'resurrection'
-  /** An informative agent speaks of a row that no authoritative agent has shown. */
+  /** An informative agent reports a row that no authoritative agent has shown. */
   | 'informative-only';
 
-/** What Azure told us, and nothing else. Frozen; replaced when the value, the entity tag or the owner changes, kept otherwise. */
+/** What Azure returned, and nothing else. Frozen. Replaced if the value, the entity tag or the owner changes, else kept. */
 export interface Row<V> {
   readonly key: string;
   readonly scope: string;
   /** The agent whose complete list decides that this row is gone. */
   readonly agentId: string;
   readonly value: V;
-  /** Moves only together with the fenced number: a tag newer than the number a plan starts from would defeat If-Match. */
+  /**
+   * Changes only together with the fenced number: a tag newer than the number that a plan starts from would defeat
+   * If-Match.
+   */
   readonly etag: string | undefined;
 }
 
@@ -43,28 +46,34 @@ export interface Seen {
   readonly via: Via;
 }
 
-/** A row with our unconfirmed changes laid over it. */
+/** A row with our unconfirmed changes applied. */
 export interface RowView<V> {
   readonly row: Row<V>;
-  /** The fenced number Azure last told us; undefined for tables without one. */
+  /** The fenced number that Azure last returned; undefined for tables without one. */
   readonly base: number | undefined;
-  /** Base with our changes applied. Equals `high` when a change failed and nobody has read since. */
+  /** Base with our changes applied. Equals `high` if a change failed and no read has followed. */
   readonly target: number | undefined;
   /**
-   * What the number is at least and at most; equal unless the outcome of a change is not known, or a read during a removal showed
-   * less. Never below 0.
+   * The least and the greatest possible number. They are equal unless the outcome of a change is unknown, or a read
+   * during a removal showed less. Never below 0.
    */
   readonly low: number | undefined;
   readonly high: number | undefined;
-  /** False while a change that failed, was refused or lost awaits a read, and when a successful one was not read back in 30 s. */
+  /**
+   * False while a failed, refused or lost change awaits a read. Also false if a successful change was not read back
+   * within 30 s.
+   */
   readonly confirmed: boolean;
-  /** Our changes of this row that have not been settled. */
+  /** Number of our changes of this row that have not ended. */
   readonly inFlight: number;
   readonly removal: Removal;
   readonly seen: Seen;
 }
 
-/** `under-way`: being deleted by us, not to be counted. `unconfirmed`: the delete failed or was lost, a read must tell. */
+/**
+ * `under-way`: we are deleting it, so it must not be counted. `unconfirmed`: the delete failed or was lost, and a read
+ * must decide.
+ */
 export type Removal = 'none' | 'under-way' | 'unconfirmed';
 
 /** One object as read from Azure. */
@@ -74,9 +83,9 @@ export interface Observation<V> {
   readonly stamp: Stamp;
   readonly via: Via;
   readonly etag?: string | undefined;
-  /** The list agent that owns the row, also when a GET found it. */
+  /** The list agent that owns the row, even if a GET found it. */
   readonly agentId: string;
-  /** Set: adds to a row that exists, never creates one. */
+  /** If set, only adds to an existing row and never creates one. */
   readonly informative?: boolean;
 }
 
@@ -85,7 +94,7 @@ export interface Rejection {
   readonly reason: RejectReason;
 }
 
-/** What became of an observation. `changed`: a reader can see a difference. */
+/** The result of an observation. `changed`: a reader can see a difference. */
 export interface Observed {
   readonly changed: boolean;
   readonly rejected: readonly Rejection[];
@@ -97,7 +106,7 @@ export interface ListedRow<V> {
   readonly etag?: string | undefined;
 }
 
-/** One page of a list; `stamp` was taken when its request was sent. */
+/** One page of a list. `stamp` was taken when its request was sent. */
 export interface ListPage<V> {
   readonly stamp: Stamp;
   readonly rows: readonly ListedRow<V>[];
@@ -105,34 +114,34 @@ export interface ListPage<V> {
 
 export interface ListResult<V> {
   readonly agentId: string;
-  /** Only rows of this scope can be missing from the list; undefined: all rows of the agent. */
+  /** Only rows of this scope can be missing from the list. If absent, all rows of the agent can. */
   readonly scope?: string;
-  /** `authoritative`: absence from a complete list means gone. `informative`: only adds to rows that exist. */
+  /** `authoritative`: absence from a complete list means gone. `informative`: only adds to existing rows. */
   readonly authority: 'authoritative' | 'informative';
-  /** True only when every page was read. */
+  /** True only if every page was read. */
   readonly complete: boolean;
-  /** In the order read. A complete list has at least one, be it empty. */
+  /** In the order read. A complete list has at least one page, possibly empty. */
   readonly pages: readonly ListPage<V>[];
 }
 
 export interface ListCommit {
-  /** Set: the whole list was dropped, because a list begun later was committed before. */
+  /** If set, the whole list was dropped, because a list that began later was committed before. */
   readonly dropped: 'older-list' | undefined;
   readonly added: number;
   readonly changed: number;
   readonly evicted: number;
   readonly rejected: number;
   readonly duplicates: number;
-  /** True: more than half of the rows would have gone; all were kept, and the list has to be read again now. */
+  /** True if more than half of the rows would have been removed. All were kept, and the list must be read again now. */
   readonly listAgain: boolean;
 }
 
-/** What listeners are told, after the whole commit is visible. Rows that did not change are not mentioned. */
+/** Sent to listeners after the whole commit is visible. Unchanged rows are not mentioned. */
 export type TableEvent<V> =
   | { readonly kind: 'changed'; readonly key: string; readonly before: Row<V> | undefined; readonly after: Row<V> | undefined }
-  /** Nobody here changed the number. */
+  /** The number changed without a change of ours. */
   | { readonly kind: 'external-change'; readonly key: string; readonly from: number; readonly to: number }
-  /** Our change was reported successful, and a read that is believed says otherwise: it did not take, or somebody undid it. */
+  /** Our change was reported successful, but a believed read differs: it had no effect, or another writer reverted it. */
   | {
       readonly kind: 'not-applied';
       readonly key: string;
@@ -140,14 +149,17 @@ export type TableEvent<V> =
       readonly actual: number | 'gone' | 'present';
     };
 
-/** How one kind of row behaves. */
+/** The behaviour of one kind of row. */
 export interface TableDefinition<V> {
   /** Names the table in metrics; from a closed set. */
   readonly name: string;
-  /** Groups rows for snapshots and refreshes, for example the scale set of an instance. Default: one scope, ''. */
+  /**
+   * Groups rows for snapshots and refreshes, for example by the scale set of an instance. If absent, there is one
+   * scope, ''.
+   */
   readonly scopeOf?: (key: string, value: V) => string;
   /** The number that our own changes move, for example a capacity. */
   readonly fenced?: { readonly read: (value: V) => number; readonly write: (value: V, amount: number) => V };
-  /** True when two values mean the same to every reader. The old one is kept then, so that identity tells change. */
+  /** True if two values mean the same to every reader. The old one is then kept, so that identity shows changes. */
   readonly equal: (left: V, right: V) => boolean;
 }

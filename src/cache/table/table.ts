@@ -1,7 +1,7 @@
 /**
- * A table of one kind of row: base rows as Azure told them, fences over what we change, overlays of what we intend. It
- * decides which of two observations counts. It must not know Azure, does no I/O and never waits for the network; every
- * commit is synchronous, so no reader sees half of one.
+ * A table of one kind of row: base rows as Azure returned them, fences over our changes, and overlays of our
+ * intentions. Decides which of two observations counts. Must not know Azure, does no I/O and never waits for the
+ * network. Every commit is synchronous, so no reader sees half of one.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { planAbsence, ListLedger, lastOfEach, nothingCommitted, type Located } from './lists.ts';
@@ -15,9 +15,9 @@ import { Outbox, Waiters } from './commit-outbox.ts';
 import { RowStore, seenOf, type Entry, layOver } from './row-store.ts';
 import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
 
-/** Ended rows are forgotten after this at the latest, ms; no read lives that long. */
+/** Maximum time for which ended rows are kept, ms; no read lasts that long. */
 const FORGET_AFTER_MS = 30 * 60_000;
-/** Ended rows are remembered at least this long, ms. */
+/** Minimum time for which ended rows are kept, ms. */
 const REMEMBER_MS = 120_000;
 
 const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
@@ -26,7 +26,10 @@ export interface TableParts<V> {
   readonly definition: TableDefinition<V>;
   readonly clock: Pick<Clock, 'now'>;
   readonly order: LogicalClock;
-  /** A row must be read by GET soon: after every settle, and when a list contradicts what we know. Wire it to OnDemand.request. */
+  /**
+   * A row must be read by GET soon: after every settle, and when a list contradicts what we know. Connect it to
+   * OnDemand.request.
+   */
   readonly wantRefresh: (key: string, scope: string) => void;
   readonly hooks?: CacheHooks;
 }
@@ -62,7 +65,7 @@ export class Table<V> {
     return this.#parts.definition.name;
   }
 
-  /** Grows whenever a reader of rows or views could see a difference, ages aside. */
+  /** Grows whenever a reader of rows or views could see a difference other than in ages. */
   get version(): number {
     return this.#version;
   }
@@ -74,7 +77,7 @@ export class Table<V> {
     return outcome;
   }
 
-  /** A GET begun at `stamp` answered 404. Takes part in the same order as rows do. */
+  /** A GET that began at `stamp` returned 404. It is ordered like any other read. */
   observeGone(key: string, stamp: Stamp): Observed {
     const existed = this.get(key) !== undefined;
     const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#parts.clock.now() });
@@ -83,7 +86,7 @@ export class Table<V> {
     return outcome;
   }
 
-  /** A list as far as it was read. Never removes a row unless every page was read by the agent that owns it. */
+  /** Commits a list as far as it was read. Removes rows only if the owning agent read every page. */
   commitList(list: ListResult<V>): ListCommit {
     const first = list.pages[0];
     if (first === undefined) return nothingCommitted(undefined);
@@ -97,7 +100,7 @@ export class Table<V> {
     return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
   }
 
-  /** Call before the request leaves. */
+  /** To be called before the request is sent. */
   beginMutation(op: MutationOp): Mutation {
     return this.#mutations.begin(op);
   }
@@ -106,7 +109,7 @@ export class Table<V> {
     return this.#store.get(key)?.row;
   }
 
-  /** Base row with our changes laid over; undefined when there is no row. */
+  /** The base row with our changes applied; undefined without a row. */
   view(key: string): RowView<V> | undefined {
     const entry = this.#store.get(key);
     if (entry?.row === undefined) return undefined;
@@ -114,7 +117,7 @@ export class Table<V> {
     return layOver({ entry, row: entry.row, base }, this.#mutations, this.#parts.clock.now());
   }
 
-  /** Cheap when nothing is being removed: one look-up. */
+  /** Cheap if nothing is being removed: one look-up. */
   removalOf(key: string): Removal {
     const fence = this.#mutations.existence.get(key);
     return fence === undefined ? 'none' : removalOf(fence);
@@ -130,17 +133,17 @@ export class Table<V> {
     return this.#store.all();
   }
 
-  /** Rows of one scope, likewise. */
+  /** Rows of one scope, with the same guarantees. */
   scope(scope: string): ReadonlyMap<string, Row<V>> {
     return this.#store.scope(scope);
   }
 
-  /** Start of the agent's last complete, believed list, ms since the epoch. undefined: never; -Infinity: invalidated. */
+  /** Start of the agent's last complete, believed list, ms since the epoch. Undefined: never. -Infinity: invalidated. */
   listedAtMs(agentId: string, scope = ''): number | undefined {
     return this.#lists.atMs({ agentId, scope });
   }
 
-  /** Age in ms of the row whose last read is oldest; undefined when there are no rows. */
+  /** Age in ms of the row whose last read is oldest; undefined without rows. */
   oldestAgeMs(scope?: string): number | undefined {
     let oldest: number | undefined;
     for (const entry of this.#store.entries()) {
@@ -150,12 +153,15 @@ export class Table<V> {
     return oldest === undefined ? undefined : this.#parts.clock.now() - oldest;
   }
 
-  /** Resolves when a read of this row begun after `seq` was accepted, or told that it is gone. Rejects `cancelled` with the signal. */
+  /**
+   * Resolves after a read of this row that began after `seq` was accepted, or found it gone. Rejects `cancelled` with
+   * the signal.
+   */
   confirmedAfter(key: string, seq: number, signal: AbortSignal): Promise<void> {
     return this.#waiters.wait(key, seq, signal);
   }
 
-  /** Drops trust in the age of rows, never the rows: all, one scope or one key. Only reads begun later count as fresh. */
+  /** Distrusts the age of rows, for all, one scope or one key. Keeps the rows. Only reads that begin later count as fresh. */
   invalidate(what: { readonly key?: string; readonly scope?: string } = {}): void {
     const seq = this.#parts.order.tick();
     for (const entry of what.key === undefined ? this.#store.entries() : [this.#store.get(what.key)]) {
@@ -166,7 +172,7 @@ export class Table<V> {
     if (what.key === undefined) this.#lists.distrust(what.scope, seq);
   }
 
-  /** Told after each commit, when all of it is visible. Returns the way to stop. */
+  /** Calls the listener after each commit, when all of it is visible. Returns a function that unsubscribes. */
   subscribe(listener: (event: TableEvent<V>) => void): () => void {
     return this.#outbox.subscribe(listener);
   }
@@ -176,7 +182,10 @@ export class Table<V> {
     return [...this.#mutations.fenced.status(nowMs), ...this.#mutations.existence.status(nowMs)];
   }
 
-  /** Forgets ended rows and old fences; with `knownAgents`, rows whose agent is no longer configured. Call about once a minute. */
+  /**
+   * Drops ended rows and old fences; with `knownAgents`, also rows whose agent is no longer configured. To be called
+   * about once a minute.
+   */
   reap(knownAgents?: ReadonlySet<string>): void {
     for (const keys of this.#mutations.giveUpLost()) {
       tell(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));

@@ -307,7 +307,7 @@ describe('selection', () => {
   it('an id cannot be taken twice', () => {
     const at = world();
     at.add('sets');
-    expect(() => at.add('sets')).toThrow(/"sets" exists already/);
+    expect(() => at.add('sets')).toThrow(/"sets" already exists/);
   });
 });
 

@@ -5,9 +5,9 @@ import { Reflector } from '../../../src/kubernetes/watch/reflector.ts';
 import type { ReflectorTuning } from '../../../src/kubernetes/watch/reflector-options.ts';
 import { Table } from '../../../src/kubernetes/watch/object-table.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { json, refusal, startScriptedApi, until, type Answer, type Received, type ScriptedApi } from '../scripted-api.ts';
 
 const object = (name: string, version: number): ObjectJson => ({ metadata: { name, uid: name, resourceVersion: String(version) } });

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { WatchedConfigMap } from '../../../src/kubernetes/writes/config-maps.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { START_MS } from '../../support/builders.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { json, startScriptedApi, type Answer, type ScriptedApi } from '../scripted-api.ts';
 
 const PLACE = { namespace: 'kube-system', name: 'rules' };

@@ -1,0 +1,6 @@
+import { createLog, type Log } from '../../src/telemetry/log.ts';
+
+/** A log without output. */
+export function silentLog(): Log {
+  return createLog('silent');
+}
