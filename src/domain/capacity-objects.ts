@@ -1,6 +1,6 @@
 /**
- * Objects by which people ask for, reserve and limit capacity: group `autoscaling.x-k8s.io` of the Cluster Autoscaler. What
- * is wrong with one of them is a value in it: a bad object is told about and bothers nobody else.
+ * Objects that request, reserve and limit capacity: API group `autoscaling.x-k8s.io` of the Cluster Autoscaler. An invalid object carries
+ * its problem as a value; the other objects are not affected.
  */
 import type { LabelSelector } from './labels.ts';
 import type { PodShape } from './pod.ts';

@@ -1,15 +1,15 @@
 /**
- * The part of the Common Expression Language by which device classes and claims choose devices, as a tree. What is not part of
- * it is refused by name, so that nobody acts on a selector that was half understood. Judged by device-selector.ts.
+ * The part of the Common Expression Language that device classes and claims use, parsed to a tree. Other syntax is rejected with its name,
+ * since a partly understood selector could choose wrong devices. cel-selector.ts evaluates the tree.
  */
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
   | { readonly kind: 'list'; readonly items: readonly Expression[] }
-  /** A name that `cel.bind` gave. */
+  /** A name bound by `cel.bind`. */
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'device'; readonly field: DeviceField }
-  /** `of.key`, `of["key"]`; `optional`: the form with a question mark. */
+  /** `of.key`, `of["key"]`; `optional` is the form with a question mark. */
   | { readonly kind: 'member'; readonly of: Expression; readonly key: Expression; readonly optional: boolean }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
   | { readonly kind: 'method'; readonly of: Expression; readonly name: string; readonly args: readonly Expression[] }
@@ -25,7 +25,7 @@ export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
 const DEVICE_FIELDS: ReadonlySet<string> = new Set<DeviceField>(['driver', 'attributes', 'capacity', 'allowMultipleAllocations']);
 const COMPARISONS: ReadonlySet<string> = new Set<Comparison>(['==', '!=', '<', '<=', '>', '>=']);
-/** Functions and methods with the number of their arguments. */
+/** Functions and methods with their number of arguments. */
 const FUNCTIONS: Readonly<Record<string, number>> = { quantity: 1, semver: 1, size: 1, isQuantity: 1, isSemver: 1 };
 const METHODS: Readonly<Record<string, number>> = {
   compareTo: 1,
@@ -48,7 +48,7 @@ const BLANK = /(?:\s|\/\/[^\n]*)*/y;
 const TOKEN =
   /(r?"(?:[^"\\\n]|\\.)*"|r?'(?:[^'\\\n]|\\.)*')|(\d+)(?![\w.])|([A-Za-z_]\w*)|(\.\?|\[\?|&&|\|\||==|!=|<=|>=|[-!<>()[\],.?:])/y;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '"': '"', "'": "'", '\\': '\\', '`': '`', '?': '?' };
-/** Longer ones Kubernetes does not take either; deeper ones nobody writes. */
+/** Kubernetes accepts no longer expressions; deeper ones do not occur in practice. */
 const MOST_CHARACTERS = 10 * 1024;
 const MOST_DEPTH = 50;
 
@@ -59,7 +59,7 @@ interface Token {
 
 class UnsupportedExpression extends Error {}
 
-/** The tree, or why the expression is not one that is understood here. */
+/** The tree, or why the expression is not supported. */
 export function parseExpression(source: string): { readonly tree: Expression } | { readonly refused: string } {
   try {
     if (source.length > MOST_CHARACTERS) throw new UnsupportedExpression(`it is longer than ${MOST_CHARACTERS} characters`);
@@ -75,7 +75,7 @@ function tokensOf(source: string): readonly Token[] {
   for (let at = skipBlank(source, 0); at < source.length; at = skipBlank(source, TOKEN.lastIndex)) {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(source);
-    if (match === null) throw new UnsupportedExpression(`"${source.slice(at, at + 20).trim()}" is not understood`);
+    if (match === null) throw new UnsupportedExpression(`"${source.slice(at, at + 20).trim()}" is not supported`);
     const [, text, number, word, sign] = match;
     if (text !== undefined) tokens.push({ kind: 'text', text: unquoted(text) });
     else if (number !== undefined) tokens.push({ kind: 'number', text: number });
@@ -95,12 +95,12 @@ function unquoted(text: string): string {
   if (text.startsWith('r')) return text.slice(2, -1);
   return text.slice(1, -1).replaceAll(/\\(.)/g, (_, escaped: string) => {
     const plain = ESCAPES[escaped];
-    if (plain === undefined) throw new UnsupportedExpression(`the escape \\${escaped} is not understood`);
+    if (plain === undefined) throw new UnsupportedExpression(`the escape \\${escaped} is not supported`);
     return plain;
   });
 }
 
-/** Owns the place in the tokens, and the names that are bound there. */
+/** Owns the position in the tokens and the bound names. */
 class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -166,8 +166,8 @@ class Parser {
       if (kind === 'word' && text === 'in') {
         this.#at += 1;
         const right = this.#unary();
-        // Whether a domain without attributes counts as there is the API server's secret.
-        if (right.kind === 'device') throw new UnsupportedExpression(`"in device.${right.field}" is not judged`);
+        // It is not documented whether the API server counts a domain without attributes as present.
+        if (right.kind === 'device') throw new UnsupportedExpression(`"in device.${right.field}" is not supported`);
         left = { kind: 'in', left, right };
       } else if (kind === 'sign' && COMPARISONS.has(text)) {
         this.#at += 1;
@@ -201,7 +201,8 @@ class Parser {
     const name = this.#word();
     if (!this.#accepts('(')) return { kind: 'member', of, key: { kind: 'literal', value: name }, optional: false };
     const args = this.#list(')');
-    if (!Object.hasOwn(METHODS, name) || METHODS[name] !== args.length) throw new UnsupportedExpression(`the method ${name} is not judged`);
+    if (!Object.hasOwn(METHODS, name) || METHODS[name] !== args.length)
+      throw new UnsupportedExpression(`the method ${name} is not supported`);
     return { kind: 'method', of, name, args };
   }
 
@@ -236,32 +237,32 @@ class Parser {
     if (text === 'cel') return this.#bind();
     if (this.#accepts('(')) return this.#call(text);
     if (this.#bound.includes(text)) return { kind: 'name', name: text };
-    throw new UnsupportedExpression(`"${text}" is not judged`);
+    throw new UnsupportedExpression(`"${text}" is not supported`);
   }
 
   #number(text: string): Expression {
     const value = Number(text);
-    if (!Number.isSafeInteger(value)) throw new UnsupportedExpression(`the number ${text} is not judged`);
+    if (!Number.isSafeInteger(value)) throw new UnsupportedExpression(`the number ${text} is not supported`);
     return { kind: 'literal', value };
   }
 
   #device(): Expression {
     this.#expect('.');
     const field = this.#word();
-    if (!DEVICE_FIELDS.has(field)) throw new UnsupportedExpression(`device.${field} is not judged`);
+    if (!DEVICE_FIELDS.has(field)) throw new UnsupportedExpression(`device.${field} is not supported`);
     return { kind: 'device', field: field as DeviceField };
   }
 
   #has(): Expression {
     const [of] = this.#list(')');
     if (of?.kind !== 'member' || of.optional || of.of.kind === 'device')
-      throw new UnsupportedExpression('has() of anything but an attribute or a capacity is not judged');
+      throw new UnsupportedExpression('has() of anything but an attribute or a capacity is not supported');
     return { kind: 'has', of: of.of, key: of.key };
   }
 
   #bind(): Expression {
     this.#expect('.');
-    if (this.#word() !== 'bind') throw new UnsupportedExpression('of the macros of cel only bind is judged');
+    if (this.#word() !== 'bind') throw new UnsupportedExpression('cel.bind is the only supported macro of cel');
     this.#expect('(');
     const name = this.#word();
     this.#expect(',');
@@ -277,7 +278,7 @@ class Parser {
   #call(name: string): Expression {
     const args = this.#list(')');
     if (!Object.hasOwn(FUNCTIONS, name) || FUNCTIONS[name] !== args.length)
-      throw new UnsupportedExpression(`the function ${name} is not judged`);
+      throw new UnsupportedExpression(`the function ${name} is not supported`);
     return { kind: 'call', name, args };
   }
 

@@ -1,13 +1,13 @@
 /**
- * Whether a device is one that a selector means, as the API server's expressions say: an attribute that a device lacks is an
- * error and not a "no", unless `&&` or `||` decide without it.
+ * Whether a device matches a selector, as the API server evaluates it. An attribute that the device lacks is an error and not false,
+ * unless `&&` or `||` decide without it.
  */
 import { parseExpression, type Comparison, type DeviceField, type Expression } from './cel-expression.ts';
 import type { AttributeValue, Device } from './devices.ts';
 import { AutoscalerError } from '../lib/errors.ts';
 import { parseQuantity } from './quantity.ts';
 
-/** true, false, or why it cannot be said. */
+/** true, false, or why the selector cannot be evaluated. */
 export type SelectorResult = boolean | { readonly error: string };
 
 export interface Selector {
@@ -21,13 +21,13 @@ type Value =
   | { readonly version: string }
   | { readonly quantity: number }
   | { readonly list: readonly Value[] }
-  /** `absent` is what a key that is not there stands for; without it there is no such key. */
+  /** `absent` is the value of a missing key. Without it a missing key is an error. */
   | { readonly map: ReadonlyMap<string, Value>; readonly absent?: Value }
   | { readonly optional: Value | undefined };
 
 class EvaluationError extends Error {}
 
-/** The selector, or why the expression cannot be judged here. */
+/** The selector, or why the expression is not supported. */
 export function parseSelector(expression: string): Selector | { readonly refused: string } {
   const parsed = parseExpression(expression);
   if ('refused' in parsed) return parsed;
@@ -37,7 +37,7 @@ export function parseSelector(expression: string): Selector | { readonly refused
 function matchDevice(tree: Expression, device: Device): SelectorResult {
   try {
     const value = evaluate(tree, { device, names: new Map() });
-    return typeof value === 'boolean' ? value : { error: 'it does not answer with true or false' };
+    return typeof value === 'boolean' ? value : { error: 'it does not return true or false' };
   } catch (thrown) {
     if (thrown instanceof EvaluationError) return { error: thrown.message };
     throw thrown;
@@ -92,7 +92,7 @@ function evaluate(tree: Expression, scope: Bindings): Value {
 
 const NO_ARGUMENT: Expression = { kind: 'literal', value: '' };
 
-/** Either side may decide, even where the other cannot be told. */
+/** Either side may decide, even if the other fails. */
 function evaluateLogical(
   { left, right }: { readonly left: Expression; readonly right: Expression },
   decisive: boolean,
@@ -111,7 +111,7 @@ function evaluateLogical(
   return !decisive;
 }
 
-/** A domain that the device says nothing in is empty; a name that is not in its domain is an error. */
+/** A domain that the device does not mention is empty. A missing name in a domain is an error. */
 function fieldOf(device: Device, field: DeviceField): Value {
   if (field === 'driver') return device.driver;
   if (field === 'allowMultipleAllocations') return false;
@@ -154,15 +154,15 @@ function callMethod(of: Value, name: string, args: readonly Value[]): Value {
   const order = orderOf(of, arg);
   if (name === 'compareTo') return Math.sign(order);
   if (name === 'isGreaterThan' || name === 'isLessThan') return name === 'isLessThan' ? order < 0 : order > 0;
-  return fail(`${name} is not a method of such a value`);
+  return fail(`${name} is not a method of this type`);
 }
 
-/** The whole number of a quantity, or one of the three of a version. */
+/** The whole number of a quantity, or one of the three numbers of a version. */
 function partOf(of: Value, name: string): number {
   if (typeof of === 'object' && 'quantity' in of && name === 'asInteger' && Number.isSafeInteger(of.quantity)) return of.quantity;
   const part = ['major', 'minor', 'patch'].indexOf(name);
   if (typeof of === 'object' && 'version' in of && part >= 0) return Number(VERSION.exec(of.version)?.[part + 1]);
-  return fail(`${name} is not a method of such a value`);
+  return fail(`${name} is not a method of this type`);
 }
 
 function callTextMethod(text: string, name: string, arg: string): Value {
@@ -171,16 +171,16 @@ function callTextMethod(text: string, name: string, arg: string): Value {
   if (name === 'contains') return text.includes(arg);
   if (name === 'lowerAscii') return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   if (name === 'upperAscii') return text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
-  return fail(`${name} is not a method of a text`);
+  return fail(`${name} is not a method of a string`);
 }
 
-/** Quantities with quantities and versions with versions; nothing else has such an order. */
+/** Quantities compare with quantities and versions with versions; other values have no such order. */
 function orderOf(left: Value, right: Value): number {
   if (typeof left === 'object' && typeof right === 'object') {
     if ('quantity' in left && 'quantity' in right) return left.quantity - right.quantity;
     if ('version' in left && 'version' in right) return compareVersions(left.version, right.version);
   }
-  return fail('values of these kinds cannot be compared');
+  return fail('values of these types cannot be compared');
 }
 
 function evaluateComparison(operator: Comparison, left: Value, right: Value): boolean {
@@ -188,7 +188,7 @@ function evaluateComparison(operator: Comparison, left: Value, right: Value): bo
   if (operator === '!=') return !isEqual(left, right);
   const bothText = typeof left === 'string' && typeof right === 'string';
   const bothNumbers = typeof left === 'number' && typeof right === 'number';
-  if (!bothText && !bothNumbers) return fail(`values of these kinds have no ${operator}`);
+  if (!bothText && !bothNumbers) return fail(`values of these types do not support ${operator}`);
   if (operator === '<') return left < right;
   if (operator === '<=') return left <= right;
   return operator === '>' ? left > right : left >= right;
@@ -211,7 +211,7 @@ function sizeOf(value: Value): number {
 }
 
 function mapOf(value: Value): Extract<Value, { readonly map: unknown }> {
-  return typeof value === 'object' && 'map' in value ? value : fail('it has no members');
+  return typeof value === 'object' && 'map' in value ? value : fail('it is not a map or object');
 }
 
 function optionalOf(value: Value): Extract<Value, { readonly optional: unknown }> {
@@ -219,7 +219,7 @@ function optionalOf(value: Value): Extract<Value, { readonly optional: unknown }
 }
 
 function textOf(value: Value): string {
-  return typeof value === 'string' ? value : fail('it is not a text');
+  return typeof value === 'string' ? value : fail('it is not a string');
 }
 
 function numberOf(value: Value): number {
@@ -236,7 +236,7 @@ function versionOf(text: string): string {
   return VERSION.test(text) ? text : fail(`"${text}" is not a version`);
 }
 
-/** By semver.org: numbers by size, a pre-release before its release, its parts one by one. */
+/** By semver.org: numbers by value, a pre-release before its release, its parts one by one. */
 function compareVersions(left: string, right: string): number {
   const [, ...one] = VERSION.exec(left) ?? fail(`"${left}" is not a version`);
   const [, ...other] = VERSION.exec(right) ?? fail(`"${right}" is not a version`);

@@ -2,12 +2,12 @@
 import type { Labels, NodeSelectorTerm } from './labels.ts';
 import type { Taint, Toleration } from './taints.ts';
 
-/** A version is told from a text: it has an order of its own. */
+/** A version differs from a string: it has an order of its own. */
 export type AttributeValue = string | number | boolean | { readonly version: string };
-/** By domain, then by name: `gpu.example.com/model`. What a driver names without a domain is of its own domain. */
+/** By domain, then by name: `gpu.example.com/model`. A name without a domain belongs to the driver's own domain. */
 type ByDomain<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
 
-/** What a device takes of a counter set that it shares with its neighbours. */
+/** What a device consumes of a counter set that it shares with other devices. */
 export interface CounterConsumption {
   readonly set: string;
   readonly counters: Readonly<Record<string, number>>;
@@ -21,9 +21,9 @@ export interface Device {
   /** In base units. */
   readonly capacity: ByDomain<number>;
   readonly taints: readonly Taint[];
-  /** Of a device that is a part of something: what it takes of the whole. */
+  /** For a partition of a device: what it consumes of the whole. */
   readonly consumes: readonly CounterConsumption[];
-  /** Set: it has something about it that is not judged here, and what. */
+  /** If set, why the device is not supported. */
   readonly strange?: string;
 }
 
@@ -32,70 +32,70 @@ export interface DevicePool {
   readonly driver: string;
   readonly name: string;
   readonly devices: readonly Device[];
-  /** What parts share, by set and counter. Empty: the devices are whole ones. */
+  /** The counters that partitions share, by set and counter. Empty if the devices are whole ones. */
   readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** The devices of one node. */
 export interface NodeDevices {
-  /** Sorted by driver and name; the devices of each in the order of their publication, which is the order in which they are given away. */
+  /** Sorted by driver and name. Devices are in the order of their publication, in which they are allocated. */
   readonly pools: readonly DevicePool[];
   /** Pools that are not complete yet, as `driver/pool`. */
   readonly incomplete: readonly string[];
-  /** Devices that are allocated, but to no claim that goes with one pod of the node; as {@link deviceId}. */
+  /** Devices that are allocated, but to no claim of one pod of the node; as {@link deviceId}. */
   readonly held: readonly string[];
 }
 
-/** How an ask is to be filled. */
+/** One way to fill a device request. */
 export interface DeviceSubRequest {
   readonly name: string;
   /** Expressions that must all hold: those of the class and those of the request. */
   readonly selectors: readonly string[];
   readonly count: number | 'all';
-  /** Looks at devices without taking them from others. */
+  /** Admin access: sees devices without taking them from others. */
   readonly admin: boolean;
   readonly tolerations: readonly Toleration[];
 }
 
-/** `asks`: alternatives, the first that can be filled is taken; one unless the request says `firstAvailable`. */
+/** `asks` are alternatives; the first that can be filled is used. There is one, unless the request says `firstAvailable`. */
 export interface DeviceRequest {
   readonly name: string;
   readonly asks: readonly DeviceSubRequest[];
 }
 
-/** A rule about an attribute that all devices of these requests have (none named: of the whole claim). */
+/** A rule about an attribute of all devices of these requests. An empty list means the whole claim. */
 export interface DeviceConstraint {
   readonly kind: 'same' | 'distinct';
   readonly attribute: string;
   readonly requests: readonly string[];
 }
 
-/** As many devices the API lets one claim have. */
+/** The API's limit of devices per claim. */
 export const MAX_DEVICES_PER_CLAIM = 32;
 
 export interface DeviceClaim {
   /** For messages. */
   readonly name: string;
-  /** `namespace/name` of a claim that other pods may share; absent: it is the pod's own, and a successor gets another. */
+  /** `namespace/name` of a claim that pods may share. If absent, it is the pod's own, and a replacement pod gets a new one. */
   readonly shared?: string;
   readonly requests: readonly DeviceRequest[];
   readonly rules: readonly DeviceConstraint[];
 }
 
-/** Why no node at all can take the pod now, in the words of kube-scheduler and with what is behind them. */
+/** Why no node can take the pod now, in the words of kube-scheduler and with the cause. */
 export interface DeviceBlocker {
   readonly message: string;
   readonly detail: string;
 }
 
-/** A claim that has its devices: the pod goes where they are. */
+/** A claim with allocated devices: the pod must run where they are. */
 export interface AllocatedClaim {
   readonly claim: string;
   /** Alternatives, as in node affinity. */
   readonly terms: readonly NodeSelectorTerm[];
 }
 
-/** What the device claims of a pod mean for its place. */
+/** What the device claims of a pod mean for its node. */
 export interface DeviceRules {
   /** Claims without devices. */
   readonly claims: readonly DeviceClaim[];
@@ -110,19 +110,19 @@ export interface DeviceClaimRef {
   readonly template?: string;
 }
 
-/** Names a device in the whole cluster. */
+/** Identifies a device in the whole cluster. */
 export function deviceId({ driver, pool, name }: Pick<Device, 'driver' | 'pool' | 'name'>): string {
   return `${driver}/${pool}/${name}`;
 }
 
-/** Site of a pin: what it reads of a node. */
+/** The properties of a node that device rules read. */
 export interface NodeForDevices {
   readonly name: string;
   readonly labels: Labels;
   readonly devices?: NodeDevices;
 }
 
-/** Which device the pod waits for, in the words of its own spec. */
+/** The claim in the words of the pod's spec. */
 export function describeClaimRef({ name, claim, template }: DeviceClaimRef): string {
   if (claim !== undefined) return `resource claim ${name} (ResourceClaim ${claim})`;
   return `resource claim ${name}${template === undefined ? '' : ` (ResourceClaimTemplate ${template})`}`;

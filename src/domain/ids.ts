@@ -2,9 +2,9 @@
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** The name users give and see: a scale set's name, or `<agent pool>/<vm size>`. */
+/** The name that users see: a scale set's name, or `<agent pool>/<vm size>`. */
 export type NodeGroupId = Branded<'NodeGroupId'>;
-/** Folded key of one cloud instance: `subscription|group|kind|set|instance`, all lower case. The only form that is compared. */
+/** Folded key of one cloud instance: `subscription|group|kind|set|instance`, all lower case. The only form to compare. */
 export type InstanceKey = Branded<'InstanceKey'>;
 export type NodeName = string;
 export type PodUid = string;
@@ -17,7 +17,7 @@ export function instanceKey(text: string): InstanceKey {
   return text as InstanceKey;
 }
 
-/** `namespace/name`, as people write it. */
+/** `namespace/name`, the usual notation. */
 export function podName(pod: { readonly namespace: string; readonly name: string }): string {
   return `${pod.namespace}/${pod.name}`;
 }

@@ -1,7 +1,7 @@
-/** Labels and the selectors over them, as Kubernetes defines them. */
+/** Labels and label selectors, as Kubernetes defines them. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The API server gives it to every namespace: its name. */
+/** The label with the namespace's name. The API server sets it on every namespace. */
 export const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 
 /** One requirement of a label selector or a node selector term. `Gt` and `Lt` exist only for nodes. */
@@ -11,7 +11,7 @@ export interface Requirement {
   readonly values: readonly string[];
 }
 
-/** A label selector with `matchLabels` already turned into `In` requirements. No requirement: everything matches. */
+/** A label selector with `matchLabels` turned into `In` requirements. Without requirements it matches everything. */
 export interface LabelSelector {
   readonly requirements: readonly Requirement[];
 }
@@ -22,7 +22,7 @@ export interface NodeSelectorTerm {
   readonly fields: readonly Requirement[];
 }
 
-/** Whether one requirement holds. An absent label satisfies `NotIn` and `DoesNotExist` only; `Gt` and `Lt` take one whole number. */
+/** Whether one requirement holds. An absent label satisfies only `NotIn` and `DoesNotExist`; `Gt` and `Lt` take one whole number. */
 export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
@@ -48,7 +48,7 @@ function comparesAsInteger({ operator, values }: Requirement, value: string | un
 
 const MOST = 2n ** 63n;
 
-/** As Kubernetes reads it: in base ten and of 64 bits; anything else is no number. */
+/** As Kubernetes parses it: base ten and 64 bits. Other texts are not numbers. */
 function integerOf(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace(/^\+/, ''));

@@ -1,4 +1,4 @@
-/** What one loop did, for listeners: tests, tables, the journal. Plain values; nothing here decides anything. */
+/** What one loop did, for observers, tables and the journal. Plain values without decisions. */
 import type { AutoscalerError } from '../lib/errors.ts';
 import type { IncreaseOutcome, RemovalOutcome } from './outcome.ts';
 import type { Increase, ScaleDownPlan, ScaleUpPlan } from './plan.ts';
@@ -25,7 +25,7 @@ export interface StepFailure {
   readonly error: AutoscalerError;
 }
 
-/** One capacity write and what came of it. */
+/** One capacity write and its outcome. */
 export interface IncreaseRecord {
   readonly increase: Increase;
   readonly outcome: IncreaseOutcome;
@@ -33,7 +33,7 @@ export interface IncreaseRecord {
   readonly atMs: number;
 }
 
-/** One planning round of a scale-up: a conflict or a stock-out makes another in the same loop. */
+/** One planning round of a scale-up. A conflict or a stockout causes another round in the same loop. */
 export interface ScaleUpRound {
   readonly plan: ScaleUpPlan;
   readonly increases: readonly IncreaseRecord[];
@@ -44,26 +44,26 @@ export interface LoopReport {
   readonly trigger: LoopTriggerCause;
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** The last view of the loop; undefined when observing failed. */
+  /** The last observation of the loop. undefined if observing failed. */
   readonly observation: Observation | undefined;
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
-  /** The last plan of the loop met a conflict: another loop follows soon. */
+  /** Whether the last plan of the loop met a conflict, so that another loop follows soon. */
   readonly replanSoon: boolean;
-  /** Removals that ended since the loop before. */
+  /** Removals that ended since the previous loop. */
   readonly removed: readonly RemovalOutcome[];
   readonly stepMs: Readonly<Partial<Record<StepName, number>>>;
   readonly failures: readonly StepFailure[];
-  /** `failed`: no decision could be made. `cancelled`: asked to end before one was. `exit`: the process must end, see `failures`. */
+  /** `failed`: no decision could be made. `cancelled`: stopped before a decision. `exit`: the process must exit, see `failures`. */
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'exit';
   readonly state: LoopState;
-  /** What nodes cost, as the loop knew it. Absent: nothing is known. */
+  /** The prices of nodes in this loop. Absent if none are known. */
   readonly prices?: PriceSources;
 }
 
 export type LoopListener = (report: LoopReport) => void;
 
-/** Publishes gauges as a step of the loop itself, so that a failure is counted with the loop's other steps. */
+/** Publishes gauges as a step of the loop, so that a failure counts with the failures of the other steps. */
 export interface LoopGauges {
   observation(observation: Observation, state: LoopState): void;
   verdicts(plan: ScaleUpPlan, nowMs: number): void;

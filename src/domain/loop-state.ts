@@ -1,25 +1,25 @@
 /**
- * What one loop remembers for the next. Replaced once per loop by the reducers of planning/state.ts. Nothing in it is
- * needed for safety: a restart begins with an empty one and the cluster's taints.
+ * What one loop remembers for the next. The reducers in planning/state replace it once per loop. Safety does not depend on it: a restart
+ * begins with an empty state and the cluster's taints.
  */
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
-/** A group resting after a failed scale-up. */
+/** The backoff of a group after a failed scale-up. */
 export interface Backoff {
   readonly untilMs: number;
   readonly durationMs: number;
   readonly lastFailureMs: number;
   readonly cause: string;
-  /** The class of the error behind the cause. Absent: written by an earlier version. */
+  /** The kind of the error. Absent in a state of an earlier version. */
   readonly kind?: ErrorKind['kind'];
-  /** What Azure said, for people. Absent: nothing. */
+  /** Azure's message, for people, if there was one. */
   readonly message?: string;
 }
 
-/** A size, zone and priority that Azure said it cannot give, until when. */
+/** A size, zone and priority that Azure lacks capacity for, and until when. */
 export interface Stockout {
   readonly scope: StockScope;
   readonly code: string;
@@ -27,7 +27,7 @@ export interface Stockout {
   readonly untilMs: number;
 }
 
-/** Nodes asked for that have not joined yet. */
+/** Requested nodes that have not joined yet. */
 export interface InFlightIncrease {
   readonly group: NodeGroupId;
   readonly nodes: number;
@@ -35,39 +35,39 @@ export interface InFlightIncrease {
   readonly expectedByMs: number;
 }
 
-/** When a group last grew, lost a node and failed to lose one, milliseconds since the epoch; absent: not as far as we know. */
+/** When a group was last increased, lost a node and failed to remove one, milliseconds since the epoch. Absent if this process saw none. */
 export interface GroupTimes {
   readonly scaleUpMs?: number;
   readonly scaleDownMs?: number;
   readonly scaleDownFailureMs?: number;
 }
 
-/** When a request without room is looked at again. */
+/** When a request without room is tried again. */
 export interface RequestRetry {
   readonly durationMs: number;
   readonly untilMs: number;
 }
 
-/** A size that a group was given for a request. */
+/** A size that a group got for a request. */
 export interface RequestIncrease {
   readonly group: NodeGroupId;
   readonly to: number;
   readonly atMs: number;
-  /** Why not all of it will come. Absent: nothing says so. */
+  /** Why not all of it will come. Absent while no failure is known. */
   readonly failed?: string;
 }
 
-/** Why a node stayed when it was looked at last, and until when that is good enough. */
+/** Why a node was unremovable at its last check, and until when that result holds. */
 export interface RememberedUnremovable {
   readonly reason: UnremovableReason;
   readonly untilMs: number;
-  /** What blocked it. Absent: no pod did. */
+  /** What blocked it. Absent if no pod did. */
   readonly blocker?: Blocker;
-  /** What went wrong, where something did. */
+  /** The failure, if there was one. */
   readonly detail?: string;
 }
 
-/** A deletion mark on a node. `ours`: this process wrote it, or found it when it began; else somebody else did meanwhile. */
+/** A deletion taint on a node. `ours`: this process wrote it, or found it at its start. Otherwise another writer set it. */
 export interface SeenDeletionTaint {
   readonly sinceMs: number;
   readonly ours: boolean;
@@ -79,28 +79,28 @@ export interface LoopState {
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
-  /** Nodes whose drain or deletion was begun and has not ended; the value is when. */
+  /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
-  /** Nodes that were asked for within the last minute. Absent: none. */
+  /** Nodes requested within the last minute. If absent, none were. */
   readonly asked?: ReadonlyMap<NodeGroupId, readonly { readonly atMs: number; readonly nodes: number }[]> | undefined;
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;
-  /** The same three by group. Absent: nothing happened yet. */
+  /** The same three times by group. If absent, nothing has happened yet. */
   readonly groupTimes?: ReadonlyMap<NodeGroupId, GroupTimes>;
-  /** Of requests for capacity. `served`: the last loop was theirs, and the next is the pods'. Absent: none was looked at yet. */
+  /** About ProvisioningRequests. `served`: the last loop served one, so the next serves pods. If absent, none was served yet. */
   readonly requests?: {
     readonly served: boolean;
     readonly retries: ReadonlyMap<string, RequestRetry>;
-    /** What was ordered for a request, by its uid, and has not all come. Absent: nothing. */
+    /** Increases for a request, by its uid, that have not all come. If absent, there are none. */
     readonly orders?: ReadonlyMap<string, readonly RequestIncrease[]>;
   };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
-  /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */
+  /** When this process first saw each running instance that has no node. Absent until the first observation. */
   readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
-  /** Deletion marks on nodes. Absent: none is known. */
+  /** Deletion taints on nodes. If absent, none are known. */
   readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
-  /** Target sizes as last known. Absent until the first observation after a start: how a restart is recognised. */
+  /** The last known target sizes. Absent until the first observation after a start, which is how a restart is recognised. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

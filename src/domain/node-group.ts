@@ -4,48 +4,48 @@ import type { NodeTemplate } from './node-template.ts';
 
 export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
 
-/** What the cloud says one instance is doing. `failed` carries why. */
+/** The state of one instance as the cloud reports it. `failed` comes with an error. */
 export type InstanceState = 'creating' | 'running' | 'deleting' | 'failed' | 'deallocated' | 'unknown';
 
 export interface Instance {
   readonly key: InstanceKey;
-  /** What the node's `spec.providerID` says or will say. */
+  /** What the node's `spec.providerID` is or will be. */
   readonly providerId: string;
-  /** The id that a delete call names. */
+  /** The id that a delete call needs. */
   readonly instanceId: string;
   readonly state: InstanceState;
   readonly zone: string | undefined;
   readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
-  /** When we first saw it, milliseconds since the epoch. */
+  /** When this process first saw it, milliseconds since the epoch. */
   readonly firstSeenMs: number;
-  /** When the cloud says that it made it, milliseconds since the epoch. Absent: it does not say. */
+  /** When the cloud created it, milliseconds since the epoch. Absent if the cloud does not report it. */
   readonly createdAtMs?: number;
-  /** Its owner protects it: from being chosen when a group shrinks, or from all that is asked of the group. Absent: it is not. */
+  /** Its owner protects it from being chosen on a scale-in, or from all actions on its group. Absent if not protected. */
   readonly protectedFrom?: 'scale-in' | 'actions';
 }
 
 /**
- * The target size: what Azure was asked for, our unconfirmed changes included. Unknown is not a number.
- * `version` is opaque to everyone but the adapter; a write hands it back and is refused when it is no longer true.
+ * The target size: what Azure was asked for, our unconfirmed changes included. Unknown is not a number. `version` is opaque; a write
+ * passes it back and is refused if it is outdated.
  */
 export type TargetSize =
   | { readonly known: true; readonly value: number; readonly version: string; readonly confirmed: boolean; readonly observedAtMs: number }
   | { readonly known: false; readonly reason: string };
 
-/** Per-group overrides of the policy, from tags or configuration. */
+/** Overrides of the policy for one group, from tags or configuration. */
 export interface NodeGroupOptions {
   readonly utilizationThreshold?: number;
-  /** Of nodes with GPUs. */
+  /** For nodes with GPUs. */
   readonly gpuUtilizationThreshold?: number;
   readonly ignoreDaemonSetsUtilization?: boolean;
   readonly unneededForMs?: number;
   readonly unreadyForMs?: number;
   readonly maxProvisionMs?: number;
-  /** For how long a new node that is not ready counts as starting. */
+  /** How long a new node that is not ready counts as starting. */
   readonly maxStartupMs?: number;
-  /** The group is of use only as a whole: it grows to its maximum in one write, and its nodes go together or not at all. */
+  /** An atomic group: it grows to its maximum in one write, and its nodes are removed together or not at all. */
   readonly zeroOrMax?: boolean;
-  /** Of a zero-or-max group: what did come up is kept when the rest did not. */
+  /** For an atomic group: the nodes that came are kept although the others failed. */
   readonly keepsPartOfMax?: boolean;
 }
 
@@ -56,24 +56,24 @@ export interface NodeGroup {
   readonly minSize: number;
   readonly maxSize: number;
   readonly target: TargetSize;
-  /** undefined: the list of instances has never been read. */
+  /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;
-  /** Milliseconds since the epoch of the list that `instances` came from. */
+  /** When the list in `instances` was read, milliseconds since the epoch. */
   readonly instancesObservedAtMs: number | undefined;
   readonly template: NodeTemplate | undefined;
   readonly vmSize: string;
   readonly priority: 'Regular' | 'Spot';
-  /** The hardware that sizes share, and how much of it one takes. Absent: not known. */
+  /** The hardware that sizes share, and how much of it one takes. Absent if unknown. */
   readonly sizeFamily?: SizeFamily;
   readonly zones: readonly string[];
   readonly options: NodeGroupOptions;
-  /** Set: neither grown nor shrunk, and why (being deleted, upgrading, unreadable, throttled). */
+  /** If set, the group is neither increased nor decreased, and why (being deleted, upgrading, unreadable, throttled). */
   readonly frozen: string | undefined;
-  /** Set: cannot grow for now, and why; removals are not touched by it. */
+  /** If set, why the group cannot grow now. Removals are not affected. */
   readonly growthHeld?: string;
 }
 
-/** Of use only as a whole: its nodes come and go together or not at all. */
+/** Whether the group is atomic: its nodes come and are removed together or not at all. */
 export function isWhole({ options }: Pick<NodeGroup, 'options'>): boolean {
   return options.zeroOrMax === true;
 }

@@ -7,8 +7,8 @@ import type { DevicePool } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 
 /**
- * A tag of the set; what AKS keeps of the pool; AKS's own doing, by its published rules; the VM size in Azure's list, or by its
- * name alone; a node that was; one that is.
+ * Where a part of a template is known from: a tag of the scale set, the AKS agent pool, the published rules of AKS, the VM size in Azure's
+ * list, the name of the size, a former node, or a present node.
  */
 export type TemplateOrigin = 'tag' | 'agent-pool' | 'aks' | 'sku' | 'size-name' | 'learned' | 'live';
 
@@ -19,57 +19,57 @@ export interface TemplateOrigins {
   readonly allocatable: Readonly<Record<string, TemplateOrigin>>;
 }
 
-/** A pod from the kubelet's own manifests: the API only mirrors it, and no scheduler or taint keeps it away. */
+/** A pod from the kubelet's own manifests. The API only mirrors it; schedulers and taints do not affect it. */
 export interface StaticPod {
   readonly namespace: string;
-  /** Without the node's. */
+  /** Without the node's name. */
   readonly name: string;
   readonly requests: Resources;
   readonly hostPorts: readonly HostPort[];
 }
 
 /**
- * What nobody can tell of a new node before one was seen: names of labels and of resources, a `*` at the end standing for any
- * rest. That the template lacks them says nothing.
+ * Names of labels and resources that stay unknown until the group has its first node; a final `*` matches any rest. Their absence in the
+ * template means nothing.
  */
 export interface TemplateUnknowns {
   readonly labels: readonly string[];
   readonly resources: readonly string[];
 }
 
-/** The node a group *would* add: labels, taints and allocatable included, and where that knowledge came from. */
+/** The node that a group *would* add, labels, taints and allocatable included, with the origin of each part. */
 export interface NodeTemplate {
   readonly labels: Labels;
   readonly taints: readonly Taint[];
   readonly capacity: Resources;
   readonly allocatable: Resources;
-  /** Zones a new node may land in; empty: regional. A template stands for any of them. */
+  /** Zones that a new node may be in; empty means regional. The template stands for any of them. */
   readonly zones: readonly string[];
-  /** Volumes that can be attached, from a living node or from what Azure says of the size. */
+  /** How many volumes can be attached, from a live node or from Azure's list of the size. */
   readonly attachLimits?: AttachLimits;
-  /** Devices that drivers publish for such a node, from one that was seen. Absent: none is known. */
+  /** Devices that drivers publish for such a node, from a node that was seen. If absent, none are known. */
   readonly devicePools?: readonly DevicePool[];
-  /** As in Node. Absent: none, or, of a template from the cloud, not known. */
+  /** As in Node. If absent, there are none, or, in a template from the cloud, they are unknown. */
   readonly declaredFeatures?: readonly string[];
-  /** Set, and `devicePools` is not: new nodes are not believed to get their devices, and why. */
+  /** If set, `devicePools` is absent: why new nodes probably do not get their devices. */
   readonly devicesDoubted?: string;
-  /** `learned`: from a node that the group had once. */
+  /** `learned`: from a node that the group had before. */
   readonly source: 'live-node' | 'learned' | 'cloud';
-  /** Where each part is known from, by label, taint key and resource. For people; nothing is decided by it. */
+  /** The origin of each part, by label, taint key and resource. For people only; no decision reads it. */
   readonly origins?: TemplateOrigins;
-  /** What pods of these DaemonSets (`namespace/name`) asked for on a real node where that was more than their DaemonSet says. */
+  /** Requests of DaemonSet pods (`namespace/name`) on a real node, where they exceeded those of the DaemonSet. */
   readonly daemonRequests?: ReadonlyMap<string, Resources>;
-  /** What the kubelets of its nodes run by themselves, from a real node. Absent: nothing is known to. */
+  /** The static pods of the kubelets, from a real node. If absent, none are known. */
   readonly staticPods?: readonly StaticPod[];
-  /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
+  /** New nodes are assumed to be cordoned: only a cordoned node of the group is known. */
   readonly unschedulable?: true;
-  /** Keys of taints that nodes of the group were seen to lose while they start. Absent: none is known beyond those known by name. */
+  /** Keys of taints that nodes of the group lost while they started. If absent, only the built-in ones are known. */
   readonly startupTaints?: readonly string[];
-  /** Absent: everything that matters is known. */
+  /** If absent, everything that matters is known. */
   readonly untold?: TemplateUnknowns;
-  /** What may go otherwise than planned on such a node, as sentences for people. Absent: nothing is known to. */
+  /** What may differ from the plan on such a node, as sentences for people. If absent, nothing is known to. */
   readonly cautions?: readonly string[];
-  /** What the node takes of the quotas of its region; absent: not known. */
+  /** How much the node counts against the quotas of its region. If absent, unknown. */
   readonly draws?: readonly QuotaDraw[];
 }
 

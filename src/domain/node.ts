@@ -5,7 +5,7 @@ import type { Taint } from './taints.ts';
 import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 
-/** A registered node as the decisions see it. */
+/** A registered node with the fields that decisions read. */
 export interface Node {
   readonly name: NodeName;
   readonly uid: string;
@@ -20,39 +20,39 @@ export interface Node {
   readonly capacity: Resources;
   readonly allocatable: Resources;
   readonly readiness: NodeReadiness;
-  /** Volumes that can be attached, as the node's CSINode says. Absent: no limit is known, as for kube-scheduler. */
+  /** Volumes that can be attached, by the node's CSINode. If absent, no limit is known, as in kube-scheduler. */
   readonly attachLimits?: AttachLimits;
-  /** Devices that drivers publish for it. Absent: none. */
+  /** Devices that drivers publish for the node. If absent, there are none. */
   readonly devices?: NodeDevices;
-  /** Set: its platform says that it is put to sleep, neither here nor gone. */
+  /** If set, the platform deallocated the node: it is neither running nor gone. */
   readonly suspended?: true;
-  /** What its kubelet says that it can do, of what some pods require. Absent: nothing. */
+  /** Features that its kubelet declares, of those that pods require. If absent, there are none. */
   readonly declaredFeatures?: readonly string[];
   readonly scaleDownDisabled: boolean;
-  /** What disabled it, for people. Absent: the annotation that has its name from that. */
+  /** What disabled it, for people. If absent, the annotation named after that. */
   readonly disabledBecause?: string;
-  /** Who asks to wait before the machine is deleted: what follows the prefix in each delay-deletion annotation. Absent: nobody. */
+  /** The suffix of each delay-deletion annotation: who asks to wait before the instance is deleted. If absent, there is no annotation. */
   readonly delayDeletion?: readonly string[];
-  /** Set: the platform has said that it takes the machine back. */
+  /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
 }
 
-/** The end of a Spot machine, as announced. Milliseconds since the epoch. */
+/** The announced end of a Spot instance. Milliseconds since the epoch. */
 export interface Preemption {
   readonly noticedAtMs: number;
-  /** Not before then. */
+  /** The instance does not end before this time. */
   readonly deadlineMs: number;
-  /** What said so, for messages. */
+  /** The source of the announcement, for messages. */
   readonly notice: string;
 }
 
-/** Why a node is not ready that lacks nothing but the devices its labels promise. A name that the Cluster Autoscaler's users know. */
+/** Why a node is not ready that only lacks the devices which its labels promise. The Cluster Autoscaler's name. */
 export const RESOURCE_NOT_READY = 'cluster-autoscaler.kubernetes.io/resource-not-ready';
 
-/** Ready as the Cluster Autoscaler judges it: Ready=True, no disk pressure, network there, none of their taints. */
+/** Ready by the Cluster Autoscaler's rules: Ready=True, no disk pressure, network available, and none of its taints. */
 export interface NodeReadiness {
   readonly ready: boolean;
   readonly sinceMs: number;
-  /** Empty when ready. */
+  /** Empty if ready. */
   readonly reason: string;
 }

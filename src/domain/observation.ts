@@ -1,3 +1,7 @@
+/**
+ * The frozen inputs of one loop. The room holds the vocabulary of all rings: nodes, pods, groups, plans, reasons and state as
+ * immutable values. Must not know Azure, the Kubernetes client, or how anything is decided.
+ */
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
@@ -16,13 +20,13 @@ export interface ClusterView {
   readonly pendingPods: readonly Pod[];
   readonly daemonSets: readonly DaemonSet[];
   readonly disruptionBudgets: readonly DisruptionBudget[];
-  /** Absent: nobody asked for them. */
+  /** If absent, they are not watched. */
   readonly workloads?: readonly ReplicatedWorkload[];
-  /** What was lately learned of owners of pods. An owner that is not in it is trusted to exist until its pods are to move. */
+  /** What was recently read about owners of pods. An unknown owner is assumed to exist until its pods are to move. */
   readonly owners?: OwnerStates;
-  /** The DaemonSets were not to be seen: those that pods name are trusted to exist. */
+  /** DaemonSets could not be read: those that pods name are assumed to exist. */
   readonly daemonSetsUnknown?: true;
-  /** Quotas, buffers and requests for capacity. Absent: nobody asked for them. */
+  /** Quotas, buffers and ProvisioningRequests. If absent, they are not watched. */
   readonly capacity?: CapacityObjects;
   /** `namespace name -> labels`, for namespace selectors. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -30,12 +34,12 @@ export interface ClusterView {
   readonly stalenessMs: number;
 }
 
-/** Something Azure told us after the call that caused it had returned. Reduced into LoopState at the start of a loop. */
+/** An event that Azure reported after the call that caused it had returned. Reduced into LoopState at the start of a loop. */
 export type CloudEvent =
   | {
       readonly kind: 'increase-failed';
       readonly group: NodeGroupId;
-      /** How many machines more were asked for. */
+      /** How many more instances were requested. */
       readonly requested: number;
       readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string };
       readonly atMs: number;
@@ -57,19 +61,19 @@ export type CloudEvent =
 export interface CloudView {
   /** Sorted by id. */
   readonly groups: readonly NodeGroup[];
-  /** `node name -> group`, for the nodes of the ClusterView it was made with. Absent: not one of ours. */
+  /** `node name -> group`, for the nodes of the ClusterView it was made with. Unmanaged nodes are absent. */
   readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
   readonly instanceOfNode: ReadonlyMap<NodeName, InstanceKey>;
   readonly events: readonly CloudEvent[];
-  /** Set when reads are too old to remove anything; the reason. */
+  /** If set, why reads are too old to remove anything. */
   readonly scaleDownBlocked: string | undefined;
-  /** Set when reads are too old to add anything. */
+  /** If set, why reads are too old to add anything. */
   readonly scaleUpBlocked: string | undefined;
-  /** Quotas that groups draw on; what is absent is not known, and never a reason to stand still. */
+  /** Quotas that groups draw on. An absent quota is unknown, and never a reason to add nothing. */
   readonly quotas?: readonly CloudQuota[];
-  /** Names that the configuration states options for and that no group has. Absent: every one has a group. */
+  /** Names in the configuration's options that match no group. If absent, each matches one. */
   readonly optionsWithoutGroup?: readonly string[];
-  /** Discovery rules that select nothing, as their place and their tags. Absent: each selects something. */
+  /** Discovery rules that select nothing, with their index and tags. If absent, each selects something. */
   readonly rulesWithoutGroup?: readonly string[];
 }
 

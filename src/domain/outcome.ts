@@ -1,16 +1,16 @@
-/** What happened when a plan met the world. Expected outcomes are values; only the unexpected is thrown. */
+/** The outcomes of a plan. Expected outcomes are values; only unexpected ones are thrown. */
 import type { AutoscalerError } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 
 export type IncreaseOutcome =
   /** Azure accepted; the operation is followed in the background. */
   | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly target: number }
-  /** Somebody else changed the group since it was read. The row has been refreshed: plan again from it. */
+  /** Another writer changed the group since it was read. The row has been refreshed: plan again from it. */
   | { readonly kind: 'conflict'; readonly group: NodeGroupId; readonly observed: number | undefined }
-  /** A guard refused to send the write (unknown size, above max, below what lives there). */
+  /** A guard did not send the write (unknown size, above the maximum, below the present nodes). */
   | { readonly kind: 'refused'; readonly group: NodeGroupId; readonly reason: string }
   | { readonly kind: 'failed'; readonly group: NodeGroupId; readonly error: AutoscalerError }
-  /** A dry run: nothing was sent, and nothing is awaited. */
+  /** A dry run: nothing was sent, and nothing is expected. */
   | { readonly kind: 'withheld'; readonly group: NodeGroupId };
 
 export type DeleteOutcome =
@@ -21,21 +21,21 @@ export type DeleteOutcome =
 export type EvictOutcome =
   | { readonly kind: 'evicted' }
   | { readonly kind: 'gone' }
-  /** 429: a budget says not now. */
+  /** 429: a PodDisruptionBudget does not allow it now. */
   | { readonly kind: 'blocked'; readonly message: string; readonly retryAfterMs: number | undefined }
   | { readonly kind: 'failed'; readonly error: AutoscalerError };
 
-/** The step of a removal that did not succeed; a closed set, used as a metric label. */
+/** The step at which a removal failed; a closed set, used as a metric label. */
 export type RemovalStep = 'recheck' | 'taint' | 'evict' | 'wait' | 'delete' | 'stopped';
 
-/** What became of a removal that was begun in the background. `atMs`: milliseconds since the epoch. */
+/** The outcome of a removal in the background. `atMs`: milliseconds since the epoch. */
 export type RemovalOutcome =
   | {
       readonly kind: 'started';
       readonly group: NodeGroupId;
       readonly node: NodeName;
       readonly instance: InstanceKey;
-      /** Those that have to move, as NAMESPACE/NAME. */
+      /** Pods that must move, as NAMESPACE/NAME. */
       readonly pods: readonly string[];
       /** 0 to 1. */
       readonly utilization: number;
@@ -51,7 +51,7 @@ export type RemovalOutcome =
       readonly drained: boolean;
       readonly atMs: number;
     }
-  /** Nothing was deleted; what had been changed was put back. The node is not tried again before `retryAtMs`. */
+  /** Nothing was deleted, and changes were undone. The node is not tried again before `retryAtMs`. */
   | {
       readonly kind: 'undone';
       readonly group: NodeGroupId;
@@ -61,7 +61,7 @@ export type RemovalOutcome =
       readonly atMs: number;
       readonly retryAtMs: number;
     }
-  /** Instances that are no nodes: failed or never registered. `accepted` false: Azure or a guard refused. */
+  /** Instances without a node: failed or never registered. `accepted` false: Azure or a guard refused. */
   | {
       readonly kind: 'instances';
       readonly group: NodeGroupId;

@@ -1,15 +1,15 @@
-/** What we mean to do, and why. Plans are values: recorded, compared, replayed, projected to events. */
+/** What a loop is going to do, and why. Plans are values: recorded, compared, replayed, and the source of events. */
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Pod } from './pod.ts';
 import type { BlockingPodReason, PodVerdict, SkipReason, UnremovableReason } from './reasons.ts';
 
-/** Grow one group. `from` and `version` are what the plan was made from; the write is refused when they are stale. */
+/** Increases one group. `from` and `version` are what the plan was made from; the write is refused if they are outdated. */
 export interface Increase {
   readonly group: NodeGroupId;
   readonly from: number;
   readonly to: number;
   readonly version: string;
-  /** The pods this increase is for, in a stable order. Empty for an increase to the minimum size. */
+  /** The pods of this increase, in a stable order. Empty for an increase to the minimum size. */
   readonly pods: readonly Pod[];
   readonly cause: 'pods' | 'min-size';
 }
@@ -19,15 +19,15 @@ export interface SkippedGroup {
   readonly reason: SkipReason;
 }
 
-/** What the price expander compares. Weights say how much work nodes can bear and pods are, in cores' worth. */
+/** What the price expander compares. Weights are in cores: the load that nodes can carry, and the load of the pods. */
 export interface OptionCost {
-  /** Of all the option's nodes together, in the currency of the price table. */
+  /** Of all nodes of the option together, in the currency of the price table. */
   readonly perHour: number;
   readonly nodeWeight: number;
   readonly podWeight: number;
-  /** GPUs and the like, for pods that do not ask for them as well as for pods that do. */
+  /** GPUs and the like, whether the pods request them or not. */
   readonly hasDevices: boolean;
-  /** 1: nodes of the right size for this cluster; more: worse. */
+  /** 1 means nodes of the right size for this cluster; more is worse. */
   readonly misfit: number;
 }
 
@@ -35,24 +35,24 @@ export interface ScoredOption {
   readonly group: NodeGroupId;
   readonly nodes: number;
   readonly pods: number;
-  /** 0: nothing wasted; what least-waste compares. */
+  /** The wasted share that least-waste compares. 0 means none. */
   readonly waste: number;
-  /** The level of the priority rules that the group is on; absent: on none. */
+  /** The group's level in the priority rules. Absent if no rule matches it. */
   readonly priority?: number;
-  /** Absent: its VM size has no price. */
+  /** Absent if the VM size has no price. */
   readonly cost?: OptionCost;
 }
 
-/** What a note of a plan is about; a closed set, used as a metric label. */
+/** The subject of a plan's note; a closed set, used as a metric label. */
 export const NOTE_KINDS = ['rule-without-group', 'group-without-rule', 'size-without-price', 'list-prices'] as const;
 
-/** Something about the configuration that a person should know. */
+/** A remark about the configuration, for people. */
 export interface PlanNote {
   readonly kind: (typeof NOTE_KINDS)[number];
   readonly text: string;
 }
 
-/** A claim on room that a present node answers. */
+/** A pod that reserves room on a present node. */
 export interface ReservedRoom {
   readonly pod: Pod;
   readonly node: NodeName;
@@ -61,25 +61,25 @@ export interface ReservedRoom {
 export interface ScaleUpPlan {
   readonly increases: readonly Increase[];
   readonly skipped: readonly SkippedGroup[];
-  /** Every pod that was looked at, with what became of it. */
+  /** The verdict of every pod that was evaluated. */
   readonly verdicts: ReadonlyMap<Pod, PodVerdict>;
   readonly options: readonly ScoredOption[];
-  /** Pods of controllers that are about to make them; absent: nobody asked for them. */
+  /** Pods that controllers are about to create. If absent, the feature is off. */
   readonly injection?: { readonly injected: number; readonly skipped: number };
-  /** Room on present nodes that buffers and bookings take. Absent: there are none. `unknown`: it was not looked for. */
+  /** Room on present nodes that buffers and bookings reserve. If absent, there is none. `unknown`: not computed. */
   readonly held?: readonly ReservedRoom[] | 'unknown';
-  /** The time for planning was up after so many estimates; absent: it was not. */
+  /** How many estimates were made before planning time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
-  /** Absent: there is nothing odd. */
+  /** If absent, there are no remarks. */
   readonly notes?: readonly PlanNote[];
-  /** One line for a person: what and why. */
+  /** One line for people: what and why. */
   readonly summary: string;
 }
 
 export interface Blocker {
   readonly pod: string;
   readonly reason: BlockingPodReason;
-  /** The budget's name and numbers, the volume, the controller. */
+  /** The budget's name and numbers, the volume, or the controller. */
   readonly detail: string;
 }
 
@@ -92,7 +92,7 @@ export interface Removal {
   readonly unneededSinceMs: number;
   readonly cause: 'empty' | 'underutilized' | 'unready';
   readonly utilization: number;
-  /** All removals of the group in this plan are carried out, or none. */
+  /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;
 }
 
@@ -100,16 +100,16 @@ export interface UnremovableNode {
   readonly node: NodeName;
   readonly reason: UnremovableReason;
   readonly blocker?: Blocker;
-  /** More than the reason says: which limit, which sibling. */
+  /** What the reason alone does not say: which limit, which other node. */
   readonly detail?: string;
   readonly utilization?: number;
-  /** Which utilization is the most with which it could go; where that decided. */
+  /** The highest utilization at which the node would be a candidate. Present if utilization decided. */
   readonly threshold?: number;
-  /** When it is worth looking again, milliseconds since the epoch. */
+  /** When the node is checked next, milliseconds since the epoch. */
   readonly recheckAtMs?: number;
 }
 
-/** An instance to remove that is not a node: never registered, or failed to be created. */
+/** An instance to delete that is not a node: it never registered, or its creation failed. */
 export interface InstanceRemoval {
   readonly group: NodeGroupId;
   readonly instance: InstanceKey;
@@ -117,14 +117,14 @@ export interface InstanceRemoval {
 }
 
 export interface ScaleDownPlan {
-  /** Nodes that could go; the value is when that began, milliseconds since the epoch. */
+  /** Unneeded nodes; the value is since when, milliseconds since the epoch. */
   readonly unneeded: ReadonlyMap<NodeName, number>;
   readonly removals: readonly Removal[];
   readonly instanceRemovals: readonly InstanceRemoval[];
   readonly kept: readonly UnremovableNode[];
-  /** The time for simulating was up after so many nodes; absent: it was not. */
+  /** How many nodes were simulated before time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
-  /** Set when nothing may be removed in this loop at all; the reason. */
+  /** If set, why this loop removes nothing. */
   readonly inhibited: string | undefined;
   readonly summary: string;
 }

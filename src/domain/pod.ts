@@ -17,7 +17,7 @@ export interface TopologySpreadConstraint {
   readonly topologyKey: string;
   readonly maxSkew: number;
   readonly minDomains: number;
-  /** matchLabelKeys are already folded in. */
+  /** Includes matchLabelKeys. */
   readonly selector: LabelSelector;
   readonly nodeAffinityPolicy: 'Honor' | 'Ignore';
   readonly nodeTaintsPolicy: 'Honor' | 'Ignore';
@@ -31,28 +31,28 @@ export interface PodAffinityTerm {
   readonly namespaceSelector: LabelSelector | undefined;
 }
 
-/** Something in the pod's spec that this version cannot judge; reported, never ignored. */
+/** A part of the pod's spec that this version does not support. It is reported, never ignored. */
 export interface UnsupportedRequirement {
   readonly feature: string;
   readonly detail: string;
 }
 
-/** The feature of a pod that claims devices (dynamic resource allocation): which ones are free on a node is not known here. */
+/** The feature of a pod with device claims (dynamic resource allocation) whose meaning is not known. */
 export const DEVICE_CLAIMS = 'dynamic-resource-allocation';
 
 /**
- * Everything scheduling reads of a pod. Interned by content: the replicas of one workload share one shape, so predicates
- * run once per (shape, node) and 150,000 pods hold a few thousand of these.
+ * Everything that scheduling reads of a pod. Interned by content: the replicas of one workload share one shape. Predicates therefore run
+ * once per shape and node, and 150,000 pods hold a few thousand shapes.
  */
 export interface PodShape {
   /** Equal keys mean interchangeable for scheduling. */
   readonly key: string;
   readonly namespace: string;
   readonly labels: Labels;
-  /** Effective request (containers, init containers, sidecars, overhead); one pod is counted in `pods`. */
+  /** The effective request (containers, init containers, sidecars, overhead). One pod is counted in `pods`. */
   readonly requests: Resources;
   readonly nodeSelector: Labels;
-  /** OR'ed terms; undefined: no required node affinity. An empty list matches nothing. */
+  /** OR'ed terms. undefined means no required node affinity. An empty list matches nothing. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
   readonly tolerations: readonly Toleration[];
   readonly hostPorts: readonly HostPort[];
@@ -62,23 +62,23 @@ export interface PodShape {
   readonly priority: number | undefined;
   readonly schedulerName: string;
   readonly unsupported: readonly UnsupportedRequirement[];
-  /** What its volumes say about nodes; absent: nothing. The attach slots of those that are its own are part of `requests`. */
+  /** The rules of its volumes about nodes. If absent, there are none. `requests` contains the attach slots of its own volumes. */
   readonly volumes?: VolumeRules;
-  /** Those that other pods mount too; absent: none. */
+  /** Volumes that other pods mount, too. If absent, there are none. */
   readonly sharedVolumes?: readonly SharedVolume[];
-  /** Disks that it does not share with other pods of its node; absent: none. */
+  /** Disks that it cannot share with other pods on its node. If absent, there are none. */
   readonly loneDisks?: readonly InlineDisk[];
-  /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
+  /** The device claims of its spec. If absent, there are none. `devices` has their meaning, or `unsupported` if it is unknown. */
   readonly deviceClaims?: readonly DeviceClaimRef[];
-  /** What its node must declare that it can do; absent: nothing. */
+  /** Features that its node must declare. If absent, there are none. */
   readonly nodeFeatures?: readonly string[];
-  /** What its device claims say about nodes, where that is known. */
+  /** The rules of its device claims about nodes, if they are known. */
   readonly devices?: DeviceRules;
 }
 
 export interface Controller {
   readonly kind: string;
-  /** `group/version`, as the pod names it; absent: not said, so the kind's usual one. */
+  /** `group/version`, as the pod names it. If absent, the usual one of the kind. */
   readonly apiVersion?: string;
   readonly name: string;
   readonly uid: string;
@@ -87,13 +87,13 @@ export interface Controller {
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 export type SafeToEvict = 'true' | 'false' | 'on-completion';
 
-/** A volume that lives and dies with the node. */
+/** A volume that is lost with its node. */
 export interface LocalVolume {
   readonly name: string;
   readonly kind: 'emptyDir' | 'hostPath';
 }
 
-/** A pod as the decisions see it; everything else of the API object was dropped at the door. */
+/** A pod with the fields that decisions read; the other fields of the API object are dropped when it is read. */
 export interface Pod {
   readonly uid: PodUid;
   readonly namespace: string;
@@ -107,13 +107,13 @@ export interface Pod {
   readonly terminationGraceMs: number;
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
   readonly controller: Controller | undefined;
-  /** `PodScheduled=False` with reason `Unschedulable`; undefined otherwise (scheduling gates included). */
+  /** `PodScheduled=False` with reason `Unschedulable`. undefined otherwise, scheduling gates included. */
   readonly unschedulable: { readonly sinceMs: number; readonly message: string } | undefined;
-  /** It does not exist: a controller is about to make its like. */
+  /** The pod does not exist yet: a controller is about to create it. */
   readonly injected?: true;
-  /** It stands for room that is kept: for a buffer, for a request that was granted, for a request that asks. */
+  /** The pod stands for reserved room: of a buffer, of a granted request, or of a request that is served. */
   readonly holds?: 'buffer' | 'booking' | 'request';
-  /** Pending, and no scheduler has said anything of it yet. */
+  /** Pending, and no scheduler has reported on it yet. */
   readonly unseen?: true;
   readonly mirror: boolean;
   readonly daemonSet: boolean;
@@ -123,19 +123,19 @@ export interface Pod {
   readonly doNotDisrupt: boolean;
   readonly localVolumes: readonly LocalVolume[];
   readonly scaleUpDelayMs: number | undefined;
-  /** The ProvisioningRequest of its namespace whose room it takes; absent: none. */
+  /** The ProvisioningRequest, in its namespace, whose room it uses. If absent, none. */
   readonly consumes?: string;
-  /** The claims it mounts; absent: none. What they mean is in the shape. */
+  /** The claims that it mounts. If absent, there are none. The shape has their meaning. */
   readonly claims?: readonly PodClaim[];
-  /** Azure disks that its own spec names without a claim, as the disk driver calls them; absent: none. */
+  /** Azure disks that its spec names without a claim, by the disk driver's names. If absent, there are none. */
   readonly disks?: readonly string[];
-  /** Names of the claims that were made for it, by their names in its spec. */
+  /** Names of the claims that were created for it, by their names in its spec. */
   readonly madeClaims?: Readonly<Record<string, string>>;
-  /** Devices that its own claims have got; a successor gets others. Absent: none. */
+  /** Devices allocated to its own claims; a replacement pod gets others. If absent, there are none. */
   readonly heldDevices?: readonly string[];
-  /** What a pod of a DaemonSet says about being evicted with its node; absent: the policy decides. */
+  /** Whether a DaemonSet pod wants to be evicted with its node. If absent, the policy decides. */
   readonly daemonEviction?: boolean;
-  /** `controller.kubernetes.io/pod-deletion-cost`; absent: 0. */
+  /** `controller.kubernetes.io/pod-deletion-cost`. If absent, 0. */
   readonly deletionCost?: number;
   readonly ready: boolean;
 }

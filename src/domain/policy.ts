@@ -1,4 +1,4 @@
-/** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
+/** What the user configured, as the planner reads it. Frozen; every duration is in milliseconds. */
 import type { PriceTable } from './quotas-and-prices.ts';
 import type { TaintRules } from './taints.ts';
 
@@ -10,70 +10,76 @@ export interface PriorityLevel {
   readonly patterns: readonly string[];
 }
 
-/** As they stood when the loop began. */
+/** The list prices at the start of the loop. */
 export interface ListPrices {
   readonly table: PriceTable;
-  /** What a person should know of them, a sentence each. */
+  /** Remarks for people, one sentence each. */
   readonly remarks: readonly string[];
 }
 
 export interface ScaleUpPolicy {
-  /** Tried in order, each narrows the options; ties end by group id. */
+  /** Applied in order; each narrows the options. Ties end by group id. */
   readonly expanders: readonly ExpanderName[];
   /** Seed of the random expander. */
   readonly randomSeed: number;
   readonly maxNodesTotal: number;
   readonly maxNodesPerScaleUp: number;
-  /** How many nodes one group may be asked for within a minute. 0 or absent: no limit. */
+  /** How many nodes one group may request within a minute. 0 or absent: no limit. */
   readonly maxNodesPerGroupPerMinute?: number;
-  /** How long one plan may take: then what was found so far is the plan. Absent: no limit. */
+  /** The time limit of one plan; afterwards the plan is what was found until then. If absent, no limit. */
   readonly maxPlanningMs?: number;
   readonly maxCoresTotal: number;
   readonly maxMemoryTotalBytes: number;
   /** Pods with an explicit priority below this never cause a scale-up. */
   readonly expendablePriorityCutoff: number;
   readonly newPodDelayMs: number;
-  /** The same for pods that ask for GPUs: nodes with GPUs are dear, and their pods come in groups. Absent: no delay of their own. */
+  /**
+   * The same for pods that request GPUs: such nodes are expensive, and their pods often come in groups. If absent, there is no separate
+   * delay.
+   */
   readonly newGpuPodDelayMs?: number;
-  /** Whether pods that controllers are about to make ask for room. Absent: not. */
+  /** Whether pods that controllers are about to create cause a scale-up. If absent, they do not. */
   readonly proactive?: boolean;
-  /** How many pods may ask for room before such pods are left out. Absent: no limit. */
+  /** The number of pending pods above which such pods are left out. If absent, no limit. */
   readonly podInjectionLimit?: number;
-  /** Pods of other schedulers ask for nothing. Absent or empty: pods of every scheduler count. */
+  /** Pods of other schedulers never cause a scale-up. If absent or empty, pods of every scheduler do. */
   readonly allowedSchedulers?: readonly string[];
-  /** Pods of these need not have been refused by their scheduler first. Absent: none. */
+  /** Pods of these schedulers count before their scheduler has reported them. If absent, none do. */
   readonly bypassedSchedulers?: readonly string[];
   readonly maxProvisionMs: number;
   readonly balanceSimilarGroups: boolean;
-  /** Labels that may differ between similar groups, beside those that always may. Absent: none. */
+  /** Labels that may differ between similar groups, besides the built-in ones. If absent, none. */
   readonly balancingIgnoreLabels?: readonly string[];
-  /** Not empty: groups are similar when these labels are equal, whatever else they are. Absent: none. */
+  /** If not empty, groups with equal values of these labels are similar, and nothing else counts. */
   readonly balancingLabels?: readonly string[];
-  /** How far similar groups may be apart. Absent: {@link DEFAULT_DIFFERENCE_RATIOS}. */
+  /** How much similar groups may differ. If absent, {@link DEFAULT_DIFFERENCE_RATIOS}. */
   readonly differenceRatios?: DifferenceRatios;
-  /** Rules of the priority expander; the highest level wins. Absent: none. */
+  /** Rules of the priority expander; the highest level wins. If absent, none. */
   readonly priorities?: readonly PriorityLevel[];
-  /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`. Absent: no price is known. */
+  /**
+   * The price of a node per hour by VM size in lower case; Spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`. If absent, no
+   * price is configured.
+   */
   readonly prices?: Readonly<Record<string, number>>;
-  /** Azure's list prices, for sizes that none is stated for. Absent: not known. */
+  /** Azure's list prices, for sizes without a configured price. If absent, unknown. */
   readonly listPrices?: ListPrices;
-  /** The same by group id, where one is stated for a group; it goes before its size's. */
+  /** The same by group id. A group's price overrides that of its size. */
   readonly groupPrices?: Readonly<Record<string, number>>;
   readonly enforceMinSize: boolean;
-  /** No node is asked for while a watch of the cluster has been silent for longer. Absent: no limit. */
+  /** No nodes are requested while a watch of the cluster has been silent for longer. If absent, no limit. */
   readonly maxClusterStalenessMs?: number;
 }
 
-/** Shares, from 0 to 1, of the larger value by which two groups may differ and still be similar. 0: they must be equal. */
+/** By which share of the larger value, from 0 to 1, two similar groups may differ. 0 means equal values. */
 export interface DifferenceRatios {
-  /** Of the capacity of memory; every other capacity must be equal. */
+  /** Of the memory capacity. Every other capacity must be equal. */
   readonly memory: number;
   readonly allocatable: number;
-  /** What is allocatable less what the pods of every node ask for. */
+  /** Of the allocatable resources less the requests of the DaemonSet pods. */
   readonly free: number;
 }
 
-/** The Cluster Autoscaler's. */
+/** The Cluster Autoscaler's values. */
 export const DEFAULT_DIFFERENCE_RATIOS: DifferenceRatios = { memory: 0.015, allocatable: 0.05, free: 0.05 };
 
 export interface BackoffPolicy {
@@ -85,110 +91,115 @@ export interface BackoffPolicy {
 export interface ScaleDownPolicy {
   readonly enabled: boolean;
   readonly utilizationThreshold: number;
-  /** Of nodes with GPUs, for which only these count; absent: 0.5. */
+  /** For nodes with GPUs, where only the GPUs count. If absent, 0.5. */
   readonly gpuUtilizationThreshold?: number;
-  /** Whether nodes that are not ready may go; absent: they may. */
+  /** Whether nodes that are not ready may be removed. If absent, they may. */
   readonly unreadyEnabled?: boolean;
   readonly unneededForMs: number;
   readonly unreadyForMs: number;
   readonly delayAfterAddMs: number;
   readonly delayAfterDeleteMs: number;
   readonly delayAfterFailureMs: number;
-  /** Whether the three delays hold for the group alone to which it happened; absent: for all. */
+  /** Whether the three delays apply only to the group where the event happened. If absent, to all groups. */
   readonly delaysPerGroup?: boolean;
   readonly recheckUnremovableAfterMs: number;
   readonly ignoreDaemonSetsUtilization: boolean;
-  /** The same for mirror pods; absent: they count. */
+  /** The same for mirror pods. If absent, they count. */
   readonly ignoreMirrorPodsUtilization?: boolean;
   readonly skipNodesWithSystemPods: boolean;
-  /** For how long from its creation a kube-system pod without a budget holds its node. Absent: one hour. */
+  /** How long after its creation a kube-system pod without a budget blocks its node. If absent, one hour. */
   readonly systemPodBlocksForMs?: number;
   readonly skipNodesWithLocalStorage: boolean;
   readonly skipNodesWithCustomControllerPods: boolean;
   readonly maxParallel: number;
   readonly maxParallelDrains: number;
-  /** A ReplicaSet or ReplicationController that keeps fewer pods holds their nodes. Absent: 0. */
+  /** A ReplicaSet or ReplicationController with fewer replicas blocks its nodes. If absent, 0. */
   readonly minReplicaCount?: number;
-  /** How long removals may be simulated in one loop. Absent: no limit. */
+  /** How long removals may be simulated in one loop. If absent, no limit. */
   readonly maxSimulationMs?: number;
-  /** A cap that even a bug cannot pass: nodes removed within `removalWindowMs`. */
+  /** The most nodes removed within `removalWindowMs`: a limit that holds even if other code has a bug. */
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
-  /** No soft taint is changed once a loop has spent so much time on them. Absent: 3 s. */
+  /** Once a loop has spent this time on soft taints it changes no more. If absent, 3 s. */
   readonly softTaintTimeMs?: number;
-  /** Age up to which a soft taint of an earlier run is believed, and stays while soft taints are off; 0 or absent: one hour, and not at all. */
+  /**
+   * Up to this age the soft taint of an earlier run is trusted, and stays while soft taints are off. 0 or absent: one hour, and not at
+   * all.
+   */
   readonly candidateTtlMs?: number;
-  /** What the nodes of the cluster must keep together when some are removed. Absent or 0: no minimum. */
+  /** What the cluster's nodes must have left after removals. 0 or absent: no minimum. */
   readonly minCoresTotal?: number;
   readonly minMemoryTotalBytes?: number;
-  /** Nothing is removed while a watch of the cluster has been silent for longer. Absent: no limit. */
+  /** Nothing is removed while a watch of the cluster has been silent for longer. If absent, no limit. */
   readonly maxClusterStalenessMs?: number;
 }
 
-/** Pods of this priority and above, up to the next band; `graceMs` caps their grace, 0 does not. */
+/** Pods of this priority and above, up to the next band. `graceMs` limits their grace period; 0 does not. */
 export interface DrainBand {
   readonly priority: number;
   readonly graceMs: number;
 }
 
 export interface DrainPolicy {
-  /** Caps the grace of every pod where no bands are given; 0 does not. */
+  /** Limits the grace period of every pod if there are no bands. 0 does not. */
   readonly maxGracefulTerminationMs: number;
-  /** Ascending. Evicted one band after the other, pods of DaemonSets among them. Absent or empty: ordinary pods, then critical ones. */
+  /**
+   * Ascending. Pods are evicted one band after the other, DaemonSet pods included. If absent or empty: ordinary pods, then critical ones.
+   */
   readonly bands?: readonly DrainBand[];
-  /** Whether pods of DaemonSets are evicted, last and without waiting for them. Absent: not. */
+  /** Whether DaemonSet pods are evicted, last and without waiting for them. If absent, they are not. */
   readonly evictDaemonPods?: { readonly fromOccupied: boolean; readonly fromEmpty: boolean };
-  /** With bands: pods of DaemonSets go band after band once all other pods have gone. Absent: each in its own band. */
+  /** With bands: DaemonSet pods are evicted band after band once all other pods are gone. If absent, each in its own band. */
   readonly daemonPodsLast?: boolean;
   readonly evictionTimeoutMs: number;
   readonly evictionRetryMs: number;
   readonly delayAfterTaintMs: number;
   readonly cordon: boolean;
-  /** How long a drained node is kept for those who ask for a delay by annotation. 0 or absent: not at all. */
+  /** How long a drained node is kept for annotations that request a delay. 0 or absent: not at all. */
   readonly deletionDelayTimeoutMs?: number;
 }
 
-/** When the cluster as a whole is left alone. Absent keys: the Cluster Autoscaler's defaults. */
+/** When the cluster as a whole is frozen. Absent keys mean the Cluster Autoscaler's defaults. */
 export interface ClusterPolicy {
-  /** So many unready nodes never matter. Absent: 3. */
+  /** This many unready nodes never matter. If absent, 3. */
   readonly okUnreadyNodes?: number;
-  /** Of the registered nodes, from 0 to 1; absent: 0.45. */
+  /** The share of registered nodes, from 0 to 1. If absent, 0.45. */
   readonly maxUnreadyShare?: number;
-  /** For how long a new node that is not ready counts as starting. Absent: 15 min. */
+  /** How long a new node that is not ready counts as starting. If absent, 15 min. */
   readonly maxStartupMs?: number;
-  /** Whether a cluster without a ready node may grow; absent: it may. */
+  /** Whether a cluster without a ready node may grow. If absent, it may. */
   readonly scaleUpFromZero?: boolean;
-  /** Taints that pass; absent: those that are always known. */
+  /** Temporary taints. If absent, only the built-in ones. */
   readonly taints?: TaintRules;
-  /** Whether a group known only by a cordoned node is taken to add nodes that are not cordoned; absent: not. */
+  /** Whether a group known only by a cordoned node is assumed to add uncordoned nodes. If absent, it is not. */
   readonly scaleFromUnschedulable?: boolean;
 }
 
-/** Objects by which people ask for, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */
+/** Objects that request, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */
 export interface CapacityPolicy {
-  /** Whether CapacityQuota objects limit growth. */
+  /** Whether CapacityQuota objects limit scale-up. */
   readonly quotas: boolean;
-  /** Whether the statuses of CapacityBuffer objects are kept. */
+  /** Whether the status of CapacityBuffer objects is maintained. */
   readonly bufferController: boolean;
-  /** Whether their pods ask for room. */
+  /** Whether the pods of buffers cause a scale-up. */
   readonly bufferInjection: boolean;
   /** Whether ProvisioningRequest objects are served. */
   readonly requests: boolean;
   readonly requestInitialBackoffMs: number;
   readonly requestMaxBackoffMs: number;
-  /** Requests whose time-out is remembered. */
+  /** How many requests' backoffs are remembered. */
   readonly requestBackoffs: number;
-  /** Requests that only ask whether there is room, per loop. */
+  /** How many check-capacity requests one loop serves. */
   readonly checksPerLoop: number;
-  /** The time for those of one loop. */
+  /** The time limit for those of one loop. */
   readonly checksTimeboxMs: number;
-  /** Only requests that name this instance are checked; absent: only those that name none. */
+  /** Only requests that name this instance are checked. If absent, only those that name none. */
   readonly processorInstance?: string;
 }
 
 export interface Policy {
-  /** Absent: none of it. */
+  /** If absent, all of it is off. */
   readonly capacity?: CapacityPolicy;
   readonly cluster?: ClusterPolicy;
   readonly scaleUp: ScaleUpPolicy;

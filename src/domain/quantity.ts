@@ -23,7 +23,7 @@ const FORM = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]
 
 /**
  * Parses a Kubernetes quantity (`500m`, `1.5Gi`, `2e3`) into its value in base units.
- * @throws AutoscalerError of kind `config` when the text is not a quantity.
+ * @throws AutoscalerError of kind `config` if the text is not a quantity.
  */
 export function parseQuantity(text: string | number): number {
   const match = FORM.exec(String(text).trim());
@@ -45,7 +45,7 @@ export function wholeUnits(text: string | number): number {
   return ceilExact(parseQuantity(text));
 }
 
-/** Rounds up, forgiving the last bits of a binary fraction: 0.1 * 1000 must stay 100. */
+/** Rounds up, but ignores rounding errors of binary fractions: 0.1 * 1000 must stay 100. */
 function ceilExact(value: number): number {
   const nearest = Math.round(value);
   return Math.abs(value - nearest) < 1e-6 * Math.max(1, Math.abs(value)) ? nearest : Math.ceil(value);

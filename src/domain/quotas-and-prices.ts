@@ -1,32 +1,32 @@
-/** What a cloud lets a subscription have in a region, and what one node takes of it. */
+/** How many cores a subscription may use in a region, how many a node uses, and list prices of VM sizes. */
 
 export interface CloudQuota {
-  /** Folded; what draws refer to. */
+  /** Folded; quota draws refer to it. */
   readonly name: string;
-  /** For sentences: `family standardDSv5Family`, `region`, `spot`. */
+  /** For messages: `family standardDSv5Family`, `region`, `spot`. */
   readonly title: string;
   /** Cores. */
   readonly limit: number;
-  /** Cores, with what was asked for and is not counted by the cloud yet. May be above the limit. */
+  /** Cores, with requested ones that the cloud does not count yet. May be above the limit. */
   readonly used: number;
 }
 
-/** What one node of a group takes of one quota, in cores. */
+/** The cores of one quota that a node of a group uses. */
 export interface QuotaDraw {
   readonly quota: string;
   readonly cores: number;
 }
 
-// What Azure publishes that one hour of a VM size costs. Currency as asked for; discounts and contracts are not in it.
+// List prices of VM sizes per hour, in the requested currency, without discounts and contracts.
 
-/** What of a size is paid for; Windows costs more than Linux, Spot less than either. */
+/** What is paid for: Windows costs more than Linux, Spot less than either. */
 export type PriceKind = 'linux' | 'windows' | 'linux/spot' | 'windows/spot';
 
-/** One size's list prices per hour. A kind that is absent has no price: it is not sold, or not told without doubt. */
+/** List prices per hour of one size. An absent kind has no price: it is not sold, or its price is ambiguous. */
 export interface SizePrices {
   readonly perHour: Readonly<Partial<Record<PriceKind, number>>>;
   readonly readAtMs: number;
 }
 
-/** By VM size in lower case. Plain, so that a recorded decision holds it. */
+/** By VM size in lower case. Plain data, so that it can be part of a recorded decision. */
 export type PriceTable = Readonly<Record<string, SizePrices>>;

@@ -1,28 +1,28 @@
 import type { NodeGroupId } from './ids.ts';
 
-/** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics project it. */
+/** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics are made from it. */
 export type FitReason =
   | {
       readonly kind: 'insufficient-resource';
       readonly resource: string;
       readonly requested: number;
       readonly free: number;
-      /** Nobody can tell how much of it a new node has before one was seen. */
+      /** How much of it a new node has is unknown until a node was seen. */
       readonly untold?: true;
     }
   | { readonly kind: 'untolerated-taint'; readonly taint: string }
   | {
       readonly kind: 'node-selector-mismatch';
       readonly detail: string;
-      /** The label of which nobody can tell before a node was seen, when it decides. */
+      /** The label that decides and is unknown until a node was seen. */
       readonly untold?: string;
     }
   | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
   | { readonly kind: 'unschedulable' }
-  /** Those that the node does not declare. `untold`: whether a new node will is not known. */
+  /** Features that the node does not declare. `untold`: whether a new node declares them is unknown. */
   | { readonly kind: 'node-features'; readonly features: readonly string[]; readonly untold?: true }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
-  /** `rule`: of the pod itself, or (`repelled`) of pods that are there. */
+  /** `rule`: a rule of the pod itself, or (`repelled`) one of existing pods. */
   | {
       readonly kind: 'pod-affinity';
       readonly rule: 'affinity' | 'anti-affinity' | 'repelled';
@@ -37,9 +37,9 @@ export type FitReason =
 export interface ClusterLimit {
   readonly limit: 'nodes' | 'cores' | 'memory';
   readonly value: number;
-  /** By nodes that are there, on their way or planned. */
+  /** Used by nodes that are present, upcoming or planned. */
   readonly used: number;
-  /** By one more node of the group. */
+  /** Needed by one more node of the group. */
   readonly needs: number;
 }
 
@@ -47,7 +47,7 @@ export interface ClusterLimit {
 export interface ExceededQuota {
   readonly quota: string;
   readonly resources: readonly string[];
-  /** For each resource in their order: what is left of it, and what one more node needs; in cores, bytes or ones. */
+  /** In the order of `resources`: what is left, and what one more node needs; in cores, bytes or ones. */
   readonly short: readonly { readonly left: number; readonly needs: number }[];
 }
 
@@ -60,25 +60,25 @@ export type SkipReason =
   | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
   | { readonly kind: 'target-unknown'; readonly detail: string }
   | { readonly kind: 'max-size'; readonly max: number }
-  /** As many nodes as one minute allows were asked for; the next may be at `untilMs`. */
+  /** The group requested as many nodes as a minute allows; the next request may follow at `untilMs`. */
   | { readonly kind: 'ramp'; readonly perMinute: number; readonly untilMs: number }
-  /** A lack of stock may be over: one node was asked for to find out. */
+  /** A stockout may be over: one node was requested to find out. */
   | { readonly kind: 'probing'; readonly code: string }
   | { readonly kind: 'no-template' }
   | (ClusterLimit & {
       readonly kind: 'cluster-limit';
-      /** Further limits that would be broken, too. */ readonly also?: readonly ClusterLimit[];
+      /** Further limits that would be exceeded, too. */ readonly also?: readonly ClusterLimit[];
     })
   | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
-  /** Quotas of the cluster that not one more such node keeps, each with the resources that it is short of. */
+  /** Capacity quotas that do not allow one more such node, each with its short resources. */
   | { readonly kind: 'capacity-quota'; readonly exceeded: readonly ExceededQuota[] }
-  /** A group that grows to its maximum or not at all; `allowed` nodes are left of the limit that is nearest. */
+  /** An atomic group: it grows to its maximum or not at all. The nearest limit leaves `allowed` nodes. */
   | { readonly kind: 'atomic-limit'; readonly needs: number; readonly allowed: number }
   | { readonly kind: 'no-pod-fits' }
   | { readonly kind: 'not-judged' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
 
-/** Why a pending pod stays pending: per group the first reason that kept it out, or why it was not considered. */
+/** Why a pending pod stays pending: for each group the first reason against it, or why the pod was not considered. */
 export type PodVerdict =
   | { readonly kind: 'triggered'; readonly group: NodeGroupId }
   | { readonly kind: 'fits-present-node'; readonly node: string }
@@ -102,7 +102,7 @@ export interface GroupRefusal {
   readonly fit?: readonly FitReason[];
 }
 
-/** Why a node stays. The names are the Cluster Autoscaler's, which users' dashboards know. */
+/** Why a node is not removed. The names are the Cluster Autoscaler's; users' dashboards rely on them. */
 export type UnremovableReason =
   | 'ScaleDownDisabledAnnotation'
   | 'ScaleDownUnreadyDisabled'
@@ -126,7 +126,7 @@ export type UnremovableReason =
   | 'RemovalBudgetSpent'
   | 'UnexpectedError';
 
-/** Why a pod pins its node. */
+/** Why a pod blocks the removal of its node. */
 export type BlockingPodReason =
   | 'ControllerNotFound'
   | 'MinReplicasReached'
@@ -139,5 +139,5 @@ export type BlockingPodReason =
   | 'NoPlaceFound'
   | 'UnexpectedError';
 
-/** The detail of a topology-spread refusal of a node that has no such label at all. */
+/** The detail of a topology-spread reason for a node without the label. */
 export const MISSING_LABEL = 'missing required label';

@@ -1,6 +1,6 @@
 /**
- * Resource vectors: integers in a small typed array. The four resources that every node has sit at fixed places; each
- * extended resource gets the next index from a registry. A vector that is shorter than the registry has zero of the rest.
+ * Resource vectors: integers in a small typed array. The four resources of every node have fixed places; each extended resource gets the
+ * next index from a registry. A vector shorter than the registry has zero of the rest.
  */
 import { cpuMillis, wholeUnits } from './quantity.ts';
 
@@ -29,13 +29,13 @@ export function isAttachResource(resource: string): boolean {
   return resource.startsWith(ATTACHABLE);
 }
 
-/** Gives each resource name its index. Owned by the composition root and shared by everything that maps quantities. */
+/** Gives each resource name its index. The composition root owns it; everything that maps quantities shares it. */
 export class ResourceNames {
   readonly #names: string[] = [...FIXED];
   readonly #indexes = new Map<string, number>(FIXED.map((name, index) => [name, index]));
   readonly #attachable: AttachSlots[] = [];
 
-  /** The index of a name, given to it on first sight. */
+  /** The index of a name. A new name gets the next index. */
   indexOf(name: string): number {
     const known = this.#indexes.get(name);
     if (known !== undefined) return known;
@@ -46,7 +46,7 @@ export class ResourceNames {
     return index;
   }
 
-  /** The resources that stand for attach slots. Unlike others they are without limit where nobody states one. */
+  /** The resources of attach slots. Unlike other resources they are unlimited unless a limit is known. */
   get attachable(): readonly AttachSlots[] {
     return this.#attachable;
   }
@@ -68,7 +68,7 @@ export class ResourceNames {
     return vector;
   }
 
-  /** The non-zero part as plain names and integers, for dumps and messages. */
+  /** The non-zero part as names and integers, for dumps and messages. */
   toRecord(vector: Resources): Readonly<Record<string, number>> {
     const record: Record<string, number> = {};
     vector.forEach((amount, index) => {
@@ -97,7 +97,7 @@ export function plus(left: Resources, right: Resources): Resources {
   return sum;
 }
 
-/** May go negative; callers that must not, clamp. */
+/** May be negative. */
 export function minus(left: Resources, right: Resources): Resources {
   const difference = new Float64Array(Math.max(left.length, right.length));
   difference.set(left);

@@ -1,4 +1,4 @@
-/** Taints, tolerations, and the names of those that carry meaning between the autoscaler and the cluster. */
+/** Taints, tolerations, and the taints that have a meaning between the autoscaler and the cluster. */
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 
 export interface Taint {
@@ -10,19 +10,19 @@ export interface Taint {
 export interface Toleration {
   /** Empty with operator `Exists`: tolerates every key. */
   readonly key: string;
-  /** `Lt` and `Gt`: the taint's value is a whole number below, or above, that of the toleration. */
+  /** `Lt` and `Gt`: the taint's value is a whole number below or above the toleration's value. */
   readonly operator: 'Equal' | 'Exists' | 'Lt' | 'Gt';
   readonly value: string;
   /** undefined: every effect. */
   readonly effect: TaintEffect | undefined;
 }
 
-/** Value: unix seconds. NoSchedule. Names that users and tools know from the Cluster Autoscaler. */
+/** Value: unix seconds. Effect NoSchedule. The Cluster Autoscaler uses the same names. */
 export const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
-/** Value: unix seconds since when the node is unneeded. PreferNoSchedule. */
+/** Value: unix seconds since when the node is unneeded. Effect PreferNoSchedule. */
 export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
 
-/** As the API server takes it: no plus sign and no leading zeros. */
+/** As the API server accepts it: without plus sign and leading zeros. */
 const WHOLE = /^(?:0|-?[1-9]\d{0,18})$/;
 
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
@@ -45,27 +45,27 @@ function compareWholeNumbers(operator: 'Lt' | 'Gt', value: string, bound: string
   return operator === 'Lt' ? BigInt(value) < BigInt(bound) : BigInt(value) > BigInt(bound);
 }
 
-/** The first taint that keeps a pod away (PreferNoSchedule never does), or undefined. */
+/** The first taint that keeps a pod off the node (PreferNoSchedule never does), or undefined. */
 export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly Toleration[]): Taint | undefined {
   return taints.find((taint) => taint.effect !== 'PreferNoSchedule' && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
-/** On a node from its registration on, and again whenever it is not ready; the node controller takes it off. */
+/** On a node from its registration, and again while it is not ready. The node controller removes it. */
 export const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
 
 export function hasTaint(taints: readonly Taint[], key: string): boolean {
   return taints.some((taint) => taint.key === key);
 }
 
-/** Taints by which nodes of this cluster say that they are being set up, or what state they are in; beside those that are always known. */
+/** Taints that mean a startup phase or a status of a node in this cluster, in addition to the built-in ones. */
 export interface TaintRules {
   readonly startup?: readonly string[];
-  /** Beginnings of such names. */
+  /** Prefixes of such keys. */
   readonly startupPrefixes?: readonly string[];
   readonly status?: readonly string[];
 }
 
-/** The Cluster Autoscaler's prefixes (the second is its former one), and what add-ons of AKS clusters write on new nodes. */
+/** The Cluster Autoscaler's prefixes (the second is the former one), and the taints of AKS add-ons on new nodes. */
 const STARTUP_PREFIXES = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
 const STARTUP_TAINTS: ReadonlySet<string> = new Set([
   'node.cloudprovider.kubernetes.io/uninitialized',
@@ -76,7 +76,7 @@ const STARTUP_TAINTS: ReadonlySet<string> = new Set([
 ]);
 const STATUS_PREFIX = 'status-taint.cluster-autoscaler.kubernetes.io/';
 
-/** Goes by itself once the node is set up: until then the node is not ready, and a new node will not keep it. */
+/** The taint disappears once the node is set up. Until then the node is not ready, and new nodes lose it. */
 export function isStartupTaint(key: string, rules: TaintRules = {}): boolean {
   return (
     STARTUP_TAINTS.has(key) ||
@@ -85,7 +85,7 @@ export function isStartupTaint(key: string, rules: TaintRules = {}): boolean {
   );
 }
 
-/** Tells of this one node, which is ready all the same; a new node will not have it. */
+/** The taint describes this one node, which is ready nevertheless. A new node does not have it. */
 export function isStatusTaint(key: string, rules: TaintRules = {}): boolean {
   return key.startsWith(STATUS_PREFIX) || rules.status?.includes(key) === true;
 }

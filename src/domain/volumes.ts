@@ -1,47 +1,47 @@
 import type { Labels, NodeSelectorTerm, Requirement } from './labels.ts';
 import type { Resources } from './resources.ts';
 
-/** One rule of a pod's volumes about nodes. A node must keep every rule. */
+/** One rule of a pod's volumes about nodes. A node must satisfy every rule. */
 export type VolumeNodeRule =
   | {
       /**
-       * `reachable`: the volume is there and these nodes reach it. `makeable`: it will be made, or found, where the pod goes.
-       * `stocked`: it will be made, where its driver says that there is room.
+       * `reachable`: the volume exists, and these nodes reach it. `makeable`: it will be created, or found, where the pod runs. `stocked`:
+       * it will be created where its driver reports capacity.
        */
       readonly kind: 'reachable' | 'makeable' | 'stocked';
-      /** Alternatives, as in node affinity. None: nowhere. */
+      /** Alternatives, as in node affinity. An empty list matches no node. */
       readonly terms: readonly NodeSelectorTerm[];
     }
   | {
-      /** Zone and region labels of the volume itself. A node that carries no such label at all passes. */
+      /** Zone and region labels of the volume. A node without any such label passes. */
       readonly kind: 'zone-labels';
       readonly requirements: readonly Requirement[];
     };
 
-/** Why no node at all can take the pod now, in the words of kube-scheduler and with what is behind them. */
+/** Why no node can take the pod now, in the words of kube-scheduler and with the cause. */
 export interface VolumeBlocker {
   readonly message: string;
   readonly detail: string;
 }
 
-/** What the claims of a pod mean for its place, worked out from claims, volumes and storage classes. */
+/** What the claims of a pod mean for its node, derived from claims, volumes and storage classes. */
 export interface VolumeRules {
   readonly places: readonly VolumeNodeRule[];
   readonly blockers: readonly VolumeBlocker[];
 }
 
-/** A volume that several pods mount: a node that has it attached for one needs no second slot for the next. */
+/** A volume that several pods mount. A node that has attached it for one pod needs no second slot for the next. */
 export interface SharedVolume {
-  /** Equal for all that mount it. */
+  /** Equal for all pods that mount it. */
   readonly volume: string;
   /** The attach slot that it takes. */
   readonly slots: Resources;
 }
 
-/** A disk that a pod's own spec names and that the pods of one node may only share where all of them only read it. */
+/** A disk that a pod's spec names itself. Pods on one node may share it only if all of them mount it read-only. */
 export interface InlineDisk {
   readonly kind: 'iscsi' | 'rbd' | 'gcePersistentDisk' | 'awsElasticBlockStore';
-  /** The names by which it goes: two disks of a kind that have one in common are the same. */
+  /** The names of the disk. Two disks of a kind are the same if they have a name in common. */
   readonly ids: readonly string[];
   readonly readOnly: boolean;
 }
@@ -49,19 +49,19 @@ export interface InlineDisk {
 /** A claim that a pod mounts; names are of the pod's namespace. */
 export interface PodClaim {
   readonly name: string;
-  /** Set for a generic ephemeral volume: the claim is made for this one pod, and a successor gets another. */
+  /** Set for a generic ephemeral volume: the claim is created for this pod, and a replacement pod gets another. */
   readonly ephemeral?: ClaimRequirements;
 }
 
-/** What a claim asks for. */
+/** What a claim requires. */
 export interface ClaimRequirements {
-  /** undefined: the default class. Empty: only volumes that are there and have no class. */
+  /** undefined: the default class. Empty: only existing volumes without a class. */
   readonly className: string | undefined;
   readonly accessModes: readonly string[];
   readonly bytes: number;
   /** `Block` or `Filesystem`. */
   readonly mode: string;
-  /** Requirements on the labels of a volume that is there; undefined: any volume will do. */
+  /** Requirements on the labels of an existing volume. undefined: any volume matches. */
   readonly selector: readonly Requirement[] | undefined;
 }
 
@@ -78,10 +78,10 @@ export const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
 export const AZURE_FILE_DRIVER = 'file.csi.azure.com';
 export const AZURE_DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
-/** How many volumes of a CSI driver a node can hold, by driver. A driver that is not named has no limit. */
+/** How many volumes of a CSI driver a node can attach, by driver. An absent driver has no limit. */
 export type AttachLimits = Readonly<Record<string, number>>;
 
-/** What a volume place reads of a node. */
+/** The properties of a node that volume rules read. */
 export interface NodeForVolumes {
   readonly name: string;
   readonly labels: Labels;

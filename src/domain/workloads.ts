@@ -1,7 +1,7 @@
 import type { LabelSelector } from './labels.ts';
 import type { Pod, PodShape } from './pod.ts';
 
-/** A PodDisruptionBudget reduced to what a drain asks of it. */
+/** A PodDisruptionBudget, reduced to what a drain needs. */
 export interface DisruptionBudget {
   readonly namespace: string;
   readonly name: string;
@@ -11,11 +11,11 @@ export interface DisruptionBudget {
   readonly expectedPods: number;
   readonly currentHealthy: number;
   readonly desiredHealthy: number;
-  /** Why it can never allow a disruption as it is written. Absent: its numbers may say so all the same. */
+  /** Why it can never allow a disruption as written. If absent, its numbers may still forbid one. */
   readonly neverAllows?: string;
 }
 
-/** A DaemonSet: what each new node that matches will carry before any other pod. */
+/** A DaemonSet: every new node that matches runs its pod before any other. */
 export interface DaemonSet {
   readonly namespace: string;
   readonly name: string;
@@ -23,24 +23,24 @@ export interface DaemonSet {
   readonly shape: PodShape;
 }
 
-/** A controller that makes equal pods on its own. */
+/** A controller that creates equal pods. */
 export interface ReplicatedWorkload {
   readonly kind: 'ReplicaSet' | 'StatefulSet' | 'Job';
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Pods that it wants to run now; 0 also when it says that it cannot make them. */
+  /** How many pods it should have now. 0 if it reports that it cannot create them. */
   readonly desired: number;
 }
 
-/** A controller of a built-in kind that a pod names as its own. */
+/** A controller of a built-in kind that a pod names as its owner. */
 export interface Owner {
   readonly kind: 'ReplicaSet' | 'StatefulSet' | 'Job' | 'ReplicationController';
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What the API server said of an owner. `desired`: the pods it is to keep; undefined where a kind has no such number. */
+/** The API server's answer about an owner. `desired` is its replica count; undefined for kinds without one. */
 export type OwnerState = { readonly exists: false } | { readonly exists: true; readonly desired: number | undefined };
 
 export type OwnerStates = ReadonlyMap<string, OwnerState>;
@@ -52,7 +52,7 @@ const OWNER_GROUPS: Readonly<Record<Owner['kind'], string>> = {
   ReplicationController: '',
 };
 
-/** The owner of a pod; undefined: it has none, or one of a kind that is not built in, whatever its name (another API's StatefulSet). */
+/** The owner of a pod. undefined if it has none, or one of another API group, whatever its kind's name. */
 export function ownerOf(pod: Pick<Pod, 'namespace' | 'controller'>): Owner | undefined {
   const { controller, namespace } = pod;
   if (controller === undefined || !isOwnerKind(controller.kind)) return undefined;
@@ -66,7 +66,7 @@ export function ownerKey({ kind, namespace, name }: Owner): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** Whether it is one of the built-in kinds that a drain asks for. */
+/** Whether it is a built-in kind that a drain looks up. */
 export function isOwnerKind(kind: string): kind is Owner['kind'] {
   return Object.hasOwn(OWNER_GROUPS, kind);
 }

@@ -1,3 +1,4 @@
+/** The room holds the interfaces between the loop and the world. Must not know Azure, Kubernetes clients, or who implements them. */
 import type { InstanceKey, NodeGroupId } from '../ids.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../outcome.ts';
 import type { CloudView, ClusterView } from '../observation.ts';
@@ -13,29 +14,31 @@ export interface IncreaseRequest {
 export interface DeleteRequest {
   readonly group: NodeGroupId;
   readonly instances: readonly InstanceKey[];
-  /** Failed instances may go below the minimum size; nodes may not. */
+  /** Failed instances may be deleted below the minimum size; nodes may not. */
   readonly allowBelowMin: boolean;
 }
 
-/** The cloud's node groups. Reads are served from a cache and never wait for the network; writes are conditional. */
+/** The node groups of the cloud. Reads come from a cache and never wait for the network; writes are conditional. */
 export interface CloudNodeGroups {
-  /** Fills what a first decision needs. Resolves when it may be made; rejects with the AutoscalerError that prevents it. */
+  /** Reads what the first decision needs. Rejects with the AutoscalerError that prevents the decision. */
   start(signal: AbortSignal): Promise<void>;
-  /** A frozen view. Events that happened since the previous call are handed over exactly once. */
+  /** A frozen view. Each event since the previous call is returned exactly once. */
   observe(cluster: ClusterView, nowMs: number): CloudView;
-  /** Raises a target size. Never lowers. At most one write per group is under way; returns once Azure has answered. */
+  /** Increases a target size, never decreases it. At most one write per group is in flight. Returns once Azure has answered. */
   increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome>;
   /**
-   * Resolves when a deletion in the group would be sent at once: what is looked at after that is what it acts on. Rejects as
-   * `conflict` when that takes too long.
+   * Resolves when a deletion in the group would be sent at once, so that a check made after it is still valid for the deletion. Rejects
+   * with `conflict` if that takes too long.
    */
   untilRemovable(group: NodeGroupId, signal: AbortSignal): Promise<void>;
-  /** Deletes instances by id after a fresh read that each still is what the caller means. Already gone is success. */
+  /**
+   * Deletes instances by id, after a fresh read that each is still the one that the caller means. An instance that is gone is a success.
+   */
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
-  /** Reads the group from Azure now (one GET and its instances), for a decision that must not act on old data. */
+  /** Reads the group from Azure now (one GET and its instances), for a decision that must not use old data. */
   refresh(group: NodeGroupId, signal: AbortSignal): Promise<void>;
-  /** Drops trust in what is cached: everything, or one group. The next reads go to Azure. */
+  /** Marks the cache of everything, or of one group, as outdated. The next reads go to Azure. */
   invalidate(group?: NodeGroupId): void;
-  /** Called when something happened that is worth a loop before the next tick. Returns the way to stop. */
+  /** Calls the listener when a loop should start before the next tick. Returns a function that unsubscribes. */
   onWake(listener: () => void): () => void;
 }

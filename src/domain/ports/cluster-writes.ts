@@ -6,9 +6,9 @@ import type { Taint } from '../taints.ts';
 /** Changes to `spec.taints` and `spec.unschedulable`, always conditional on the resourceVersion that was read. */
 export interface NodeTainter {
   /**
-   * Adds or replaces the taint with this key and effect, cordons when asked. Conflicts are read again and retried.
-   * `uncordonLater` says whether this call did the cordoning: only then may an undo un-cordon.
-   * @throws AutoscalerError `not-found` when the node is gone, `kube-api` otherwise.
+   * Adds or replaces the taint with this key and effect, and cordons if requested. On a conflict it reads again and retries.
+   * `uncordonLater` is true if this call cordoned the node: only then may an undo un-cordon it.
+   * @throws AutoscalerError `not-found` if the node is gone, `kube-api` otherwise.
    */
   taint(
     node: NodeName,
@@ -16,11 +16,11 @@ export interface NodeTainter {
     options: { readonly cordon: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly uncordonLater: boolean }>;
-  /** Removes every taint with the key; un-cordons when asked. A node that is gone is success. */
+  /** Removes every taint with the key, and un-cordons if requested. A node that is gone is a success. */
   untaint(node: NodeName, key: string, options: { readonly uncordon: boolean }, signal: AbortSignal): Promise<void>;
 }
 
-/** One eviction call; retries and deadlines are the caller's. */
+/** One eviction call. The caller owns retries and deadlines. */
 export interface PodEvictor {
   evict(
     pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid },
@@ -29,17 +29,20 @@ export interface PodEvictor {
   ): Promise<EvictOutcome>;
 }
 
-/** Writes to objects by which people ask for capacity; each conditional on the state that was read. */
+/** Writes to capacity objects, each conditional on the state that was read. */
 export interface CapacityObjectWriter {
   /**
-   * Makes the object's status say `after` where it says `before`; what neither speaks of stays.
-   * @throws AutoscalerError `conflict` when the object is not as it was read any more, `not-found` when it is gone.
+   * Changes the object's status from `before` to `after`. Fields that neither contains stay as they are.
+   * @throws AutoscalerError `conflict` if the object changed since it was read, `not-found` if it is gone.
    */
   writeStatus(
     ref: CapacityObjectRef,
     change: { readonly before: CapacityStatus; readonly after: CapacityStatus },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Deletes the object that was read. Gone already is success. @throws AutoscalerError `conflict` when it is another by now. */
+  /**
+   * Deletes the object that was read. An object that is gone is a success. @throws AutoscalerError `conflict` if another object has its
+   * name now.
+   */
   remove(ref: CapacityObjectRef, signal: AbortSignal): Promise<void>;
 }

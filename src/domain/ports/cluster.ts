@@ -4,29 +4,29 @@ import type { ClusterView } from '../observation.ts';
 import type { Pod } from '../pod.ts';
 import type { Owner, OwnerStates } from '../workloads.ts';
 
-/** Reads the cluster through watches that never give up. */
+/** Reads the cluster through watches that reconnect for ever. */
 export interface ClusterReader {
-  /** Resolves once every watch has delivered its first full picture. */
+  /** Resolves once every watch has delivered its first complete list. */
   start(signal: AbortSignal): Promise<void>;
-  /** A frozen view of what the watches hold. Cheap: what did not change is not copied. */
+  /** A frozen view of the watched objects. Cheap: unchanged objects are not copied. */
   observe(nowMs: number): ClusterView;
-  /** Reads one node and its pods from the API server now, past every cache. undefined: the node is gone. */
+  /** Reads one node and its pods from the API server, without any cache. undefined: the node is gone. */
   readFresh(node: NodeName, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined>;
-  /** Whether a pod still exists with this uid, asked of the API server. */
+  /** Asks the API server whether a pod with this uid still exists. */
   podExists(pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid }, signal: AbortSignal): Promise<boolean>;
-  /** Called when a pod turns unschedulable. Returns the way to stop. */
+  /** Calls the listener when a pod becomes unschedulable. Returns a function that unsubscribes. */
   onUnschedulable(listener: (pod: Pod) => void): () => void;
-  /** Called when the platform announces that it takes a node's machine back. Returns the way to stop. */
+  /** Calls the listener when the platform announces that it takes back a node's instance. Returns a function that unsubscribes. */
   onPreemption(listener: (node: Node) => void): () => void;
 }
 
-/** Asks after the controllers of pods that are about to move. There are too many of them, and they change too often, to watch. */
+/** Reads the controllers of pods that are about to move. They are too many, and change too often, to be watched. */
 export interface OwnerReader {
-  /** What was lately learned. Asks nothing. */
+  /** What was read recently. Sends no request. */
   known(): OwnerStates;
   /**
-   * Learns of each owner of which nothing is known lately; afterwards `known` has them all.
-   * @throws AutoscalerError when one could not be read: nothing is known of it then.
+   * Reads each owner without a recent result. Afterwards `known` contains them all.
+   * @throws AutoscalerError if one could not be read; its state is unknown then.
    */
   read(owners: readonly Owner[], signal: AbortSignal): Promise<void>;
 }

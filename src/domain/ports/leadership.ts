@@ -1,20 +1,20 @@
 /** Leadership of the cluster. */
 export interface LeaderLease {
-  /** Resolves when this process leads; rejects with `cancelled` when the signal fires first. */
+  /** Resolves when this process leads. Rejects with `cancelled` if the signal fires first. */
   acquire(signal: AbortSignal): Promise<void>;
-  /** Fires when leadership is lost or given up. Every write is bound to it. */
+  /** Fires when leadership is lost or released. Every write is bound to it. */
   readonly lost: AbortSignal;
   /**
-   * Looks at the clock, and fires `lost` if leadership ended while this process did not run. Asked right before a write:
-   * what waited for a process that was frozen is not done in the order of its times when it goes on.
+   * Checks the clock, and fires `lost` if leadership ended while this process was suspended. Call it right before a write: after a
+   * suspension, timers and writes may run in any order.
    */
   verify(): void;
-  /** Gives the lease up so that another can take it at once. */
+  /** Releases the lease so that another process can take it at once. */
   release(signal: AbortSignal): Promise<void>;
 }
 
-/** A lock by which other components of the platform ask that nobody changes the cluster's machines for a while. Advisory. */
+/** An advisory lock by which other components of the platform ask for a pause of changes to the cluster's instances. */
 export interface ForeignLock {
-  /** Who holds it, as the reason not to write; undefined: nobody does, as far as is known. Never waits for the network. */
+  /** The holder, as the reason not to write. undefined if no holder is known. Never waits for the network. */
   heldBecause(): string | undefined;
 }

@@ -4,28 +4,28 @@ import type { Observation } from '../observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../plan.ts';
 import type { Policy } from '../policy.ts';
 
-/** One decision with everything it was made from: a scale-up plan, a scale-down plan, or both from the same inputs. */
+/** One decision with all of its inputs: a scale-up plan, a scale-down plan, or both from the same inputs. */
 export interface LoopRecord {
   readonly observation: Observation;
   readonly stateBefore: LoopState;
   readonly scaleUp: readonly ScaleUpPlan[];
   readonly scaleDown: ScaleDownPlan | undefined;
-  /** What a replay needs besides. */
+  /** What a replay needs in addition. */
   readonly policy?: Policy;
   /** Groups that the loop had tried before this plan. */
   readonly excluded?: readonly NodeGroupId[];
-  /** The request whose turn it was, and those that were granted before it in the same loop; absent: it was the pods'. */
+  /** The ProvisioningRequest that was served, and those granted before it in the same loop. If absent, the plan was for pods. */
   readonly request?: { readonly uid: string; readonly granted: readonly string[] };
-  /** Whether the loop had asked for nodes before the scale-down plan. */
+  /** Whether the loop had requested nodes before the scale-down plan. */
   readonly scaleUpPlanned?: boolean | 'unknown';
 }
 
-/** Keeps decisions so that any of them can be reproduced. Never throws. */
+/** Records decisions so that each can be reproduced. Never throws. */
 export interface DecisionJournal {
   record(entry: LoopRecord): void;
 }
 
-/** What an event is about. */
+/** The object of an event. */
 export type EventSubject =
   | { readonly kind: 'Pod' | 'CapacityBuffer'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'Node'; readonly name: string; readonly uid: string }
@@ -34,32 +34,32 @@ export type EventSubject =
 export interface AutoscalerEvent {
   readonly subject: EventSubject;
   readonly type: 'Normal' | 'Warning';
-  /** A word from the Cluster Autoscaler's set: TriggeredScaleUp, NotTriggerScaleUp, ScaleDown, ScaleDownFailed ... */
+  /** One of the Cluster Autoscaler's event reasons: TriggeredScaleUp, NotTriggerScaleUp, ScaleDown, ScaleDownFailed ... */
   readonly reason: string;
   readonly message: string;
 }
 
-/** Records events, folding repeats. Never throws and never delays a decision: a lost event is counted, not fatal. */
+/** Records events and merges repeats. Never throws and never delays a decision: a lost event is counted, not fatal. */
 export interface EventRecorder {
   record(event: AutoscalerEvent): void;
-  /** Waits for what was recorded to be sent, at most until the signal fires. */
+  /** Waits until the recorded events are sent, or the signal fires. */
   flush(signal: AbortSignal): Promise<void>;
 }
 
-/** A value that any notation can hold. */
+/** A value that any serialisation supports. */
 export type StatusValue = string | number | boolean | readonly StatusValue[] | { readonly [key: string]: StatusValue };
 
 export interface AutoscalerStatus {
-  /** Milliseconds since the epoch at which this was true. */
+  /** When this was true, milliseconds since the epoch. */
   readonly atMs: number;
-  /** In the structure that readers of the Cluster Autoscaler's status know. */
+  /** With the structure of the Cluster Autoscaler's status. */
   readonly document: { readonly [key: string]: StatusValue };
 }
 
-/** Publishes the autoscaler's state where people and tools look for it. */
+/** Publishes the autoscaler's status for people and tools. */
 export interface StatusWriter {
-  /** Replaces what is published. @throws AutoscalerError */
+  /** Replaces the published status. @throws AutoscalerError */
   write(status: AutoscalerStatus, signal: AbortSignal): Promise<void>;
-  /** Takes away what is published: nobody is at work. @throws AutoscalerError */
+  /** Removes the published status, since no process is active. @throws AutoscalerError */
   remove(signal: AbortSignal): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * The pods that buffers stand for. They ask for room after all others and yield it to any real pod; they exist nowhere but
- * in a plan, so they are never evicted and never spoken of to their owners. Upstream `processors/capacitybuffer`. Pure.
+ * The pods that buffers stand for. They are placed after all other pods and yield their room to any real pod. They exist only in a plan:
+ * they are never evicted, and their owners get no events about them. Upstream `processors/capacitybuffer`. Pure. Must not know plans or
+ * node groups.
  */
 import {
   type CapacityBuffer,
@@ -13,13 +14,13 @@ import {
 import type { PodShape, Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 
-// How many pods a CapacityBuffer stands for, and of which shape. Upstream `capacitybuffer/translators`: the larger of a
-// number and a percentage, within limits; limits alone say as many as fit. Pure.
+// How many pods a CapacityBuffer stands for, and their shape. Upstream `capacitybuffer/translators`: the larger of a number and a
+// percentage, within limits. Limits alone mean as many pods as they allow.
 
-/** The strategy of buffers whose room is kept by nodes that run. */
+/** The strategy of buffers whose room is reserved on running nodes. */
 export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
 
-/** What the buffer is cut after. A workload's own template has no generation: it is read where it stands. */
+/** What the buffer's pods look like. The template of a workload has no generation: it is read from the workload. */
 export interface BufferTemplate {
   readonly shape: PodShape;
   readonly name?: string;
@@ -29,7 +30,7 @@ export interface BufferTemplate {
 
 export type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
 
-/** The size that the spec asks for now, or why there is none. */
+/** The size that the spec requests now, or why it has none. */
 export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, names: ResourceNames): BufferSize {
   if (buffer.problem !== undefined) return { problem: buffer.problem.message };
   const { namespace } = buffer.ref;
@@ -45,7 +46,7 @@ export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, nam
   return { template, replicas };
 }
 
-/** The template that a status speaks of, as it is now. */
+/** The template that the buffer's status names, as it is now. */
 export function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTemplate | undefined {
   const { podTemplate } = buffer.status;
   return podTemplate === undefined ? findScalable(buffer, objects) : findTemplate(buffer.ref.namespace, podTemplate, objects);
@@ -82,7 +83,7 @@ export type BufferReadiness =
   | { readonly shape: PodShape; readonly replicas: number }
   | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
 
-/** Whether the buffer's pods may be injected as its status says, or why not. */
+/** Whether the buffer's pods may be injected according to its status, or why not. */
 export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects): BufferReadiness {
   const { status } = buffer;
   const isReady = isTrue(status, 'ReadyForProvisioning') || isTrue(status, 'Provisioning');
@@ -97,7 +98,7 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   return { shape: template.shape, replicas: status.replicas };
 }
 
-/** The pods of every buffer that is ready, in a stable order. */
+/** The pods of every ready buffer, in a stable order. */
 export function bufferPods(objects: CapacityObjects, nowMs: number): readonly Pod[] {
   return (objects.buffers ?? []).flatMap((buffer) => {
     const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
@@ -117,7 +118,7 @@ export interface VirtualPodOptions {
   readonly nowMs: number;
 }
 
-/** A pod that stands for an object's claim on room. */
+/** A pod that stands for room of a capacity object. */
 export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: CapacityObjectRef, options: VirtualPodOptions): Pod {
   const { name, uid, shape, holds, nowMs } = options;
   return {

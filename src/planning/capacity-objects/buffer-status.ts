@@ -1,4 +1,4 @@
-/** What a buffer's status should say. Pure; the words are those of upstream's buffer controller and pod injector. */
+/** The status that a buffer should have, with the texts of upstream's buffer controller and pod injector. Pure. */
 import {
   type CapacityBuffer,
   type CapacityObjects,
@@ -15,17 +15,17 @@ import { ACTIVE_STRATEGY, bufferSize, bufferReadiness } from './buffer-pods.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
-// What the ResourceQuotas of a namespace leave to its buffers. Room that is kept for pods which a quota would never let in helps
-// nobody. Upstream's `resource_quotas_allocator`: the oldest buffer first, then by name. Pure.
+// How much the ResourceQuotas of a namespace allow its buffers: reserved room is useless for pods that a quota rejects. Upstream's
+// `resource_quotas_allocator`: the oldest buffer first, then by name.
 
-/** How many pods of a buffer the quotas about them admit. */
+/** How many pods of a buffer its quotas admit. */
 export interface QuotaAllowance {
   readonly replicas: number;
-  /** The quota that admits fewest and the resource that is short; undefined: none is. */
+  /** The quota that admits fewest pods, with its short resource. undefined: no quota limits the buffer. */
   readonly limitedBy: string | undefined;
 }
 
-/** By uid of the buffer; buffers that no quota is about are absent. */
+/** By uid of the buffer. Buffers without a matching quota are absent. */
 export function quotaAllowances(objects: CapacityObjects, names: ResourceNames): ReadonlyMap<string, QuotaAllowance> {
   const { buffers = [], resourceQuotas = [] } = objects;
   const found = new Map<string, QuotaAllowance>();
@@ -79,7 +79,7 @@ function appliesTo({ scopes }: ResourceQuota, use: QuotaUse): boolean {
   return scopes.every((scope) => matchesScope(scope, use));
 }
 
-/** Room is kept for pods that stay: the scope of pods with a deadline is never theirs. */
+/** Room is reserved for pods without a deadline, so the scope of pods with one never matches. */
 function matchesScope({ scope, operator, values }: QuotaScope, use: QuotaUse): boolean {
   if (scope === 'NotTerminating') return true;
   if (scope === 'BestEffort') return use.bestEffort;
@@ -99,14 +99,13 @@ export interface BufferStatusInput {
   readonly objects: CapacityObjects;
   readonly names: ResourceNames;
   readonly nowMs: number;
-  /** Which of the two parts speak. */
-  /** What ResourceQuotas leave to each buffer, by uid. Absent: nobody asked. */
+  /** What ResourceQuotas allow each buffer, by uid. If absent, quotas do not apply. */
   readonly allowances?: ReadonlyMap<string, QuotaAllowance>;
   readonly controls: boolean;
   readonly injects: boolean;
 }
 
-/** The present status itself when nothing about it is to be changed. Buffers of other strategies are others' business. */
+/** Returns the present status itself if nothing changes. Buffers of other strategies are not ours to update. */
 export function bufferStatus(buffer: CapacityBuffer, input: BufferStatusInput): CapacityStatus {
   if (buffer.strategy !== ACTIVE_STRATEGY) return buffer.status;
   const sized = input.controls ? withSize(buffer, input) : buffer.status;
@@ -132,7 +131,7 @@ function withSize(buffer: CapacityBuffer, { objects, names, nowMs, allowances }:
   return ready === buffer.status && sameAttributes(ready, next) ? buffer.status : next;
 }
 
-/** Said where quotas are about the buffer, and taken back where they no longer are. */
+/** Set while quotas match the buffer, and reset when they no longer do. */
 function withQuotaLimit(
   status: CapacityStatus,
   allowance: QuotaAllowance | undefined,
@@ -156,10 +155,10 @@ function sameAttributes(left: CapacityStatus, right: CapacityStatus): boolean {
   );
 }
 
-/** Of what was injected in this loop: by the status that was read, not by the one that is about to be written. */
+/** What this loop injected. It follows the status that was read, not the one about to be written. */
 function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects, nowMs }: BufferStatusInput): CapacityStatus {
   const ready = bufferReadiness(buffer, objects);
-  // Nobody has looked at a new buffer yet: it is no failure that its pods are not there.
+  // A new buffer has no status yet: that its pods are not injected is no failure.
   if ('reason' in ready && conditionOf(buffer.status, READY) === undefined) return status;
   const condition =
     'reason' in ready

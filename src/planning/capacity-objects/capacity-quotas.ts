@@ -1,13 +1,13 @@
 /**
- * What each quota of the cluster has left, while a plan is made. Upstream `resourcequotas`: limits are on what nodes have,
- * not on what pods may use of them, and only those that are there or on their way count. Pure.
+ * What each capacity quota of the cluster has left while a plan is made. Upstream `resourcequotas`: limits apply to the capacity of nodes,
+ * not to the requests of pods. Nodes that are there or upcoming count. Pure.
  */
 import { type CapacityQuota, withCondition, type CapacityStatus } from '../../domain/capacity-objects.ts';
 import { matchesSelector, type Labels, type LabelSelector } from '../../domain/labels.ts';
 import type { ExceededQuota } from '../../domain/reasons.ts';
 import { CPU, type ResourceNames, type Resources } from '../../domain/resources.ts';
 
-/** What is left of one limit, in whole units. `index` of the resource vector; undefined: nodes are counted. */
+/** What is left of one limit, in whole units. `index` is the place in the resource vector; undefined means that nodes are counted. */
 interface ResourceHeadroom {
   readonly resource: string;
   readonly index: number | undefined;
@@ -25,7 +25,7 @@ export interface MeasuredNode {
   readonly capacity: Resources;
 }
 
-/** The quotas that are valid, with all of their room. */
+/** The valid quotas with their whole limits. */
 export function fullQuotaHeadroom(quotas: readonly CapacityQuota[], names: ResourceNames): readonly QuotaHeadroom[] {
   return quotas.flatMap((quota) =>
     quota.problem === undefined
@@ -40,7 +40,7 @@ export function fullQuotaHeadroom(quotas: readonly CapacityQuota[], names: Resou
   );
 }
 
-/** Counts so many equal nodes. Unchanged when no quota is about them. */
+/** Counts so many equal nodes against the quotas. Returns the same list if no quota matches them. */
 export function takeQuotaHeadroom(rooms: readonly QuotaHeadroom[], node: MeasuredNode, count: number): readonly QuotaHeadroom[] {
   if (rooms.length === 0 || count === 0 || isVirtual(node.labels)) return rooms;
   return rooms.map((room) => {
@@ -49,7 +49,7 @@ export function takeQuotaHeadroom(rooms: readonly QuotaHeadroom[], node: Measure
   });
 }
 
-/** How many such nodes every quota about them allows; Infinity where none is. Never negative. */
+/** How many such nodes all matching quotas allow. Infinity if none matches, never negative. */
 export function nodesWithinQuotas(rooms: readonly QuotaHeadroom[], node: MeasuredNode): number {
   return headroomFor(rooms, node).reduce(
     (least, { parts }) => parts.reduce((fewest, part) => Math.min(fewest, nodesWithin(part, node)), least),
@@ -57,7 +57,7 @@ export function nodesWithinQuotas(rooms: readonly QuotaHeadroom[], node: Measure
   );
 }
 
-/** The quotas that not one more such node keeps, each with every resource that falls short. */
+/** The quotas that do not allow one more such node, each with every short resource. */
 export function exceededQuotas(rooms: readonly QuotaHeadroom[], node: MeasuredNode): readonly ExceededQuota[] {
   return headroomFor(rooms, node).flatMap(({ quota, parts }) => {
     const exceeded = parts.filter((part) => nodesWithin(part, node) < 1);
@@ -91,23 +91,23 @@ function indexOf(resource: string, names: ResourceNames): number | undefined {
   return resource === 'nodes' ? undefined : names.indexOf(resource);
 }
 
-/** Cores are counted whole, rounded up, as upstream does. */
+/** Cores are rounded up to whole ones, as upstream does. */
 function amountOf(capacity: Resources, index: number | undefined): number {
   if (index === undefined) return 1;
   return index === CPU ? Math.ceil((capacity[CPU] ?? 0) / 1000) : (capacity[index] ?? 0);
 }
 
-/** Nodes without a machine of their own. */
+/** Nodes without an instance of their own. */
 export function isVirtual(labels: Labels): boolean {
   return labels['type'] === 'virtual-kubelet';
 }
 
-// What a quota's status should say. Pure; the words are those of upstream's quota controller.
+// The status that a quota should have, with the texts of upstream's quota controller.
 
 export const QUOTA_VALID = 'cluster-autoscaler.kubernetes.io/valid';
 const RECONCILED = 'Reconciled';
 
-/** The present status itself when nothing about it is to be changed. */
+/** Returns the present status itself if nothing changes. */
 export function quotaStatus(quota: CapacityQuota, nodes: Iterable<MeasuredNode>, names: ResourceNames, nowMs: number): CapacityStatus {
   const { problem, ref } = quota;
   const observedGeneration = ref.generation;

@@ -1,6 +1,6 @@
 /**
- * ProvisioningRequests: which one has its turn, what was granted and still holds, and what is over. Upstream
- * `provisioningrequest`, with one difference: room that a consumer has taken is not held a second time. Pure.
+ * ProvisioningRequests: which one is served next, which bookings still hold, and which requests are over. Upstream `provisioningrequest`,
+ * with one difference: room that a consuming pod occupies is not reserved a second time. Pure.
  */
 import {
   conditionOf,
@@ -19,9 +19,9 @@ import { compareText } from '../../lib/comparison.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
-/** How long granted room is held for pods that do not come. */
+/** How long granted room is reserved for pods that do not arrive. */
 const BOOKING_MS = 600_000;
-/** After so long a request that was never granted has failed, and one that is over is deleted. */
+/** A request that was never granted fails after this time. A request that is over is deleted after it. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 /** A pod template may be seen later than the request that names it. */
 const TEMPLATE_MS = 60_000;
@@ -40,7 +40,7 @@ function isOver({ status }: ProvisioningRequest): boolean {
   return ['Failed', 'BookingExpired', 'CapacityRevoked'].some((type) => isTrue(status, type));
 }
 
-/** Requests whose turn it could be, the oldest first. */
+/** Requests that may be served now, the oldest first. */
 export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, policy: CapacityPolicy): readonly ProvisioningRequest[] {
   const { capacity } = cluster;
   if (!policy.requests || capacity === undefined) return [];
@@ -51,7 +51,7 @@ export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, p
     .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || compareText(left.ref.uid, right.ref.uid));
 }
 
-/** The pods that the request asks room for; undefined: a template of theirs is not there. */
+/** The pods that the request needs room for. undefined if a pod template is missing. */
 export function requestPods(
   request: ProvisioningRequest,
   objects: CapacityObjects,
@@ -70,7 +70,7 @@ export function requestPods(
   return pods;
 }
 
-/** Pods that stand for room that was granted and is not taken up yet. `granted`: requests granted in this loop. */
+/** Pods that stand for granted room that is not used yet. `granted` are requests granted in this loop. */
 export function bookedPods({ cluster, nowMs }: Observation, granted: readonly string[] = []): readonly Pod[] {
   const { capacity } = cluster;
   const taken = consumersByRequest(cluster);
@@ -87,7 +87,7 @@ function isBookedAt(status: CapacityStatus, nowMs: number): boolean {
   return provisioned?.status === 'True' && nowMs - provisioned.sinceMs <= BOOKING_MS;
 }
 
-/** One claim less for each pod that has its place: one that asks for as much, or else any. */
+/** Drops one booked pod for each consuming pod that is bound: one with equal requests if there is one, else any. */
 function withoutConsumed(claims: readonly Pod[], taken: readonly Pod[]): readonly Pod[] {
   const left = [...claims];
   for (const pod of taken) {
@@ -114,7 +114,7 @@ function requestName({ ref }: ProvisioningRequest): string {
   return `${ref.namespace}/${ref.name}`;
 }
 
-/** What came of a request's turn. `undecided`: nothing that could be said of it. `unchecked`: the plan could not be made. */
+/** The result of a request's turn. `undecided`: no result yet. `unchecked`: the plan could not be made. */
 export type RequestOutcome = 'found' | 'provisioned' | 'not-found' | 'undecided' | 'unchecked';
 
 /** The status after a turn. */
@@ -137,7 +137,7 @@ export function statusAfterTurn(request: ProvisioningRequest, outcome: RequestOu
   return say('Provisioned', 'False', 'CapacityIsNotFound', message);
 }
 
-/** What time, the pods that came and (`broken`) nodes that did not make of a request; the present status itself when they make nothing of it. */
+/** The status after time passed, pods arrived, or nodes failed (`broken`). Returns the present status itself if nothing changes. */
 export function statusOverTime(
   request: ProvisioningRequest,
   { cluster, nowMs }: Observation,
@@ -165,13 +165,13 @@ export function statusOverTime(
     : say('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
 }
 
-/** A template is known not to be there: that they cannot be read says nothing of any of them. */
+/** Whether a template is certainly missing. If templates cannot be read, none counts as missing. */
 function lacksTemplate({ ref, podSets }: ProvisioningRequest, { capacity }: ClusterView): boolean {
   const templates = capacity?.podTemplates;
   return templates !== undefined && podSets.some(({ podTemplate }) => !templates.has(`${ref.namespace}/${podTemplate}`));
 }
 
-/** Requests that are over for so long that nobody looks at them any more. */
+/** Requests that are over for so long that they are deleted. */
 export function staleRequests({ cluster, nowMs }: Observation, policy: CapacityPolicy): readonly ProvisioningRequest[] {
   const ended = ({ status }: ProvisioningRequest): number =>
     Math.min(
@@ -180,7 +180,7 @@ export function staleRequests({ cluster, nowMs }: Observation, policy: CapacityP
   return (cluster.capacity?.requests ?? []).filter((request) => isServed(request, policy) && nowMs - ended(request) > WEEK_MS);
 }
 
-/** Waits twice as long after each turn without room, up to a limit; the oldest memories go first. */
+/** Doubles the wait after each turn without room, up to a limit. The oldest entries are dropped first. */
 export function rememberTurn(
   state: LoopState,
   uid: string,

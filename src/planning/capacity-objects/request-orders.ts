@@ -1,7 +1,7 @@
 /**
- * What was ordered for requests of which all is wanted or nothing, until it came. Where a machine of it fails the room is
- * revoked, so that what did come is let go as any unneeded node, and whoever asked can ask again: half of it would be held for
- * nobody. Known to this process alone: after a restart the room is held for its time. Pure.
+ * Increases for all-or-nothing requests, until their nodes came. If an instance fails, the booking is revoked: the nodes that did come are
+ * removed like any unneeded node, and the requester can try again. Half of the room would be reserved in vain. Only this process knows
+ * these increases; after a restart the booking lasts for its time. Pure.
  */
 import type { LoopState, RequestIncrease } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -9,10 +9,10 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Increase } from '../../domain/plan.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 
-/** As long as the room of a request is held for pods that do not come. */
+/** As long as a booking lasts for pods that do not arrive. */
 const HELD_MS = 600_000;
 
-/** Remembers the sizes that groups were given for a request at `nowMs`. */
+/** Records the sizes that groups got for a request at `nowMs`. */
 export function recordRequestIncreases(
   state: LoopState,
   uid: string,
@@ -27,7 +27,7 @@ export function recordRequestIncreases(
   return { ...state, requests: { ...requests, orders: new Map([...(requests.orders ?? []), [uid, orders]]) } };
 }
 
-/** Forgets what came and what nobody asks for any more, and notes what failed. The same state when there is nothing to note. */
+/** Drops increases that came or whose request is gone, and records failures. Returns the same state if nothing changes. */
 export function trackRequestIncreases(state: LoopState, { cluster, cloud, nowMs }: Observation): LoopState {
   const { requests } = state;
   if (requests?.orders === undefined) return state;
@@ -42,7 +42,7 @@ export function trackRequestIncreases(state: LoopState, { cluster, cloud, nowMs 
   return { ...state, requests: orders.length === 0 ? rest : { ...rest, orders: new Map(orders) } };
 }
 
-/** undefined: all of it came. */
+/** undefined: all of its nodes came. */
 function updateRequestIncrease(
   order: RequestIncrease,
   group: NodeGroup | undefined,
@@ -52,9 +52,9 @@ function updateRequestIncrease(
   if (group === undefined) return { ...order, failed: 'its node group no longer exists' };
   const failure = backoffs.get(order.group);
   const alive = (group.instances ?? []).filter(isAlive).length;
-  // Others may grow the group as well: their failure is none of this order while all that it asked for is there.
+  // Others may increase the group, too. Their failure does not concern this increase while all of its nodes are there.
   if (failure === undefined || failure.lastFailureMs < order.atMs) return increases.has(order.group) ? order : undefined;
-  // A list may show the machine that failed a little later than its operation did.
+  // The list may show the failed instance a little later than its operation failed.
   return group.instances !== undefined && alive < order.to ? { ...order, failed: failure.cause } : order;
 }
 
@@ -62,7 +62,7 @@ function isAlive({ state }: Instance): boolean {
   return state !== 'failed' && state !== 'deleting';
 }
 
-/** Why not all of a request's nodes will come; undefined: nothing says so. */
+/** Why not all nodes of a request will come. undefined: no failure is known. */
 export function failedRequestIncrease({ requests }: LoopState, uid: string): string | undefined {
   return requests?.orders?.get(uid)?.find(({ failed }) => failed !== undefined)?.failed;
 }
