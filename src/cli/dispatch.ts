@@ -57,7 +57,7 @@ export async function dispatch(argv: readonly string[], terminal: Terminal): Pro
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
-    const hint = nearest === undefined ? `accepted are ${Object.keys(COMMANDS).join(', ')}.` : `did you mean ${nearest}?`;
+    const hint = nearest === undefined ? `the commands are ${Object.keys(COMMANDS).join(', ')}.` : `did you mean ${nearest}?`;
     terminal.err(`"${name}" is not a command; ${hint}\n`);
     return EXIT_CONFIG;
   }

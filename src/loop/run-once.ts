@@ -26,7 +26,7 @@ import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
-import { withFork } from '../scheduling/snapshot/fork.ts';
+import { withFork } from '../scheduling/snapshot/snapshot.ts';
 
 export interface RunOnceInput {
   readonly loopId: number;

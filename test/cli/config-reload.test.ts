@@ -82,10 +82,10 @@ describe('a changed configuration file', () => {
 
   it.each([
     ['a file that is gone', GONE, /--config is ".*": the file does not exist/],
-    ['a file that is being written', '', /--config is ".*": it is empty; write \{\} for a file without settings/],
-    ['a file of blanks', ' \n\n', /it is empty/],
+    ['a file that is being written', '', /--config is ".*": the file is empty; write \{\} for a file without settings/],
+    ['a file of blanks', ' \n\n', /the file is empty/],
     ['a key twice', 'logLevel: warn\nlogLevel: error\n', /Map keys must be unique at line 2/],
-    ['an alias without an anchor', 'logLevel: *x\n', /alias of nothing \(\*\.\.\.\) at line 1/],
+    ['an alias without an anchor', 'logLevel: *x\n', /alias without an anchor \(\*\.\.\.\) at line 1/],
     ['a huge file', `logLevel: warn\n#${'x'.repeat(300_000)}`, /too large: 293 KiB/],
     ['a wrong type', 'loop:\n  scanInterval: 10\n', /key loop.scanInterval of \S+, line 2 is 10; it must be a duration/],
     ['half of a file', 'scaleDown:\n  unneededTime: "5', /line \d/],

@@ -98,7 +98,7 @@ describe('the command line', () => {
     const { code, err } = await runCommand([...program, '--v=4', '--cloud-provider=azure', '--expander=cheapest', '--nodes=1:3:p'], {
       env: GOOD_ENV,
     });
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^flag --expander is "cheapest"; accepted is /) });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^flag --expander is "cheapest"; it must be /) });
   });
 
   it('run --help lists every flag with its default', async () => {
@@ -113,12 +113,12 @@ describe('the command line', () => {
     [
       'nothing like a command',
       ['xyzzy'],
-      '"xyzzy" is not a command; accepted are run, demo, emulate, plan, doctor, replay, help, version.\n',
+      '"xyzzy" is not a command; the commands are run, demo, emulate, plan, doctor, replay, help, version.\n',
     ],
     [
       'a name of Object',
       ['constructor'],
-      '"constructor" is not a command; accepted are run, demo, emulate, plan, doctor, replay, help, version.\n',
+      '"constructor" is not a command; the commands are run, demo, emulate, plan, doctor, replay, help, version.\n',
     ],
     ['replay of nothing', ['replay'], 'replay needs exactly one FILE, as written to --dump-directory; see replay --help.\n'],
     ['replay of a missing file', ['replay', 'x.json'], 'File "x.json" cannot be read (ENOENT).\n'],

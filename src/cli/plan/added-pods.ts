@@ -45,9 +45,10 @@ function podsOf(object: FileObject, reader: ObjectReader, taken: Set<string>): r
   if (IGNORED.has(object.kind) || affectsPods(object)) return [];
   if (object.kind === 'CronJob') return replicasOf(oneRunOf(object as CronJob), reader, taken);
   if (WORKLOADS.includes(object.kind)) return replicasOf(object as Workload, reader, taken);
-  if (object.kind !== 'Pod') throw configError(`--add-pods: ${object.kind} creates no pods; accepted are Pod, ${WORKLOADS.join(', ')}.`);
+  if (object.kind !== 'Pod')
+    throw configError(`--add-pods: ${object.kind} creates no pods; accepted kinds are Pod, ${WORKLOADS.join(', ')}.`);
   const pod = readPod(withoutNode(object as PodJson), reader);
-  if (taken.has(podName(pod))) throw configError(`Pod ${podName(pod)}: metadata.name is in use already; accepted is a new name.`);
+  if (taken.has(podName(pod))) throw configError(`Pod ${podName(pod)}: metadata.name is in use already; it must be a new name.`);
   taken.add(podName(pod));
   return [pod];
 }
@@ -81,7 +82,7 @@ function oneRunOf({ kind, metadata, spec: { suspend = false, jobTemplate = {} } 
 function replicasOf(workload: Workload, reader: ObjectReader, taken: Set<string>): readonly Pod[] {
   const { kind, metadata, spec = {} } = workload;
   const { template } = spec;
-  if (template === undefined) throw configError(`${kind} ${metadata.name}: spec.template is missing; accepted is a map.`);
+  if (template === undefined) throw configError(`${kind} ${metadata.name}: spec.template is missing; it must be a map.`);
   const replicas = replicaCount(workload);
   const namespace = metadata.namespace ?? 'default';
   const owner = {

@@ -128,7 +128,7 @@ function splitSettings(argv: readonly string[]): { readonly own: readonly string
 
 async function fromLive(settings: readonly string[], terminal: Terminal): Promise<InputWithReader> {
   const config = loadConfig({ argv: settings, env: terminal.env, readFile: terminal.readFile, hostname: `plan_${process.pid}` });
-  if (isConfigErrors(config)) throw configError(config.errors[0] ?? 'The configuration is not valid.');
+  if (isConfigErrors(config)) throw configError(config.errors[0] ?? 'The configuration is invalid.');
   const signals = stopSignals(terminal.signals);
   const stop = new AbortController();
   void signals.stopped.then(() => stop.abort());
@@ -240,7 +240,7 @@ function timeOf(text: string): number {
   // A time without a zone is UTC, so the result does not depend on the machine.
   const ms = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
   if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(ms))
-    throw configError(`--now is "${text}"; accepted is a time such as 2026-11-21T10:00:00Z.`);
+    throw configError(`--now is "${text}"; it must be a time such as 2026-11-21T10:00:00Z.`);
   return ms;
 }
 

@@ -159,7 +159,7 @@ function baseTemplate({ pool, nodes, podsByNode, region, names }: PoolInput): No
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return templateFromSize(source, { sku, pool: undefined, nodeResourceGroup: '', names });
   throw configError(
-    `pool ${pool.name}: vmSize is "${pool.vmSize}", and its cores and memory are unknown; accepted is a size of the series B, D, E, F or L, or any size with allocatable.cpu and allocatable.memory.`,
+    `pool ${pool.name}: vmSize is "${pool.vmSize}", and its cores and memory are unknown; it must be a size of the series B, D, E, F or L, or any size with allocatable.cpu and allocatable.memory.`,
   );
 }
 

@@ -27,7 +27,7 @@ export function applyWhatIf(observation: Observation, { addPods, setMax, cordon 
 
 function withMaximum(observation: Observation, text: string): Observation {
   const [, name = '', digits = ''] = /^(.+)=(\d{1,9})$/.exec(text) ?? [];
-  if (name === '') throw configError(`--set-max is "${text}"; accepted is POOL=N, for example gpu=8.`);
+  if (name === '') throw configError(`--set-max is "${text}"; it must be POOL=N, for example gpu=8.`);
   const { groups } = observation.cloud;
   if (!groups.some(({ id }) => id === name))
     throw configError(`--set-max is "${text}": pool ${name} not found; pools: ${groups.map(({ id }) => id).join(', ')}.`);

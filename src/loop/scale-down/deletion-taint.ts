@@ -103,7 +103,7 @@ export interface LeftoversInput {
 
 /**
  * Removes our deletion taint from nodes whose removal is not under way: an earlier run or a late failure left it. Runs in
- * every loop before planning and costs nothing if there are none. Returns the freed nodes. A failure is logged and tried
+ * every loop before planning and costs nothing without such nodes. Returns the freed nodes. A failure is logged and tried
  * again in the next loop. Throws only `cancelled`.
  */
 export async function undoLeftovers(input: LeftoversInput, signal: AbortSignal): Promise<readonly NodeName[]> {

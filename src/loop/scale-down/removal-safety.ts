@@ -14,7 +14,7 @@ import { ownerOf } from '../../domain/workloads.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { drainContext, type DrainRulesPolicy } from '../../scheduling/drainability/drain-rule.ts';
-import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 
 /** Owns the times of the removals that started within the window. */
 export class RemovalGuard {
@@ -90,7 +90,7 @@ export function recheckRemoval(input: RecheckInput): RecheckResult {
   if (coming !== undefined) return refuse(`pod ${podName(coming)} is about to run on the node`);
   if (removal.cause === 'unready' && fresh.node.readiness.ready) return refuse('the node is ready again');
   const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
-  const drain = judgeNode(running, drainContext(input.cluster, input.policy, input.nowMs));
+  const drain = checkNodeDrain(running, drainContext(input.cluster, input.policy, input.nowMs));
   const [waiting] = drain.waiting;
   if (waiting !== undefined) return refuse(`pod ${podName(waiting)} must run to completion`);
   // During the evictions, the Eviction API waits for an exhausted disruption budget. Before that, the removal does not start.

@@ -202,7 +202,7 @@ function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy:
     state.lastScaleDownMs + delayAfterDeleteMs,
     state.lastScaleDownFailureMs + delayAfterFailureMs,
   ];
-  // If cooldowns hold per group, there is none for the cluster, as upstream.
+  // With cooldowns per group, the cluster as a whole has no cooldown, as upstream.
   metrics.scaleDownInCooldown.set(delaysPerGroup !== true && cooldownEnds.some((endMs) => startedAtMs < endMs) ? 1 : 0);
   if (scaleDown === undefined) return;
   metrics.unneededNodes.set(scaleDown.unneeded.size);

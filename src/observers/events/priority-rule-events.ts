@@ -6,7 +6,7 @@ import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 /** The Cluster Autoscaler's name of the ConfigMap. */
 export const PRIORITY_RULES_NAME = 'cluster-autoscaler-priority-expander';
 
-/** Records the events of each loop. Without a reader there are none. */
+/** Records the events of each loop. Without a reader it records nothing. */
 export function priorityRuleEvents(
   events: Pick<EventRecorder, 'record'>,
   priorities: PriorityRulesReader | undefined,

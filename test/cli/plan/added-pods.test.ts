@@ -27,7 +27,9 @@ describe('--add-pods', () => {
     [
       'what makes no pods',
       { kind: 'Widget' },
-      ['--add-pods: Widget creates no pods; accepted are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job, CronJob.'],
+      [
+        '--add-pods: Widget creates no pods; accepted kinds are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job, CronJob.',
+      ],
     ],
     [
       'too many',
@@ -80,9 +82,9 @@ describe('--add-pods', () => {
   });
 
   it('never has two pods of one name', async () => {
-    expect(await added(podJson('web-0', '1'))).toEqual(['Pod default/web-0: metadata.name is in use already; accepted is a new name.']);
+    expect(await added(podJson('web-0', '1'))).toEqual(['Pod default/web-0: metadata.name is in use already; it must be a new name.']);
     expect(await added(podJson('x', '1'), podJson('x', '1'))).toEqual([
-      'Pod default/x: metadata.name is in use already; accepted is a new name.',
+      'Pod default/x: metadata.name is in use already; it must be a new name.',
     ]);
     // One of the name runs: the replicas that are added are others.
     expect(await added({ kind: 'StatefulSet', metadata: { name: 'web' }, spec: { replicas: 2, template } })).toEqual(['a 1->3']);
@@ -112,13 +114,13 @@ describe('--pools', () => {
       ['a 0->1', 'b 0->1'],
     ],
     ['no pools, said so', '[]', ['api impossible', 'web impossible']],
-    ['an empty file', '# nothing yet\n', ['p is empty; accepted is a list of pools {name, vmSize, min, max}.']],
-    ['a pool that is null', '[null]', ['p: pool [0]: it is null; accepted is a map {name, vmSize, min, max}.']],
-    ['a size as a text', pool({ max: '5' }), ['p: pool a: max is "5"; accepted is a whole number of at least 0.']],
+    ['an empty file', '# nothing yet\n', ['p is empty; it must be a list of pools {name, vmSize, min, max}.']],
+    ['a pool that is null', '[null]', ['p: pool [0]: it is null; it must be a map {name, vmSize, min, max}.']],
+    ['a size as a text', pool({ max: '5' }), ['p: pool a: max is "5"; it must be a whole number of at least 0.']],
     [
       'a size beyond all pools',
       pool({ targetSize: 1e9 }),
-      ['p: pool a: targetSize is 1000000000; accepted is a whole number from 0 to 10000.'],
+      ['p: pool a: targetSize is 1000000000; it must be a whole number from 0 to 10000.'],
     ],
     [
       'more nodes than any cluster',

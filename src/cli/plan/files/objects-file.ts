@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { configError } from '../../../lib/errors.ts';
-import { readDocuments, refuse } from '../../../config/sources/documents.ts';
+import { readDocuments, throwFirstIssue } from '../../../config/sources/documents.ts';
 import { OBJECT_SCHEMAS } from './object-schemas.ts';
 import { withoutNulls } from '../../../lib/without-nulls.ts';
 
@@ -34,7 +34,7 @@ export interface FileObject {
 export function readObjects(file: string, text: string, mostMib: number): readonly FileObject[] {
   const documents = readDocuments(file, text, mostMib);
   // A failed kubectl leaves an empty file. It does not mean a cluster without nodes.
-  if (documents.length === 0) throw configError(`${file} is empty; accepted are Kubernetes objects.`);
+  if (documents.length === 0) throw configError(`${file} is empty; it must contain Kubernetes objects.`);
   const objects = documents.flatMap((document) => {
     if (typeof document !== 'object' || document === null) throw configError(`${file} does not contain Kubernetes objects.`);
     return Array.isArray(document) ? document.flatMap((item) => flatten(file, item, 0)) : flatten(file, document, 0);
@@ -77,15 +77,15 @@ function checkObject(file: string, given: unknown, index: number): FileObject {
   const plain = withoutNulls(given, { keepInLists: true });
   const object: Typed = isMap(plain) ? withName(plain, index) : {};
   const { kind } = object;
-  if (typeof kind !== 'string') throw configError(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
+  if (typeof kind !== 'string') throw configError(`${file}: object ${index}: kind is missing; it must be a Kubernetes object.`);
   // An error response of the API server does not mean a cluster without nodes.
   if (kind === 'Status')
-    throw configError(`${file} contains the response to a failed request${messageOf(object)}; accepted are Kubernetes objects.`);
+    throw configError(`${file} contains the response to a failed request${messageOf(object)}; it must contain Kubernetes objects.`);
   const known = SPELLING.get(kind.toLowerCase());
   if (known !== undefined && isOfAnotherApi(object, known)) return { ...object, kind: `${kind} of another API` };
-  if (known !== undefined && known !== kind) throw configError(`${file}: object ${index}: kind is "${kind}"; accepted is ${known}.`);
+  if (known !== undefined && known !== kind) throw configError(`${file}: object ${index}: kind is "${kind}"; it must be ${known}.`);
   const parsed = OBJECT_SCHEMAS.get(kind)?.safeParse(object);
-  if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
+  if (parsed?.success === false) return throwFirstIssue(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
   return { ...object, kind };
 }
 

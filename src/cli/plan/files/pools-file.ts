@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { AutoscalerError, configError } from '../../../lib/errors.ts';
 import { parseQuantity } from '../../../domain/quantity.ts';
-import { readDocuments, refuse } from '../../../config/sources/documents.ts';
+import { readDocuments, throwFirstIssue } from '../../../config/sources/documents.ts';
 import { oneOf, text, wholeNumber } from '../../../config/types/value-types.ts';
 import { withoutNulls } from '../../../lib/without-nulls.ts';
 
@@ -56,14 +56,14 @@ const pool = z
     },
     { error: 'a map {name, vmSize, min, max}' },
   )
-  .refine(({ min, max }) => min <= max, { error: 'a min that is not above max', path: ['min'] });
+  .refine(({ min, max }) => min <= max, { error: 'a minimum that is not above max', path: ['min'] });
 
 export type PoolSpec = z.infer<typeof pool>;
 
 /** @throws AutoscalerError `config` with one sentence that names the pool and the field. */
 export function readPools(file: string, content: string): readonly PoolSpec[] {
   const documents = readDocuments(file, content, MOST_MIB);
-  if (documents.length === 0) throw configError(`${file} is empty; accepted is a list of pools {name, vmSize, min, max}.`);
+  if (documents.length === 0) throw configError(`${file} is empty; it must be a list of pools {name, vmSize, min, max}.`);
   const list = documents.flatMap((document) => poolsIn(file, document));
   if (list.length > MOST_POOLS) throw configError(`${file} contains ${list.length} pools; it must be at most ${MOST_POOLS}.`);
   const pools = list.map((item: unknown, index) => readPool(file, item, index));
@@ -86,7 +86,7 @@ function readPool(file: string, item: unknown, index: number): PoolSpec {
   const parsed = pool.safeParse(withoutNulls(item, { keepInLists: true }));
   if (parsed.success) return parsed.data;
   const name = typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string' ? item.name : `[${index}]`;
-  return refuse(`${file}: pool ${name}`, item, parsed.error.issues);
+  return throwFirstIssue(`${file}: pool ${name}`, item, parsed.error.issues);
 }
 
 function isQuantity(given: string | number): boolean {
