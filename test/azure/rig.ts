@@ -1,6 +1,6 @@
 /** The adapter against the scripted ARM, on a clock that moves when told. */
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
-import type { AzureDependencies } from '../../src/azure/wiring.ts';
+import type { AzureDeps } from '../../src/azure/wiring.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
@@ -66,7 +66,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
 }
 
 /** Starts nothing: fill the ARM, then call `azure.start(signal)`. */
-export async function rig(rest: Partial<AzureOptions> = {}, more: Pick<AzureDependencies, 'skuShare'> = {}): Promise<Rig> {
+export async function rig(rest: Partial<AzureOptions> = {}, more: Pick<AzureDeps, 'skuShare'> = {}): Promise<Rig> {
   const arm = await ScriptedArm.start();
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();

@@ -11,7 +11,7 @@ async function drift(m: Meeting, kind: string): Promise<number | undefined> {
 
 const warnings = (m: Meeting): readonly string[] =>
   // No node of these worlds ever joins, which is told too.
-  m.logLines.filter((line) => line.includes('differ about the sizes') && line.includes('the count of AKS 1'));
+  m.logLines.filter((line) => line.includes('differ on pool sizes') && line.includes('the count of AKS 1'));
 
 describe('drift', () => {
   it('invariant 23: AKS does not follow the capacity of a scale set: measured at once, logged in one line if it lasts', async () => {

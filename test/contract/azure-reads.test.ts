@@ -242,7 +242,7 @@ describe('azure: reading', () => {
       ['pool-a', true],
       ['pool-c', false],
     ]);
-    expect(left.events).toMatchObject([{ kind: 'group-vanished', group: 'pool-b', because: 'Azure lists it no more' }]);
+    expect(left.events).toMatchObject([{ kind: 'group-vanished', group: 'pool-b', because: 'Azure no longer lists it' }]);
   });
 
   it('a badly tagged set is skipped with one warning, not one per list', async () => {

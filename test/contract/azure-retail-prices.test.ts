@@ -111,9 +111,9 @@ describe('the public price list', () => {
     body: { Items: [], NextPageLink: 'https://elsewhere.example/api/retail/prices' },
   } as const;
   it.each<[string, FaultEffect, string]>([
-    ['5xx', { kind: 'answer', status: 503 }, 'answered 503'],
-    ['404', { kind: 'answer', status: 404 }, 'answered 404'],
-    ['too many calls', { kind: 'answer', status: 429, retryAfterSeconds: 30 }, 'answered 429'],
+    ['5xx', { kind: 'answer', status: 503 }, 'returned HTTP 503'],
+    ['404', { kind: 'answer', status: 404 }, 'returned HTTP 404'],
+    ['too many calls', { kind: 'answer', status: 429, retryAfterSeconds: 30 }, 'returned HTTP 429'],
     ['a dropped connection', { kind: 'reset', afterEffect: true }, 'could not be read'],
     ['half an answer', { kind: 'truncated-body' }, 'could not be read'],
     ['no answer in time', { kind: 'delay', ms: 10 * 60_000 }, 'no response within 1 s'],
@@ -186,7 +186,7 @@ describe('the public price list', () => {
   });
 
   it.each<[string, Options, string]>([
-    ['another region', { location: 'northeurope' }, 'of region'],
+    ['another region', { location: 'northeurope' }, 'for region'],
     ['another currency', { currency: 'EUR' }, 'it is in'],
     ['half a file', { keptText: '{"schema": 1, "loc' }, 'not a JSON object'],
     ['a file of a later program', { keptText: '{"schema": 2}' }, 'its schema is 2'],

@@ -1,6 +1,7 @@
 /**
- * What `doctor` asks of Azure: who we are, what our roles allow, and what stands around the pools. Reads only, through the
- * same clients, limits and error table as the daemon. Each answer stands alone: one that fails costs itself and no other.
+ * Reads for `doctor` from Azure: the signed-in identity, what its roles allow, and the surroundings of the pools. Read-only,
+ * through the same clients, limits and error table as the daemon. Each read stands alone: a failed one affects no other.
+ * Must not know checks and their fixes.
  */
 import type { TokenCredential } from '@azure/core-auth';
 import { LogicalClock } from '../../cache/logical-clock.ts';
@@ -18,17 +19,17 @@ import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-d
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { signInFailure } from '../arm/sign-in-errors.ts';
 
-/** A thing that was asked for, or why there is no answer. */
+/** A value that was read, or why it could not be read. */
 export type ReadResult<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 
-/** Whose token it is, as the token itself says; empty where it does not. */
+/** The identity in the token; empty fields are not in the token. */
 export interface SignedIn {
   readonly clientId: string;
   readonly objectId: string;
   readonly tenantId: string;
 }
 
-/** Patterns with `*`. Within one grant, what `notActions` matches is not allowed. */
+/** Patterns with `*`. Within one grant, actions that match `notActions` are not allowed. */
 export interface RoleGrant {
   readonly actions: readonly string[];
   readonly notActions: readonly string[];
@@ -41,7 +42,7 @@ export interface AutoscaleRule {
 }
 
 export interface SubnetUsage {
-  /** Addresses that machines can have: the prefixes less the five that Azure keeps of each. */
+  /** Usable addresses: the prefixes minus the five that Azure reserves in each. */
   readonly addresses: number;
   readonly used: number;
 }
@@ -55,13 +56,13 @@ export interface QuotaUsage {
 export interface AzureDiagnosis {
   signIn(signal: AbortSignal): Promise<ReadResult<SignedIn>>;
   grants(resourceGroup: string, signal: AbortSignal): Promise<ReadResult<readonly RoleGrant[]>>;
-  /** What is allowed on one resource, what comes from above it included. */
+  /** Permissions on one resource, including inherited ones. */
   grantsOn(armId: string, signal: AbortSignal): Promise<ReadResult<readonly RoleGrant[]>>;
   pools(signal: AbortSignal): Promise<ReadResult<DiagnosedPools>>;
   autoscaleRules(signal: AbortSignal): Promise<ReadResult<readonly AutoscaleRule[]>>;
   subnet(id: string, signal: AbortSignal): Promise<ReadResult<SubnetUsage>>;
   quotas(signal: AbortSignal): Promise<ReadResult<readonly QuotaUsage[]>>;
-  /** The sizes of the region. */
+  /** The VM sizes of the region. */
   sizes(signal: AbortSignal): Promise<ReadResult<SkuCatalog>>;
 }
 
@@ -71,7 +72,7 @@ export interface DiagnosisDeps {
   readonly metrics: Metrics;
 }
 
-/** Asks nothing yet. @throws AutoscalerError `config` when the credential cannot be made. */
+/** Sends nothing yet. @throws AutoscalerError `config` if the credential cannot be made. */
 export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): AzureDiagnosis {
   const calls = new ArmCalls({
     clock,
@@ -83,24 +84,24 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
   });
   const credential = createCredential(options);
   const clients = createClients(options, credential, calls);
-  const parts: PoolDiagnosisDeps = { options, calls, clients, order: new LogicalClock(clock) };
+  const deps: PoolDiagnosisDeps = { options, calls, clients, order: new LogicalClock(clock) };
   const group = `/subscriptions/${options.subscriptionId}/resourceGroups`;
   return {
     signIn: (signal) => resultOf(() => signIn(options, credential, signal)),
-    grants: (name, signal) => resultOf(() => readGrants(parts, `${group}/${name}`, signal)),
-    grantsOn: (id, signal) => resultOf(() => readGrants(parts, id, signal)),
-    pools: (signal) => resultOf(() => readPools(parts, signal)),
+    grants: (name, signal) => resultOf(() => readGrants(deps, `${group}/${name}`, signal)),
+    grantsOn: (id, signal) => resultOf(() => readGrants(deps, id, signal)),
+    pools: (signal) => resultOf(() => readPools(deps, signal)),
     autoscaleRules: (signal) =>
       resultOf(async () => {
         const path = `${group}/${options.nodeResourceGroup}/providers/Microsoft.Insights/autoscaleSettings?api-version=2022-10-01`;
-        return (await readList(parts, { operation: 'listAutoscaleSettings', path, resource: '' }, signal)).map(projectRule);
+        return (await readList(deps, { operation: 'listAutoscaleSettings', path, resource: '' }, signal)).map(projectRule);
       }),
     subnet: (id, signal) =>
       resultOf(async () =>
-        projectSubnet(await readBody(parts, { operation: 'getSubnet', path: `${id}?api-version=2024-05-01`, resource: '' }, signal)),
+        projectSubnet(await readBody(deps, { operation: 'getSubnet', path: `${id}?api-version=2024-05-01`, resource: '' }, signal)),
       ),
-    quotas: (signal) => resultOf(() => readQuotas(parts, signal)),
-    sizes: (signal) => resultOf(() => listSkus({ ...parts, clock }, signal)),
+    quotas: (signal) => resultOf(() => readQuotas(deps, signal)),
+    sizes: (signal) => resultOf(() => listSkus({ ...deps, clock }, signal)),
   };
 }
 
@@ -112,9 +113,9 @@ interface ArmQuery {
 
 const MOST_PAGES = 100;
 
-async function resultOf<Value>(ask: () => Promise<Value>): Promise<ReadResult<Value>> {
+async function resultOf<Value>(read: () => Promise<Value>): Promise<ReadResult<Value>> {
   try {
-    return { value: await ask() };
+    return { value: await read() };
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;
@@ -137,7 +138,7 @@ async function signIn(options: AzureOptions, credential: TokenCredential, signal
   }
 }
 
-/** The readable middle of a JSON web token. Not verified: Azure does that. */
+/** The claims of a JSON web token. The signature is not verified: Azure does that. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   const claims = jsonOf(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   return isRecord(claims) ? claims : {};
@@ -153,33 +154,30 @@ async function readBody(
   return jsonOf(answer.bodyAsText);
 }
 
-async function readList(parts: PoolDiagnosisDeps, question: ArmQuery, signal: AbortSignal): Promise<readonly unknown[]> {
+async function readList(deps: PoolDiagnosisDeps, query: ArmQuery, signal: AbortSignal): Promise<readonly unknown[]> {
   const found: unknown[] = [];
-  let path = question.path;
+  let path = query.path;
   for (let page = 0; page < MOST_PAGES; page++) {
-    const body = await readBody(parts, { ...question, path }, signal);
+    const body = await readBody(deps, { ...query, path }, signal);
     if (!isRecord(body) || !Array.isArray(body['value'])) {
-      throw new AutoscalerError(
-        { kind: 'unavailable', effect: 'none' },
-        `Azure answered ${question.operation} with something that is no list.`,
-      );
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned no list for ${query.operation}.`);
     }
     found.push(...(body['value'] as readonly unknown[]));
     if (typeof body['nextLink'] !== 'string' || body['nextLink'] === '') return found;
     path = body['nextLink'];
   }
-  throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of ${question.operation} does not end.`);
+  throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${query.operation} returned more than ${MOST_PAGES} pages.`);
 }
 
-async function readGrants(parts: PoolDiagnosisDeps, scope: string, signal: AbortSignal): Promise<readonly RoleGrant[]> {
+async function readGrants(deps: PoolDiagnosisDeps, scope: string, signal: AbortSignal): Promise<readonly RoleGrant[]> {
   const path = `${scope}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`;
-  return (await readList(parts, { operation: 'listPermissions', path, resource: scope }, signal)).map(projectGrant);
+  return (await readList(deps, { operation: 'listPermissions', path, resource: scope }, signal)).map(projectGrant);
 }
 
-async function readQuotas(parts: PoolDiagnosisDeps, signal: AbortSignal): Promise<readonly QuotaUsage[]> {
-  const location = parts.options.location.replaceAll(' ', '').toLowerCase();
-  const path = `/subscriptions/${parts.options.subscriptionId}/providers/Microsoft.Compute/locations/${location}/usages?api-version=2024-07-01`;
-  const rows = await readList(parts, { operation: 'listUsages', path, resource: '' }, signal);
+async function readQuotas(deps: PoolDiagnosisDeps, signal: AbortSignal): Promise<readonly QuotaUsage[]> {
+  const location = deps.options.location.replaceAll(' ', '').toLowerCase();
+  const path = `/subscriptions/${deps.options.subscriptionId}/providers/Microsoft.Compute/locations/${location}/usages?api-version=2024-07-01`;
+  const rows = await readList(deps, { operation: 'listUsages', path, resource: '' }, signal);
   return rows.flatMap((row): readonly QuotaUsage[] => {
     if (!isRecord(row) || !isRecord(row['name'])) return [];
     const { currentValue: used, limit } = row;
@@ -196,13 +194,13 @@ function projectRule(raw: unknown): AutoscaleRule {
   const properties = isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
   return {
     name: isRecord(raw) ? text(raw['name']) : '',
-    // Left out means on, as the monitor's documentation says.
+    // A missing value means enabled, as the Azure Monitor documentation says.
     enabled: properties['enabled'] !== false,
     target: text(properties['targetResourceUri']),
   };
 }
 
-/** Azure keeps five addresses of each prefix. IPv6 prefixes have room for everybody and are not counted. */
+/** Azure reserves five addresses of each prefix. IPv6 prefixes are large enough and not counted. */
 function projectSubnet(raw: unknown): SubnetUsage {
   const properties = isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
   const many: readonly unknown[] = Array.isArray(properties['addressPrefixes']) ? properties['addressPrefixes'] : [];

@@ -1,4 +1,4 @@
-/** Which pools there are for `doctor`, and what each of them stands on. Read once, through the daemon's own registration. */
+/** Reads the pools for `doctor` once, through the daemon's own registration. */
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
@@ -20,50 +20,50 @@ export interface PoolDiagnosisDeps {
 }
 
 export interface DiagnosedPool {
-  /** As configured, or the set's name where a rule found it. */
+  /** The configured name, or the set's name if a rule found it. */
   readonly name: string;
-  /** undefined: there is no such scale set. A size of a pool of virtual machines is `POOL/SIZE`. */
+  /** Whether the scale set exists. A size of a VMs pool is `POOL/SIZE`. */
   readonly found: boolean;
   readonly kind: string;
   readonly min: number;
   readonly max: number;
   readonly capacity: number | undefined;
   readonly vmSize: string;
-  /** Numbers; empty: regional. */
+  /** Zone numbers. Empty means regional. */
   readonly zones: readonly string[];
   readonly priority: 'Regular' | 'Spot';
   readonly agentPool: string | undefined;
-  /** AKS's own autoscaler runs over it. */
+  /** AKS runs its own autoscaler over it. */
   readonly managedAutoscaler: boolean;
-  /** Neither grown nor shrunk now, and why. */
+  /** Why it is neither increased nor reduced now, if so. */
   readonly frozen: string | undefined;
   readonly subnetId: string | undefined;
-  /** Of that subnet, for one machine: one, and with flat networking one for each pod that it may have. */
+  /** Addresses of that subnet that one instance uses: one, and with flat networking one more per possible pod. */
   readonly addressesPerNode: number;
-  /** Identities that its machines are given. */
+  /** User-assigned identities of its instances. */
   readonly identityIds: readonly string[];
   readonly armId: string;
-  /** What its kubelets do that cannot be reckoned with, as sentences. */
+  /** Effects of its kubelet configuration that planning cannot include, as sentences. */
   readonly warnings: readonly string[];
 }
 
 export interface DiagnosedPools {
   readonly pools: readonly DiagnosedPool[];
-  /** Sets that a rule selects and that cannot be groups: why. */
+  /** Reasons why sets that a rule selects cannot be groups. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
-  /** Places of discovery rules that select nothing, counted from 0. */
+  /** Indexes of discovery rules that select nothing, counted from 0. */
   readonly idleRules: readonly number[];
-  /** Names that options are stated for and that no pool has. */
+  /** Names in the options that no pool has. */
   readonly unusedOptionNames: readonly string[];
   /** Every scale set of the node resource group. */
   readonly scaleSets: readonly string[];
 }
 
-/** @throws AutoscalerError of the list that could not be read. */
-export async function readPools(parts: PoolDiagnosisDeps, signal: AbortSignal): Promise<DiagnosedPools> {
-  const { options, clients, calls } = parts;
+/** @throws AutoscalerError of the first list that could not be read. */
+export async function readPools(deps: PoolDiagnosisDeps, signal: AbortSignal): Promise<DiagnosedPools> {
+  const { options, clients, calls } = deps;
   const { nodeResourceGroup, clusterName, clusterResourceGroup } = options;
-  const sets = await rowsOf(parts, {
+  const sets = await readRows(deps, {
     call: { operation: 'listScaleSets', resource: nodeResourceGroup },
     signal,
     open: () => clients.compute.virtualMachineScaleSets.list(nodeResourceGroup).byPage(),
@@ -80,12 +80,12 @@ export async function readPools(parts: PoolDiagnosisDeps, signal: AbortSignal): 
   const agentPools =
     clusterName === undefined || clusterResourceGroup === undefined
       ? new Map<string, ListedPool>()
-      : await rowsOf(
-          { ...parts, calls },
+      : await readRows(
+          { ...deps, calls },
           {
             call: { operation: 'listAgentPools', resource: clusterName },
             signal,
-            open: () => agentPoolPages(parts, { resourceGroup: clusterResourceGroup, name: clusterName }),
+            open: () => agentPoolPages(deps, { resourceGroup: clusterResourceGroup, name: clusterName }),
             project: (raw: ListedAgentPool) => {
               const row = projectAgentPool(raw);
               return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
@@ -95,22 +95,23 @@ export async function readPools(parts: PoolDiagnosisDeps, signal: AbortSignal): 
   return diagnosePools(options, sets, agentPools);
 }
 
-async function rowsOf<Raw, Value>(
-  parts: PoolDiagnosisDeps,
+async function readRows<Raw, Value>(
+  deps: PoolDiagnosisDeps,
   read: Parameters<typeof readPages<Raw, Value>>[1],
 ): Promise<ReadonlyMap<string, Value>> {
-  const { pages, error } = await readPages(parts, read);
+  const { pages, error } = await readPages(deps, read);
   if (error !== undefined) throw error;
   return new Map(pages.flatMap(({ rows }) => rows.map(({ key, value }) => [key, value] as const)));
 }
 
 interface ListedScaleSet extends Pick<DiagnosedPool, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
   readonly row: ScaleSetRow;
-  /** A write of it can be conditional. */
+  /** Whether writes of it can be conditional. */
   readonly hasEtag: boolean;
 }
 
-const NO_ETAG = 'the list told no entity tag of it; where a read of the set tells none either, it does not grow (AZURE_ENABLE_VMSS_ETAG)';
+const NO_ETAG =
+  'Azure listed it without an entity tag; if a read of the set has none either, it cannot be increased (AZURE_ENABLE_VMSS_ETAG)';
 
 function hasEtag({ etag = '' }: VirtualMachineScaleSet): boolean {
   return etag !== '';
@@ -118,7 +119,7 @@ function hasEtag({ etag = '' }: VirtualMachineScaleSet): boolean {
 
 interface ListedPool {
   readonly row: AgentPoolRow;
-  /** undefined: of another type. */
+  /** undefined: another type of pool. */
   readonly vms: VmsPool | undefined;
 }
 
@@ -180,7 +181,7 @@ function diagnoseScaleSet(
   };
 }
 
-/** Without the cluster's name no agent pools were read, and nothing is known against it. */
+/** Without the cluster's name no agent pools were read, so the pool is assumed to exist. */
 function diagnoseVmsPoolSize(group: RegisteredGroup, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): DiagnosedPool {
   const [name = ''] = group.key.split('/');
   const size = poolSizes.get(group.key)?.value;
@@ -220,7 +221,7 @@ const NOT_FOUND = {
   warnings: [],
 } as const;
 
-/** Of the primary subnet. Flat networking gives each interface an address beforehand for every pod that a node may have. */
+/** The primary subnet and the addresses that one node uses. Flat networking reserves an address for every pod that a node may have. */
 function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): Pick<DiagnosedPool, 'subnetId' | 'addressesPerNode'> {
   const nics = virtualMachineProfile?.networkProfile?.networkInterfaceConfigurations ?? [];
   const subnets = nics.flatMap((nic) => (nic.ipConfigurations ?? []).flatMap(({ subnet }) => subnet?.id ?? []));
@@ -235,7 +236,7 @@ function identitiesOf({ identity }: VirtualMachineScaleSet): readonly string[] {
 
 type PoolSizes = NonNullable<Parameters<typeof registerGroups>[0]['poolSizes']>;
 
-/** Sizes that AKS tells and, without a machine, those that the configuration names. */
+/** The sizes that AKS lists, and configured sizes without an instance. */
 function sizesOf({ nodeGroups }: AzureOptions, pools: ReadonlyMap<string, ListedPool>): PoolSizes {
   return new Map(
     [...pools].flatMap(([key, { vms }]) => {

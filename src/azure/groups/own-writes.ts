@@ -1,141 +1,147 @@
 /**
- * What is still ours of a set's capacity: raises that nobody else has written over. The tag in the answer to a write is the
- * proof, as equal tags mean equal sets. Known to this process alone: after a restart no raise is ours. Pure bookkeeping.
+ * What this process knows of its own writes: increases that can still be undone, how often a scale set was written, and backoffs
+ * after refusals. After a restart nothing is known. Must not read or write Azure: this is bookkeeping.
  */
 import type { AutoscalerError } from '../../lib/errors.ts';
 import { isLocked } from '../arm/errors.ts';
 
-/** `to` was written by us over `before`; `etag` is the set's tag as long as nobody wrote since. */
+/** We increased the capacity from `before` to `to`. `etag` is the tag of the scale set until the next write. */
 export interface OwnIncrease {
   readonly before: number;
   readonly to: number;
   readonly etag: string;
 }
 
-/** What a write of ours was made over and what Azure answered. */
+/** What a write was based on, and Azure's answer. */
 export interface WrittenIncrease {
-  /** The capacity that was read together with `condition`; undefined: changes of ours were under way beside. */
+  /** The capacity that was read together with `condition`; undefined: other changes of ours were in progress. */
   readonly read: number | undefined;
   readonly from: number;
   readonly to: number;
-  /** The tag that the write named. */
+  /** The entity tag in the condition of the write. */
   readonly condition: string | undefined;
   /** The tag and the capacity in the answer. */
   readonly etag: string | undefined;
   readonly capacity: number | undefined;
 }
 
-/** By folded name of the set. */
+/**
+ * The last increase of each scale set (key: folded name), while no other writer has written over it. The tag in the answer to a
+ * write is the proof: equal tags mean equal sets.
+ */
 export class OwnIncreases {
   readonly #last = new Map<string, OwnIncrease>();
 
-  /** A raise was accepted. Returns it, with what it continues; undefined when it cannot be told what of it is ours. */
+  /** Azure accepted an increase. Returns it together with the one it continues; undefined: it is unknown which part is ours. */
   recordWritten(group: string, { read, from, to, condition, etag, capacity }: WrittenIncrease): OwnIncrease | undefined {
     const last = this.#last.get(group);
     this.#last.delete(group);
     if (condition === undefined || etag === undefined || capacity !== to) return undefined;
     const continues = last !== undefined && last.etag === condition && last.to === from;
     if (!continues && read !== from) return undefined;
-    const raise = { before: continues ? last.before : from, to, etag };
-    this.#last.set(group, raise);
-    return raise;
+    const increase = { before: continues ? last.before : from, to, etag };
+    this.#last.set(group, increase);
+    return increase;
   }
 
-  isLast(group: string, raise: OwnIncrease): boolean {
-    return this.#last.get(group) === raise;
+  isLast(group: string, increase: OwnIncrease): boolean {
+    return this.#last.get(group) === increase;
   }
 
-  /** All of it came, or it is no longer ours to take back. */
-  forget(group: string, raise: OwnIncrease): void {
-    if (this.isLast(group, raise)) this.#last.delete(group);
+  /** All of it was filled, or it can no longer be undone. */
+  forget(group: string, increase: OwnIncrease): void {
+    if (this.isLast(group, increase)) this.#last.delete(group);
   }
 }
 
-// How often one scale set may be written: Azure takes 12 writes at once and then 4 a minute, whoever sends them. What would
-// be more is not sent: growth waits, so that the next write asks for all of it at once, and a removal waits for its turn.
-
 const BURST = 12;
 const REFILL_MS = 15_000;
-/** Removals are batched already and have emptied their nodes: growth leaves them the last writes. */
-const KEPT_FOR_REMOVALS = 2;
+/** Deletes come in batches, after their nodes were drained: increases leave them the last tokens. */
+const RESERVED_FOR_DELETES = 2;
 
-/** By folded name of the set; all times monotonic. */
+/**
+ * Rate-limit tokens of each scale set (key: folded name; monotonic times). Azure takes 12 writes at once and then 4 a minute, from
+ * all writers together. Beyond that nothing is sent: an increase waits, so that the next one requests everything, and so does a delete.
+ */
 export class WriteTokens {
-  /** When the bucket of a set will be full again if nobody writes to it. */
+  /** When the bucket of a scale set is full again without further writes. */
   readonly #fullAtMs = new Map<string, number>();
 
-  /** One write goes out now. */
+  /** A write is being sent. */
   noteWrite(key: string, nowMs: number): void {
     this.#fullAtMs.set(key, Math.max(this.#fullAtMs.get(key) ?? nowMs, nowMs) + REFILL_MS);
   }
 
-  /** How long a removal has to wait; 0: not at all. */
+  /** How long a delete has to wait; 0 if a token is left. */
   deletionWaitMs(key: string, nowMs: number): number {
     return Math.max(0, (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - 1) * REFILL_MS);
   }
 
-  /** Why the set cannot be written for growth now; the same text until it can. */
+  /** Why the scale set cannot be increased now; the same text until it can. */
   increaseHeldReason(key: string, nowMs: number): string | undefined {
-    const waitMs = (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - KEPT_FOR_REMOVALS - 1) * REFILL_MS;
+    const waitMs = (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - RESERVED_FOR_DELETES - 1) * REFILL_MS;
     return waitMs > 0 ? HELD : undefined;
   }
 }
 
-const HELD = 'it was written as often as Azure lets a scale set be written: what is needed meanwhile is asked for at once';
+const HELD =
+  'it has used up its writes (Azure allows 12 at once, then 4 a minute); the next write requests everything that is needed by then';
 
-// Groups whose last write Azure refused in a way that asking again does not cure: a permission that is missing, a request that
-// it does not accept, or a lock. They rest, longer each time, so that other groups are tried and no node is drained for nothing.
-
-interface Rest {
+/** How long a group backs off. */
+interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
-const MISTAKE: Rest = { firstMs: 60_000, longestMs: 5 * 60_000 };
-/** Somebody means it, and every look whether it is gone may cost the drain of a node. */
-const LOCK: Rest = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
+const REFUSED: Backoff = { firstMs: 60_000, longestMs: 5 * 60_000 };
+/** People set locks on purpose, and each try may drain a node in vain. */
+const LOCK: Backoff = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
 
-interface Hold {
+interface ActiveBackoff {
   readonly untilMs: number;
-  readonly restMs: number;
+  readonly forMs: number;
   readonly reason: string;
 }
 
+/**
+ * Groups whose last write Azure refused permanently: a missing permission, an invalid request, or a lock. They back off, longer
+ * each time, so that other groups are used and no node is drained in vain.
+ */
 export class WriteBackoffs {
-  readonly #holds = new Map<string, Hold>();
+  readonly #backoffs = new Map<string, ActiveBackoff>();
 
-  /** Learns from what became of a write; `error` undefined: Azure accepted it. Returns why the group rests now, if it does. */
+  /** Records the outcome of a write; `error` undefined: Azure accepted it. Returns why the group backs off now, if it does. */
   recordOutcome(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
-    if (error === undefined) this.#holds.delete(group);
-    const rest = error === undefined ? undefined : restAfter(error);
-    if (error === undefined || rest === undefined) return undefined;
-    const before = this.#holds.get(group);
-    const restMs = Math.max(rest.firstMs, Math.min(rest.longestMs, (before?.restMs ?? 0) * 2));
-    const untilMs = nowMs + restMs;
-    const reason = `Azure refused the last write, tried again after ${new Date(untilMs).toISOString()}: ${error.message}`;
-    this.#holds.set(group, { untilMs, restMs, reason });
+    if (error === undefined) this.#backoffs.delete(group);
+    const backoff = error === undefined ? undefined : backoffAfter(error);
+    if (error === undefined || backoff === undefined) return undefined;
+    const before = this.#backoffs.get(group);
+    const forMs = Math.max(backoff.firstMs, Math.min(backoff.longestMs, (before?.forMs ?? 0) * 2));
+    const untilMs = nowMs + forMs;
+    const reason = `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${error.message}`;
+    this.#backoffs.set(group, { untilMs, forMs, reason });
     return reason;
   }
 
-  /** Why the group rests; the same text until its rest ends. */
+  /** Why the group backs off; the same text until the backoff ends. */
   reasonFor(group: string, nowMs: number): string | undefined {
-    const hold = this.#holds.get(group);
-    if (hold === undefined) return undefined;
-    // More rest left than there was at first: the clock was set back since.
-    const isResting = nowMs < hold.untilMs && hold.untilMs - nowMs <= hold.restMs;
-    return isResting ? hold.reason : undefined;
+    const backoff = this.#backoffs.get(group);
+    if (backoff === undefined) return undefined;
+    // If more time is left than there was at first, the clock was set back.
+    const isActive = nowMs < backoff.untilMs && backoff.untilMs - nowMs <= backoff.forMs;
+    return isActive ? backoff.reason : undefined;
   }
 
-  /** An operator wants to know at once whether it works again. */
+  /** Ends the backoff of one group, or of all: an operator wants the next try at once. */
   forget(group: string | undefined): void {
-    if (group === undefined) this.#holds.clear();
-    else this.#holds.delete(group);
+    if (group === undefined) this.#backoffs.clear();
+    else this.#backoffs.delete(group);
   }
 }
 
-function restAfter(error: AutoscalerError): Rest | undefined {
+function backoffAfter(error: AutoscalerError): Backoff | undefined {
   if (isLocked(error)) return LOCK;
-  return error.kind === 'auth' || error.kind === 'bug' ? MISTAKE : undefined;
+  return error.kind === 'auth' || error.kind === 'bug' ? REFUSED : undefined;
 }
 
 /** All that this process knows of its own writes. */

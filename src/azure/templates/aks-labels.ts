@@ -1,6 +1,6 @@
 /**
- * The labels that AKS gives its nodes, worked out from what Azure and AKS tell of a pool before it has any. What would be a
- * guess (the state of a node's DNS, the variant of its image) is left out: a living node tells it. Pure.
+ * Derives the labels that AKS gives its nodes from what Azure and AKS return of a pool without nodes. A label that would be a
+ * guess (the state of a node's DNS, the variant of its image) is left out: a running node has it. Pure.
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -11,7 +11,7 @@ import { deviceResourceName, type Sku } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { findTag } from '../rows/tags.ts';
 
-/** A label's value is never longer. */
+/** The maximum length of a label value. */
 const LONGEST_VALUE = 63;
 
 export interface AksLabelInput {
@@ -20,7 +20,7 @@ export interface AksLabelInput {
   readonly nodeResourceGroup: string;
 }
 
-/** Every label of AKS's own, but for those of the zone. */
+/** All of AKS's own labels except those of the zone. */
 export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup }: AksLabelInput): Labels {
   const storage = source.osDisk.ephemeral ? 'ephemeral' : 'managed';
   const { tier = '' } = source.osDisk;
@@ -50,13 +50,16 @@ export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup
   };
 }
 
-/** A group's name may hold what no label may: AKS puts a dash for parentheses, cuts, and gives a bad end another letter. */
+/**
+ * Resource group names allow characters that label values do not. AKS replaces parentheses by dashes, truncates, and replaces
+ * a bad last character.
+ */
 function clusterLabel(nodeResourceGroup: string): string {
   const cut = nodeResourceGroup.replaceAll(/[()]/g, '-').slice(0, LONGEST_VALUE);
   return /[-_.]$/.test(cut) ? `${cut.slice(0, LONGEST_VALUE - 1)}z` : cut;
 }
 
-/** Labels that every node has, whoever runs the cluster. */
+/** Labels that every node has on every platform. */
 export function generalLabels(source: Pick<TemplateSource, 'location' | 'os' | 'vmSize'>): Labels {
   const region = source.location.toLowerCase();
   return {
@@ -70,8 +73,8 @@ export function generalLabels(source: Pick<TemplateSource, 'location' | 'os' | '
 }
 
 /**
- * A set of one zone, or of none, has nodes of one known value. Of a set of several zones only `zones` is said: naming one
- * of them here would be a guess that a pod bound to another zone suffers from.
+ * A set of one zone, or of none, has nodes with one known zone value. A set of several zones gets no zone label: a guess would
+ * be wrong for a pod that is bound to another zone.
  */
 export function zoneLabels(source: Pick<TemplateSource, 'zones' | 'location'>): Labels {
   const [first, ...others] = source.zones;
@@ -84,7 +87,7 @@ export function zoneLabels(source: Pick<TemplateSource, 'zones' | 'location'>): 
   };
 }
 
-/** What is one for the whole cluster: any node of it tells it of all others with its operating system. */
+/** Labels with one value for the whole cluster: any node shows it for all nodes with its operating system. */
 const CLUSTER_WIDE = [
   'ebpf-dataplane',
   'network-policy',
@@ -99,10 +102,10 @@ const CLUSTER_WIDE = [
   'kubelet-serving-ca',
 ].map((name) => `${AKS_PREFIX}${name}`);
 
-/** Where nodes carry it, it is the name of each node's own subnet. */
+/** If nodes carry it, its value is the name of each node's own subnet. */
 const SUBNET_LABEL = `${AKS_PREFIX}network-subnet`;
 
-/** What an agent pool's document tells, when there is one. */
+/** Labels that come from the agent pool's model, if it was read. */
 const FROM_AGENT_POOL = [
   'mode',
   'nodepool-type',
@@ -114,37 +117,40 @@ const FROM_AGENT_POOL = [
   'kata-mshv-vm-isolation',
 ].map((name) => `${AKS_PREFIX}${name}`);
 
-/** What the model of a scale set tells; a pool without one has no such document. */
+/** Labels that come from the scale set's model. A VMs pool has no such model. */
 const FROM_SCALE_SET = [...['security-type', 'ppg', 'encrypted-set', 'storagetier'].map((name) => `${AKS_PREFIX}${name}`), 'storagetier'];
 
-/** What may differ from pool to pool, and no document tells for certain. */
+/** Labels that may differ between pools and that no model determines. */
 const FROM_NODE_ONLY = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
   (name) => `${AKS_PREFIX}${name}`,
 );
 
-/** Written by daemons that look at the hardware, once a node runs. */
+/** Set by daemons that inspect the hardware once a node runs. */
 const FROM_HARDWARE_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
 
-/** What nodes of other pools tell of a node to come: the same labels, and the name of its own subnet where they tell theirs. */
+/**
+ * The labels of a new node that follow from nodes of other pools: the cluster-wide labels, and the name of its own subnet if
+ * those nodes carry theirs.
+ */
 export function labelsFromOtherNodes(clusterLabels: Labels, { subnet }: Pick<TemplateSource, 'subnet'>): Labels {
   const { [SUBNET_LABEL]: theirs, ...labels } = clusterLabels;
   return theirs === undefined || subnet === undefined ? labels : { ...labels, [SUBNET_LABEL]: subnet };
 }
 
-/** Labels of which nobody can tell whether a new node has them, and with which value. */
+/** Labels for which it is unknown whether a new node has them, and with which value. */
 export function unknownLabels(
   labels: Labels,
   { modelLabels }: Pick<TemplateSource, 'modelLabels'>,
   { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
 ): readonly string[] {
-  const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
-  const ofWindows = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
+  const hasOtherNodes = Object.keys(clusterLabels ?? {}).length > 0;
+  const windowsKeys = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
   const keys = [
-    ...(witnessed ? [] : CLUSTER_WIDE),
+    ...(hasOtherNodes ? [] : CLUSTER_WIDE),
     ...(pool === undefined ? FROM_AGENT_POOL : []),
     ...(modelLabels === undefined ? FROM_SCALE_SET : []),
     ...FROM_NODE_ONLY,
-    ...ofWindows,
+    ...windowsKeys,
   ];
   return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...FROM_HARDWARE_DISCOVERY];
 }
@@ -152,26 +158,26 @@ export function unknownLabels(
 const NONE: Labels = {};
 
 /**
- * What the nodes that are tell of a node to come, of whatever pool. DaemonSets of AKS choose their nodes by such labels, so
- * without them a pool without nodes would be reckoned with too many or too few daemons.
+ * The cluster-wide labels, as current nodes of any pool show them. DaemonSets of AKS select nodes by such labels. Without
+ * them, the DaemonSet pods of a pool without nodes would be miscounted.
  */
 export class ClusterLabels {
   #nodes: unknown;
   #byOs = new Map<string, Labels>();
 
-  /** The same objects while the labels are the same. Of several nodes the first by name speaks. */
+  /** Keeps the same objects while the labels stay equal. Of several nodes, the first by name is used. */
   observe(nodes: ReadonlyMap<string, Node>, nodeResourceGroup: string): void {
     if (this.#nodes === nodes) return;
     this.#nodes = nodes;
-    const witnesses = new Map<string, Node>();
+    const nodeByOs = new Map<string, Node>();
     const cluster = clusterLabel(nodeResourceGroup).toLowerCase();
     for (const node of nodes.values()) {
       const os = node.labels['kubernetes.io/os'] ?? '';
-      const known = witnesses.get(os);
+      const known = nodeByOs.get(os);
       if (known !== undefined && known.name < node.name) continue;
-      if (node.labels[`${AKS_PREFIX}cluster`]?.toLowerCase() === cluster) witnesses.set(os, node);
+      if (node.labels[`${AKS_PREFIX}cluster`]?.toLowerCase() === cluster) nodeByOs.set(os, node);
     }
-    this.#byOs = new Map([...witnesses].map(([os, node]) => [os, this.#renewed(os, node.labels)]));
+    this.#byOs = new Map([...nodeByOs].map(([os, node]) => [os, this.#renewed(os, node.labels)]));
   }
 
   labelsFor(os: string = 'linux'): Labels {
@@ -179,13 +185,13 @@ export class ClusterLabels {
   }
 
   #renewed(os: string, labels: Labels): Labels {
-    const told = Object.fromEntries(
+    const labelsNow = Object.fromEntries(
       [...CLUSTER_WIDE, SUBNET_LABEL].flatMap((key) => {
         const value = labels[key];
         return value === undefined ? [] : [[key, value]];
       }),
     );
     const before = this.#byOs.get(os);
-    return before !== undefined && JSON.stringify(before) === JSON.stringify(told) ? before : told;
+    return before !== undefined && JSON.stringify(before) === JSON.stringify(labelsNow) ? before : labelsNow;
   }
 }

@@ -1,9 +1,9 @@
-/** What AKS keeps of a node for itself, after its published formulas. Pure arithmetic. */
+/** Resources that AKS reserves on a node, by its published formulas. Pure arithmetic. */
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
-/** Millicores the kubelet reserves: 60, 100, 140 (4 cores), 180 (8), then 10 for each further core. */
+/** CPU that the kubelet reserves, in millicores: 60, 100, 140 (4 cores), 180 (8), then 10 for each further core. */
 export function reservedCpuMillis(vcpus: number): number {
   if (vcpus <= 1) return 60;
   if (vcpus <= 2) return 100;
@@ -14,18 +14,18 @@ export function reservedCpuMillis(vcpus: number): number {
 export interface MemoryReservationInput {
   readonly memoryBytes: number;
   readonly maxPods: number;
-  /** `1.33.2`; undefined: taken to be of today. */
+  /** `1.33.2`; undefined: assumed to be current. */
   readonly kubernetesVersion: string | undefined;
   readonly os: 'linux' | 'windows';
 }
 
-/** Bytes that pods cannot have: the kubelet's reservation and the hard eviction threshold. */
-export function reservedMemoryBytes(question: MemoryReservationInput): number {
-  const windows = question.os === 'windows' ? 2 * GIB : 0;
-  return windows + (isBefore129(question.kubernetesVersion) ? reservationBefore129(question.memoryBytes) : reservationFrom129(question));
+/** Memory in bytes that pods cannot use: the kubelet's reservation and the hard eviction threshold. */
+export function reservedMemoryBytes(input: MemoryReservationInput): number {
+  const windows = input.os === 'windows' ? 2 * GIB : 0;
+  return windows + (isBefore129(input.kubernetesVersion) ? reservationBefore129(input.memoryBytes) : reservationFrom129(input));
 }
 
-/** From 1.29: 20 MB per pod and 50 MB, at most a quarter; eviction below 100 Mi. */
+/** From 1.29: 20 MiB per pod plus 50 MiB, at most a quarter of the memory; eviction below 100 MiB. */
 function reservationFrom129({ memoryBytes, maxPods }: MemoryReservationInput): number {
   return Math.min((20 * maxPods + 50) * MIB, 0.25 * memoryBytes) + 100 * MIB;
 }
@@ -38,7 +38,7 @@ const TIERS: readonly (readonly [upToGib: number, part: number])[] = [
   [Number.POSITIVE_INFINITY, 0.02],
 ];
 
-/** Before 1.29: a falling part of each further slice; eviction below 750 Mi. */
+/** Before 1.29: a decreasing fraction of each further tier; eviction below 750 MiB. */
 function reservationBefore129(memoryBytes: number): number {
   let [reserved, from] = [0, 0];
   for (const [upToGib, part] of TIERS) {
@@ -56,8 +56,8 @@ function isBefore129(version: string | undefined): boolean {
 }
 
 /**
- * What a kernel reports of the memory of a size: firmware and the kernel itself take 1.5 to 4 % on machines we know.
- * A template that promises too much makes nodes on which the pod does not fit, so the larger part is taken off.
+ * Memory of a size that the kernel reports. Firmware and the kernel take 1.5 to 4 % on known machines. The larger fraction is
+ * subtracted, since a template with too much memory creates nodes on which the pod does not fit.
  */
 export function kernelMemoryBytes(skuMemoryBytes: number): number {
   return Math.floor(skuMemoryBytes * (skuMemoryBytes <= 16 * GIB ? 0.96 : 0.975));

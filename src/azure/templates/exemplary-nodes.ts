@@ -1,20 +1,23 @@
-/** Which node speaks for its group. Of those that may the one with most pools of devices, and of these the first by name, so that the answer is the same in every loop. Pure. */
+/**
+ * Chooses the node a group's template is learned from: most device pools first, then by name, so that every loop chooses the
+ * same. Pure.
+ */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import { exemplaryFromMs, isBeingRemoved } from './from-node.ts';
 
 export interface ExemplaryNodes {
   readonly good: ReadonlyMap<NodeGroupId, Node>;
-  /** Of groups without a good one: a node that is unready or cordoned, or ready for too short a time. */
+  /** For groups without a good node: a node that is unready, cordoned, or ready for too short a time. */
   readonly fallback: ReadonlyMap<NodeGroupId, Node>;
-  /** When a node that is too new by now is old enough: the answer holds until then, milliseconds since the epoch. */
+  /** When the next node that is too new becomes exemplary, in milliseconds since the epoch. The result is valid until then. */
   readonly validUntilMs: number;
 }
 
 export interface ExemplaryNodesInput {
   readonly nodes: ReadonlyMap<NodeName, Node>;
   readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
-  /** Indexes of the devices that the group's size promises. */
+  /** Resource indexes of the devices that the group's size has. */
   readonly devicesOf: (group: NodeGroupId) => readonly number[];
   readonly nowMs: number;
 }
@@ -27,9 +30,9 @@ export function findExemplaryNodes({ nodes, groupOfNode, devicesOf, nowMs }: Exe
     const node = nodes.get(name);
     if (node === undefined || isBeingRemoved(node)) continue;
     const sinceMs = exemplaryFromMs(node, devicesOf(group));
-    const speaks = sinceMs !== undefined && sinceMs <= nowMs;
-    if (sinceMs !== undefined && !speaks) validUntilMs = Math.min(validUntilMs, sinceMs);
-    keepBetter(speaks ? good : others, group, node);
+    const isExemplary = sinceMs !== undefined && sinceMs <= nowMs;
+    if (sinceMs !== undefined && !isExemplary) validUntilMs = Math.min(validUntilMs, sinceMs);
+    keepBetter(isExemplary ? good : others, group, node);
   }
   return { good, fallback: new Map([...others].filter(([group]) => !good.has(group))), validUntilMs };
 }
@@ -44,7 +47,7 @@ function keepBetter(nodes: Map<NodeGroupId, Node>, group: NodeGroupId, node: Nod
     nodes.set(group, node);
 }
 
-/** A node whose drivers have not come up looks like one without devices. */
+/** Before its drivers are up, a node looks like one without devices. */
 function devicePoolCount({ devices }: Node): number {
   return devices?.pools.length ?? 0;
 }

@@ -1,4 +1,4 @@
-/** The node a group would add, learned from a node it has: what is particular to that one node is taken off. Pure. */
+/** Makes the template of a new node from a node of the group, without what is particular to that node. Pure. */
 import type { Node } from '../../domain/node.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
 import { zoneName } from '../rows/scale-set.ts';
@@ -14,16 +14,16 @@ const PER_NODE_LABELS = new Set([
   'topology.disk.csi.azure.com/zone',
 ]);
 
-/** Ours, and two that upstream knows to come upon single nodes. */
+/** Our own taints, and two that the Cluster Autoscaler knows to affect single nodes. */
 const PER_NODE_TAINTS = new Set([
   TO_BE_DELETED_TAINT,
   DELETION_CANDIDATE_TAINT,
   'NodeWithImpairedVolumes',
   'cloud.google.com/impending-node-termination',
 ]);
-/** Conditions that the node controller writes as taints, and what the cloud provider writes on a node at its birth and end. */
+/** Taints of the node controller for conditions, and of the cloud provider for the start and end of a node. */
 const CONDITION_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
-/** Labels, devices and taints of a node come to rest only some time after it is ready. */
+/** Labels, devices and taints of a node settle only some time after it is ready. */
 const SETTLED_AFTER_MS = 60_000;
 
 export function templateFromNode(node: Node, source: TemplateSource): NodeTemplate {
@@ -34,14 +34,14 @@ export function templateFromNode(node: Node, source: TemplateSource): NodeTempla
     capacity: node.capacity,
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
-    // Of which pool a device is says nothing to those who ask for it.
+    // The name of a device's pool means nothing to claims.
     ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: node.devices.pools }),
     ...defined({ declaredFeatures: node.declaredFeatures }),
     source: 'live-node',
   };
 }
 
-/** The template without the taints that a new node will not keep, wherever they were learned: an agent pool may state them, too. */
+/** The template without taints that a new node does not keep, whatever their source: an agent pool may state them too. */
 export function withLastingTaints(template: NodeTemplate, rules: TaintRules): NodeTemplate {
   const taints = template.taints.filter(({ key }) => isLastingTaint(key, rules));
   return taints.length === template.taints.length ? template : { ...template, taints };
@@ -53,17 +53,17 @@ function isLastingTaint(key: string, rules: TaintRules): boolean {
 }
 
 /**
- * Since when, milliseconds since the epoch, a node may speak for its group: settled, staying, and with the devices that its
- * size promises; undefined: it may not.
+ * From when a node can be the example for its group, in milliseconds since the epoch: settled, staying, and with the devices
+ * of its size. undefined: it cannot.
  */
 export function exemplaryFromMs(node: Node, deviceIndexes: readonly number[]): number | undefined {
   if (!node.readiness.ready || node.unschedulable || isBeingRemoved(node)) return undefined;
-  // Device plugins and drivers come up minutes after the node: until then it looks like one without devices.
+  // Device plugins and drivers start minutes after the node. Until then it looks like a node without devices.
   const complete = node.devices === undefined ? deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0) : isPublished(node);
   return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
 }
 
-/** Every pool of devices is there whole. Such a node needs no device plugin beside its drivers. */
+/** Every device pool is complete. Such a node needs no device plugin beside its drivers. */
 function isPublished({ devices }: Node): boolean {
   return devices !== undefined && devices.incomplete.length === 0 && devices.pools.length > 0;
 }
@@ -73,8 +73,8 @@ export function isBeingRemoved(node: Node): boolean {
 }
 
 /**
- * An estimate does not know what was written on a pool's nodes by hand or by a policy. A node that is ready but too young
- * to speak for its group is believed in this: a pod that it turns away would have a new node in vain.
+ * Adds the taints of a young node to an estimate, which does not include taints added by hand or by a policy. A ready node is
+ * trusted here although it is too young to be the example: a pod that it repels would get a new node in vain.
  */
 export function withTaintsOfYoungNode(estimate: NodeTemplate, young: Node | undefined): NodeTemplate {
   if (young === undefined || !young.readiness.ready || young.unschedulable) return estimate;
@@ -90,7 +90,7 @@ export function withTaintsOfYoungNode(estimate: NodeTemplate, young: Node | unde
   };
 }
 
-/** A group of which nothing else is known is what its one node is, whatever state that is in. */
+/** The template of a group without any other source: its only node, whatever the state of that node. */
 export function templateFromFallback(node: Node, source: TemplateSource, options: { readonly uncordon: boolean }): NodeTemplate {
   const template = templateFromNode(node, source);
   return node.unschedulable && !options.uncordon ? { ...template, unschedulable: true } : template;

@@ -1,6 +1,6 @@
 /**
- * The node a group would add, said from what Azure and AKS tell of the group: its size, its tags, its agent pool. Used while
- * no node of the group lives; a live node knows better (live-template.ts). Pure.
+ * Makes the template of a new node from the group's size, tags and agent pool. It is used while the group has no node; a
+ * running node is more exact (from-node.ts). Pure.
  */
 import type { Labels } from '../../domain/labels.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
@@ -21,11 +21,11 @@ export interface SizeTemplateInput {
   readonly pool: AgentPoolRow | undefined;
   readonly nodeResourceGroup: string;
   readonly names: ResourceNames;
-  /** What living nodes tell of every node of the cluster. Absent: nothing. */
+  /** Cluster-wide labels from current nodes. */
   readonly clusterLabels?: Labels;
 }
 
-/** The Cluster Autoscaler's number, and AKS's with kubenet; only an agent pool or a tag knows better. */
+/** The Cluster Autoscaler's default, and AKS's with kubenet. Only an agent pool or a tag is more exact. */
 const DEFAULT_MAX_PODS = 110;
 const GIB = 2 ** 30;
 const NVIDIA = 'nvidia.com/';
@@ -48,10 +48,10 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
   };
 }
 
-/** What the disk driver of AKS will say of a node of this size. A living node may know of more drivers, and knows better. */
-export function attachLimits(sku: Sku | undefined, living: AttachLimits = {}): Pick<NodeTemplate, 'attachLimits'> {
+/** The attach limit that AKS's disk driver will report for this size. Limits of a running node win, and may include more drivers. */
+export function attachLimits(sku: Sku | undefined, ofNode: AttachLimits = {}): Pick<NodeTemplate, 'attachLimits'> {
   const ofSize = sku?.maxDataDisks === undefined ? {} : { [AZURE_DISK_DRIVER]: sku.maxDataDisks };
-  const all = { ...ofSize, ...living };
+  const all = { ...ofSize, ...ofNode };
   return Object.keys(all).length === 0 ? {} : { attachLimits: all };
 }
 
@@ -62,26 +62,26 @@ function capacityOf(source: TemplateSource, { sku, pool, names }: SizeTemplateIn
     pods: pool?.maxPods ?? DEFAULT_MAX_PODS,
     'ephemeral-storage': kubeletDiskBytes(source, sku, pool),
   };
-  // A resource of amount zero would make an empty group differ from its living twin.
+  // A resource with amount zero would make an empty group differ from an equal group with nodes.
   const devices = gpuResourceOf(source.vmSize, sku.gpus, pool?.gpuPartitioning);
   if (devices !== undefined) quantities[devices.name] = devices.amount;
   return names.parse({ ...quantities, ...templateResources(source.tags) });
 }
 
-/** GPUs that are cut have names that only their device plugin tells, unless somebody stated them. */
+/** Only the device plugin knows the resource names of partitioned GPUs, unless a tag states them. */
 function unknownResources({ vmSize, tags }: TemplateSource, { sku, pool }: SizeTemplateInput): readonly string[] {
   if (sku.gpus <= 0 || pool?.gpuPartitioning === undefined || gpuResourceOf(vmSize, sku.gpus, pool.gpuPartitioning) !== undefined)
     return [];
   return Object.keys(templateResources(tags)).some((name) => name.startsWith(NVIDIA)) ? [] : [`${NVIDIA}*`];
 }
 
-/** Where the kubelet keeps what pods write: on the OS disk, unless the pool has it on the temporary disk of the machine. */
+/** The disk with the data of pods: the OS disk, unless the pool uses the temporary disk of the instance. */
 function kubeletDiskBytes(source: TemplateSource, sku: Sku, pool: AgentPoolRow | undefined): number {
   const temporary = pool?.kubeletOnTemporaryDisk === true ? sku.tempDiskBytes : undefined;
   return temporary ?? osDiskBytes(source, sku, pool);
 }
 
-/** What nobody states is AKS's default, and never more than the place of an ephemeral disk holds. */
+/** The size of the OS disk. Without a stated size it is AKS's default, but at most the room of an ephemeral disk's placement. */
 function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | undefined): number {
   const stated = osDisk.sizeGb ?? pool?.osDiskSizeGb;
   if (stated !== undefined) return stated * GIB;
@@ -89,14 +89,14 @@ function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | 
   return osDisk.ephemeral ? Math.min(usual, placementBytes(osDisk.placement, sku) ?? usual) : usual;
 }
 
-/** The room of the place that an ephemeral disk was given, else of the first that the size has. */
+/** The room of an ephemeral disk's placement; without one, of the size's first placement. */
 function placementBytes(place: string | undefined, sku: Sku): number | undefined {
   const wanted = place?.toLowerCase();
   if (wanted === 'resourcedisk') return sku.tempDiskBytes;
   return wanted === 'nvmedisk' ? sku.nvmeDiskBytes : sku.ephemeralOsDiskBytes;
 }
 
-/** What AKS takes for an OS disk when nobody says: it grows with the size. */
+/** AKS's default size of an OS disk. It grows with the VM size. */
 function defaultDiskGb(vcpus: number): number {
   if (vcpus < 8) return 128;
   if (vcpus < 16) return 256;
@@ -114,17 +114,17 @@ function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool,
       kubernetesVersion: pool?.kubernetesVersion ?? kubernetesVersionOf(source.tags),
       os: source.os,
     }),
-    // The kubelet evicts when a tenth of the disk is left.
+    // The kubelet evicts when only a tenth of the disk is free.
     'ephemeral-storage': Math.ceil((recorded['ephemeral-storage'] ?? 0) * 0.1),
   };
-  // What a tag states is what a node will have for pods; nothing is taken off again.
+  // A quantity from a tag is the allocatable amount; nothing is subtracted from it.
   const due = Object.fromEntries(Object.entries(reserved).filter(([name]) => !Object.hasOwn(given, name)));
   return minus(capacity, names.fromRecord(due));
 }
 
 type LabelLayer = readonly [origin: TemplateOrigin, labels: Labels];
 
-/** Later ones win. */
+/** Later layers win. */
 function labelLayers(source: TemplateSource, context: SizeTemplateInput): readonly LabelLayer[] {
   const { sku, pool } = context;
   const poolName = poolOf(source.tags) ?? pool?.name;
@@ -169,7 +169,7 @@ function originsOf(source: TemplateSource, { pool, sku }: SizeTemplateInput, lay
       ),
     },
     capacity: { ...shared, ...given },
-    // What AKS keeps for itself is taken off by its rules.
+    // AKS's reservations are subtracted by AKS's rules.
     allocatable: { ...shared, ...from('aks', ['cpu', 'memory', 'ephemeral-storage']), ...given },
   };
 }

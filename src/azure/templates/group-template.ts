@@ -1,4 +1,7 @@
-/** What a group's next node will be: from a node that is, from one that was, or from what its size and AKS promise. */
+/**
+ * Makes the template of a group's next node: from a current node, from a former node, or from its size and AKS's rules.
+ * Must not know how rows and nodes are read.
+ */
 import type { Row } from '../../cache/table/row.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -26,13 +29,13 @@ export interface GroupTemplateInput {
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;
   readonly exemplar: Node | undefined;
-  /** Instead of an exemplar, for want of everything else. */
+  /** Used without an exemplary node and any other source. */
   readonly fallback: Node | undefined;
-  /** What nodes of other groups tell of this one's. */
+  /** Cluster-wide labels from nodes of other groups. */
   readonly clusterLabels: Labels;
-  /** What is known of nodes that the group had, as far as it still holds. */
+  /** What was learned from former nodes, if it is still valid. */
   readonly learned: LearnedTemplate | undefined;
-  /** Keys of taints that AKS states for the start of its nodes alone, joined by commas. */
+  /** Keys of taints that AKS declares only for the start of its nodes, joined by commas. */
   readonly startupTaints: string;
 }
 
@@ -42,17 +45,17 @@ export interface GroupTemplateDeps {
   readonly memory: TemplateMemory;
 }
 
-/** With what a node takes of the quotas, which no node tells. undefined: nothing is known of the group. */
+/** The group's template, with the quota that a node uses, which no node shows. undefined: nothing is known of the group. */
 export function buildGroupTemplate(
-  parts: GroupTemplateDeps,
-  inputs: GroupTemplateInput,
+  deps: GroupTemplateDeps,
+  input: GroupTemplateInput,
   source: TemplateSource | undefined,
 ): NodeTemplate | undefined {
-  const raw = source === undefined ? undefined : rawTemplate(parts, inputs, source);
+  const raw = source === undefined ? undefined : rawTemplate(deps, input, source);
   if (raw === undefined || source === undefined) return undefined;
-  const lasting = withLastingTaints(raw, parts.options.taints ?? {});
-  const template = withoutStartupTaints(withLearnedParts(lasting, inputs.learned, parts.names), keysOf(inputs.startupTaints));
-  const { sku, pool } = inputs;
+  const lasting = withLastingTaints(raw, deps.options.taints ?? {});
+  const template = withoutStartupTaints(withLearnedParts(lasting, input.learned, deps.names), keysOf(input.startupTaints));
+  const { sku, pool } = input;
   const cautions = [...(pool?.warnings ?? []), ...retirementWarnings(sku)];
   return {
     ...template,
@@ -62,7 +65,7 @@ export function buildGroupTemplate(
   };
 }
 
-/** Without those where the subscription may not have the size, unless that leaves none: then the group does not grow at all. */
+/** Drops zones in which the subscription cannot use the size. If none remained, all are kept: then the group does not grow at all. */
 function openZones(zones: readonly string[], sku: Sku | undefined): readonly string[] {
   const closed = closedZonesOf(sku);
   const open = closed.size === 0 ? zones : zones.filter((zone) => !closed.has(zone.slice(zone.lastIndexOf('-') + 1)));
@@ -73,13 +76,13 @@ function keysOf(joined: string): readonly string[] {
   return joined === '' ? [] : joined.split(',');
 }
 
-/** A node that is goes before one that was, and both before what the size promises. */
+/** A current node wins over a former one, and both win over the size. */
 function rawTemplate(
   { names, options, memory }: GroupTemplateDeps,
-  inputs: GroupTemplateInput,
+  input: GroupTemplateInput,
   source: TemplateSource,
 ): NodeTemplate | undefined {
-  const { group, sku, pool, exemplar, fallback: stopgap, learned, clusterLabels } = inputs;
+  const { group, sku, pool, exemplar, fallback, learned, clusterLabels } = input;
   const { nodeResourceGroup } = options;
   const estimate = sku === undefined ? undefined : templateFromSize(source, { sku, pool, names, nodeResourceGroup, clusterLabels });
   if (exemplar !== undefined) {
@@ -88,11 +91,11 @@ function rawTemplate(
     return { ...live, origins: originsFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
   }
   if (learned !== undefined) return { ...templateFromRecord(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
-  if (estimate !== undefined) return withTaintsOfYoungNode(estimate, stopgap);
-  return stopgap === undefined ? undefined : templateFromFallback(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
+  if (estimate !== undefined) return withTaintsOfYoungNode(estimate, fallback);
+  return fallback === undefined ? undefined : templateFromFallback(fallback, source, { uncordon: options.scaleFromUnschedulable === true });
 }
 
-/** Whether a template made from the one would be a template made from the other. */
+/** Whether both inputs give the same template. */
 export function isSameTemplateInput(left: GroupTemplateInput | undefined, right: GroupTemplateInput): boolean {
   if (left === undefined) return false;
   return (

@@ -1,6 +1,7 @@
 /**
- * What is remembered of the nodes that a group has had, so that a group without nodes is known better than by its size. A
- * record holds for the facts that it was learned under: when AKS or a person changes the pool, it is no longer believed.
+ * Records what was learned from a group's nodes, so that the template of a group without nodes is better than an estimate from
+ * its size. A record is valid for the fingerprint under which it was learned: it is ignored after AKS or a person changes the
+ * pool.
  */
 import type { DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
@@ -24,7 +25,7 @@ import { defined } from '../../lib/defined.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 
-/** Fingerprints. `pool` is empty where the agent pool was not known. */
+/** Hashes of what a new node depends on. `pool` is empty if the agent pool was unknown. */
 export interface TemplateFingerprint {
   readonly set: string;
   readonly pool: string;
@@ -33,46 +34,49 @@ export interface TemplateFingerprint {
 export interface LearnedTemplate {
   readonly vmSize: string;
   readonly facts: TemplateFingerprint;
-  /** Milliseconds since the epoch; when it last changed. */
+  /** When it last changed, in milliseconds since the epoch. */
   readonly learnedAtMs: number;
   readonly labels: Labels;
   readonly taints: readonly Taint[];
-  /** Keys of taints that nodes of the group lost while they started. */
+  /** Keys of taints that nodes of the group lost during their start. */
   readonly startupTaints: readonly string[];
   /** In the units of resource vectors. */
   readonly capacity: Amounts;
   readonly allocatable: Amounts;
   readonly daemonRequests: Readonly<Record<string, Amounts>>;
-  /** Pods of the kubelet's own; absent: none. */
+  /** Static pods of the kubelet, if any. */
   readonly staticPods?: readonly StaticPodRecord[];
-  /** From the first sight of the machine to the ready node, milliseconds. */
+  /** From the first sight of the instance to the ready node, in milliseconds. */
   readonly bootMs?: number;
-  /** Volumes that can be attached, by driver. */
+  /** Attachable volumes by driver. */
   readonly attachLimits?: AttachLimits;
-  /** Devices that drivers publish, under names that are no node's. */
+  /** Devices that drivers publish; pool names are not those of a node. */
   readonly devicePools?: readonly DevicePool[];
   readonly declaredFeatures?: readonly string[];
 }
 
-/** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
+/**
+ * The fingerprint of what a new node depends on, as far as Azure and AKS return it. The node image is left out: it changes
+ * every week, and the node little.
+ */
 export function fingerprintOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFingerprint {
   const { tags, vmSize, os, priority } = source;
   const { ephemeral, tier, sizeGb } = source.osDisk;
-  const coded = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
+  const templateTags = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
   const minor = pool?.kubernetesVersion?.split('.').slice(0, 2).join('.');
   return {
-    set: hashOf([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, coded]),
+    set: hashOf([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, templateTags]),
     pool: pool === undefined ? '' : hashOf([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
   };
 }
 
-function hashOf(facts: readonly unknown[]): string {
-  return stableHash(JSON.stringify(facts)).toString(16);
+function hashOf(parts: readonly unknown[]): string {
+  return stableHash(JSON.stringify(parts)).toString(16);
 }
 
-export function isValidFor(record: LearnedTemplate, facts: TemplateFingerprint): boolean {
-  const poolKnown = record.facts.pool !== '' && facts.pool !== '';
-  return record.facts.set === facts.set && (!poolKnown || record.facts.pool === facts.pool);
+export function isValidFor(record: LearnedTemplate, fingerprint: TemplateFingerprint): boolean {
+  const poolKnown = record.facts.pool !== '' && fingerprint.pool !== '';
+  return record.facts.set === fingerprint.set && (!poolKnown || record.facts.pool === fingerprint.pool);
 }
 
 export interface NodeSample {
@@ -82,23 +86,23 @@ export interface NodeSample {
   readonly source: TemplateSource;
   readonly fingerprint: TemplateFingerprint;
   readonly startupTaints: readonly string[];
-  /** Keys of taints that do not last although this node may carry them. */
+  /** Keys of startup taints that AKS declares; this node may still carry them. */
   readonly declaredStartupTaints: readonly string[];
   readonly bootMs: number | undefined;
   readonly nowMs: number;
 }
 
-/** The record after one more look at a node: the same object when nothing about it is new. */
-export function learnFrom(before: LearnedTemplate | undefined, lesson: NodeSample, names: ResourceNames): LearnedTemplate {
-  const { node, source, fingerprint: facts, nowMs, declaredStartupTaints: passing } = lesson;
-  const known = before !== undefined && isValidFor(before, facts) ? before : undefined;
+/** Returns the record after one more sample of a node: the same object if nothing is new. */
+export function learnFrom(before: LearnedTemplate | undefined, sample: NodeSample, names: ResourceNames): LearnedTemplate {
+  const { node, source, fingerprint, nowMs, declaredStartupTaints } = sample;
+  const known = before !== undefined && isValidFor(before, fingerprint) ? before : undefined;
   const { labels, taints: carried } = templateFromNode(node, source);
-  const taints = carried.filter(({ key }) => !passing.includes(key));
+  const taints = carried.filter(({ key }) => !declaredStartupTaints.includes(key));
   const zonal = new Set(Object.keys(zoneLabels(source)));
-  const bootMs = lesson.bootMs ?? known?.bootMs;
+  const bootMs = sample.bootMs ?? known?.bootMs;
   const next: LearnedTemplate = {
     vmSize: source.vmSize,
-    facts: facts.pool === '' && known !== undefined ? known.facts : facts,
+    facts: fingerprint.pool === '' && known !== undefined ? known.facts : fingerprint,
     learnedAtMs: nowMs,
     labels: Object.fromEntries(
       Object.entries(labels)
@@ -106,14 +110,14 @@ export function learnFrom(before: LearnedTemplate | undefined, lesson: NodeSampl
         .sort(byKey),
     ),
     taints,
-    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...lesson.startupTaints, ...passing])]
+    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...sample.startupTaints, ...declaredStartupTaints])]
       .filter((key) => !taints.some((taint) => taint.key === key))
       .sort()
       .slice(0, MOST_STARTUP_TAINTS),
     capacity: names.toRecord(node.capacity),
     allocatable: names.toRecord(node.allocatable),
-    daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
-    ...staticRecords(lesson, names),
+    daemonRequests: daemonRequests(sample, known?.daemonRequests ?? {}, names),
+    ...staticRecords(sample, names),
     ...defined({ bootMs }),
     ...ownRecords(node),
   };
@@ -123,10 +127,10 @@ export function learnFrom(before: LearnedTemplate | undefined, lesson: NodeSampl
 const MOST_STARTUP_TAINTS = 20;
 const MOST_DAEMONS = 50;
 
-/** Kept without the pools' names, which are often the node's; more than this is not kept at all. */
+/** Device pools are stored without their names, which often contain the node's. Longer lists are not stored. */
 const MOST_DEVICE_CHARACTERS = 50_000;
 
-/** What only some nodes say of themselves. */
+/** The fields that only some nodes have. */
 function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declaredFeatures' | 'devicePools'> {
   const { attachLimits, declaredFeatures } = node;
   return {
@@ -148,7 +152,10 @@ function byKey([left]: readonly [string, unknown], [right]: readonly [string, un
   return compareText(left, right);
 }
 
-/** Of pods that ask for more than their DaemonSet says: what was injected, defaulted or raised on the way to the node. */
+/**
+ * Requests of DaemonSet pods that exceed their DaemonSet: requests that were injected, defaulted or increased on the way to
+ * the node.
+ */
 function daemonRequests(
   { pods, daemonSets }: NodeSample,
   before: LearnedTemplate['daemonRequests'],
@@ -158,7 +165,7 @@ function daemonRequests(
   for (const { namespace, name, uid, shape } of daemonSets) {
     const pod = pods.find(({ daemonSet, controller }) => daemonSet && controller?.uid === uid);
     const key = `${namespace}/${name}`;
-    // A daemon that is just being replaced is not one that asks for nothing.
+    // A DaemonSet pod that is being replaced keeps its last requests.
     if (pod === undefined && before[key] !== undefined) found[key] = before[key];
     if (pod?.shape.requests.some((amount, index) => amount > (shape.requests[index] ?? 0)) === true)
       found[key] = names.toRecord(pod.shape.requests);
@@ -175,7 +182,7 @@ function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {
   return JSON.stringify({ ...left, learnedAtMs: 0 }) === JSON.stringify({ ...right, learnedAtMs: 0 });
 }
 
-/** The node that the group would add, as its last one was; what AKS tells newer of the pool goes before. */
+/** The template of a group's next node, as its last node was. Newer facts from AKS win. */
 export function templateFromRecord(
   record: LearnedTemplate,
   source: TemplateSource,
@@ -217,7 +224,7 @@ const PLACEHOLDER_NODE = {
   scaleDownDisabled: false,
 } as const;
 
-/** Everything of a template from one place. */
+/** Gives every part of a template the same origin. */
 export function originsFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
   return {
     labels: sameOrigin(origin, template.labels),
@@ -231,7 +238,7 @@ function sameOrigin(origin: TemplateOrigin, parts: Readonly<Record<string, unkno
   return Object.fromEntries(Object.keys(parts).map((key) => [key, origin]));
 }
 
-/** A template with what was learned of its daemons, of static pods and of taints that do not last. */
+/** Adds what was learned of DaemonSet requests, static pods and startup taints to a template. */
 export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
   if (record === undefined) return template;
   const { startupTaints, daemonRequests: asked, staticPods = [] } = record;
@@ -243,21 +250,21 @@ export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate
   };
 }
 
-/** A template without taints that new nodes lose while they start; the keys are kept, as a node that carries one is still starting. */
+/**
+ * Removes taints that new nodes lose during their start. Their keys are kept in `startupTaints`: a node that carries one is
+ * still starting.
+ */
 export function withoutStartupTaints(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
   if (keys.length === 0) return template;
   const startupTaints = [...new Set([...(template.startupTaints ?? []), ...keys])];
   return { ...template, taints: template.taints.filter(({ key }) => !keys.includes(key)), startupTaints };
 }
 
-// Learned templates as a text for the next process, and back. Whatever is not exactly what an earlier process wrote is not
-// believed: a plan made from an edited record would be made on somebody's guess. Pure.
-
 const VERSION = 1;
-/** A ConfigMap holds 1 MiB with everything that is around its data. */
+/** A ConfigMap holds 1 MiB including everything around its data. */
 const MOST_BYTES = 900_000;
 
-/** Groups that were learned last come first, and the text ends where its place does. */
+/** The records as text for the next process. The newest come first, and the text ends at its size limit. */
 export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): string {
   const newest = [...records].sort(
     ([leftKey, left], [rightKey, right]) => right.learnedAtMs - left.learnedAtMs || compareText(leftKey, rightKey),
@@ -274,9 +281,10 @@ export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): str
 
 export type ReadLearned =
   | { readonly ok: true; readonly records: ReadonlyMap<string, LearnedTemplate> }
-  /** Why the text is not believed, as a sentence. */
+  /** Why the text is not used, as a sentence. */
   | { readonly ok: false; readonly reason: string };
 
+/** Reads records that an earlier process wrote. An edited text is not used: plans would be made from a guess. */
 export function readLearned(text: string): ReadLearned {
   let parsed: unknown;
   try {
@@ -285,11 +293,11 @@ export function readLearned(text: string): ReadLearned {
     return { ok: false, reason: 'it is not JSON' };
   }
   if (!isRecord(parsed)) return { ok: false, reason: 'it is not an object' };
-  if (parsed['version'] !== VERSION) return { ok: false, reason: `it is of version ${JSON.stringify(parsed['version'])}, not ${VERSION}` };
+  if (parsed['version'] !== VERSION) return { ok: false, reason: `its version is ${JSON.stringify(parsed['version'])}, not ${VERSION}` };
   const groups = parsed['groups'];
   if (!isRecord(groups)) return { ok: false, reason: 'it has no groups' };
   if (parsed['sum'] !== sumOf(groups)) return { ok: false, reason: 'it was changed since it was written' };
-  // What carries our sum is what we wrote, in this version's form.
+  // A text with our checksum was written by us, in this version's form.
   return { ok: true, records: new Map(Object.entries(groups as Readonly<Record<string, LearnedTemplate>>)) };
 }
 

@@ -1,19 +1,19 @@
 /**
- * Pods that the kubelets of a group run from their own manifests, as one node shows them: a new node has them, too. The
- * Cluster Autoscaler keeps the mirror pods of the node that it copies as well. Pure.
+ * Static pods of a group's kubelets, as one node shows them: a new node has them too. The Cluster Autoscaler also keeps the
+ * mirror pods of the node that it copies. Pure.
  */
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { StaticPod } from '../../domain/node-template.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
-/** More than any node has by far. */
+/** Far more than any node has. */
 const MOST_STATIC_PODS = 20;
 
-/** As it is kept for the next process: amounts in the units of resource vectors. */
+/** As stored for the next process: amounts in the units of resource vectors. */
 export type StaticPodRecord = Omit<StaticPod, 'requests'> & { readonly requests: Readonly<Record<string, number>> };
 
-/** By namespace and name, without those that are over or about to be. The kubelet puts the node's name behind theirs. */
+/** The static pods by namespace and name, without finished and terminating ones. The kubelet appends the node's name to theirs. */
 export function staticPodsOf(pods: readonly Pod[], node: string): readonly StaticPod[] {
   return pods
     .filter(({ mirror, phase, deletionAtMs }) => mirror && deletionAtMs === undefined && phase !== 'Succeeded' && phase !== 'Failed')

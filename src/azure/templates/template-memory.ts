@@ -1,4 +1,4 @@
-/** Keeps what was learned of each group's nodes, and says what a group without nodes is like. Knows no place to keep it in. */
+/** Keeps what was learned of each group's nodes, for the template of a group without nodes. Must not know where it is stored. */
 import { foldName } from '../arm/resource-ids.ts';
 import type { Instance } from '../../domain/node-group.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
@@ -21,15 +21,15 @@ import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
 
-/** Longer than any machine takes to boot: what is longer began with something else. */
+/** Longer than any instance takes to boot; a longer time has another cause. */
 const LONGEST_BOOT_MS = 3_600_000;
 
-/** One group as it is now. */
+/** The current state of one group. */
 export interface GroupToLearn {
   readonly key: string;
   readonly id: NodeGroupId;
   readonly source: TemplateSource;
-  /** What the source was made from; the same object while nothing about it changed. */
+  /** The row that the source was made from: the same object while it is unchanged. */
   readonly sourceRow: object;
   readonly pool: AgentPoolRow | undefined;
   readonly exemplar: Node | undefined;
@@ -72,7 +72,7 @@ export class TemplateMemory {
     this.#metrics = metrics;
   }
 
-  /** Grows with each change of what is kept. */
+  /** Grows with each change of the records. */
   get revision(): number {
     return this.#revision;
   }
@@ -85,7 +85,7 @@ export class TemplateMemory {
     return this.#records.get(foldName(key));
   }
 
-  /** Takes over what an earlier process kept. What this one has seen with its own eyes stays. @returns why the text is not believed. */
+  /** Restores the records of an earlier process; records of this process win. @returns why the text is not used. */
   restore(text: string): string | undefined {
     const read = readLearned(text);
     if (!read.ok) return read.reason;
@@ -93,17 +93,17 @@ export class TemplateMemory {
     return undefined;
   }
 
-  /** Once per view, before the groups are asked about. */
+  /** Must be called once per view, before the groups. */
   observeNodes(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
     this.#startup.observe(nodes, groupOfNode, nowMs);
   }
 
-  /** Keys of taints that AKS states for the start of the group's nodes alone, as far as its nodes bear that out. */
+  /** Keys of taints that AKS declares only for the start of the group's nodes, as far as its nodes confirm that. */
   declaredStartupTaints(id: NodeGroupId, pool: AgentPoolRow | undefined): readonly string[] {
     return this.#startup.confirmDeclared(id, pool?.initializationTaints);
   }
 
-  /** What holds for the group now, after a look at its node, if it has one. The same object while nothing is new. */
+  /** The valid record of the group, after learning from its exemplary node, if any. The same object while nothing is new. */
   templateFor(group: GroupToLearn, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
     const { key, exemplar } = group;
     const fingerprint = this.#fingerprintOf(group);
@@ -112,7 +112,7 @@ export class TemplateMemory {
     return record !== undefined && isValidFor(record, fingerprint) ? record : undefined;
   }
 
-  /** The same object while the pool is the same. */
+  /** The same object while the pool is unchanged. */
   #fingerprintOf({ key, source, sourceRow, pool }: GroupToLearn): TemplateFingerprint {
     const known = this.#fingerprints.get(key);
     if (known?.sourceRow === sourceRow && known.pool === pool) return known.fingerprint;
@@ -121,8 +121,8 @@ export class TemplateMemory {
     return fingerprint;
   }
 
-  #learnFrom({ key, id, source, pool, instance }: GroupToLearn, seen: NodeSighting): void {
-    const { node, fingerprint, cluster, nowMs } = seen;
+  #learnFrom({ key, id, source, pool, instance }: GroupToLearn, sighting: NodeSighting): void {
+    const { node, fingerprint, cluster, nowMs } = sighting;
     const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
     const { daemonSets } = cluster;
     const last = this.#samples.get(key);
@@ -140,7 +140,7 @@ export class TemplateMemory {
     this.#revision += 1;
   }
 
-  /** Publishes how far the estimate is from a real node. */
+  /** Publishes the error of the estimate against a real node. */
   measureEstimate(id: NodeGroupId, estimate: NodeTemplate, real: Node): void {
     const expected = this.#names.toRecord(estimate.allocatable);
     for (const [resource, amount] of Object.entries(this.#names.toRecord(real.allocatable))) {
@@ -149,7 +149,7 @@ export class TemplateMemory {
   }
 }
 
-/** From the first sight of the machine to the ready node; undefined when we did not see it come. */
+/** From the first sight of the instance to the ready node. undefined: this process did not see it start. */
 function bootTimeMs(node: Node, instance: Instance | undefined): number | undefined {
   if (instance === undefined || instance.firstSeenMs >= node.createdAtMs) return undefined;
   const bootMs = node.readiness.sinceMs - instance.firstSeenMs;

@@ -1,4 +1,4 @@
-/** A template as a person reads it: every part with where it is known from. For `/debug/templates`; pure. */
+/** A template for people, every part with its origin. For `/debug/templates`; pure. */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
@@ -12,7 +12,7 @@ interface Known {
 
 export interface TemplateReport {
   readonly group: string;
-  /** Absent: the group has no template, and cannot grow for pods. */
+  /** If absent, the group has no template and cannot be increased for pods. */
   readonly source?: NodeTemplate['source'];
   readonly labels: Readonly<Record<string, Known>>;
   readonly taints: Readonly<Record<string, Known>>;
@@ -20,11 +20,11 @@ export interface TemplateReport {
   readonly capacity: Readonly<Record<string, Known>>;
   readonly allocatable: Readonly<Record<string, Known>>;
   readonly zones: readonly string[];
-  /** What only a node of the group will tell; absent: nothing. */
+  /** What only a node of the group will show, if anything. */
   readonly untold?: NodeTemplate['untold'];
-  /** What its nodes do that cannot be reckoned with; absent: nothing is known. */
+  /** Effects of its nodes that planning cannot include, if any are known. */
   readonly cautions?: readonly string[];
-  /** What is kept of the nodes it had, whether it is used now or not. */
+  /** What was learned from former nodes, whether it is used now or not. */
   readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests' | 'staticPods'>;
 }
 

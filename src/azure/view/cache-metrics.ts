@@ -1,4 +1,4 @@
-/** What the cache reports, as metrics and log lines. */
+/** Publishes events of the cache as metrics and log lines. */
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import type { FenceStatus } from '../../cache/table/fences.ts';
 import type { AgentRun, CacheHooks } from '../../cache/table/hooks.ts';
@@ -11,57 +11,59 @@ import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '
 import { defined } from '../../lib/defined.ts';
 
 export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Clock, 'now'>): CacheHooks {
-  const tellTrouble = readFailureLogger(log);
+  const logFailure = readFailureLogger(log);
   return {
     rowRejected: (table, reason) => metrics.rowsRejected.inc({ table, reason }),
     evicted: (table, cause, count) => metrics.evictions.inc({ table, cause }, count),
     duplicates: (table, count) => metrics.duplicates.inc({ table }, count),
-    listDoubted: (table, agent) => log.warn({ table, agent }, 'a list lacks more than half of what is known; reading it again'),
-    mutationLost: (table, keys) => log.warn({ table, keys: keys.length }, 'a change was in flight for too long and is counted as lost'),
+    listDoubted: (table, agent) => log.warn({ table, agent }, 'A list lacks more than half of the known rows; it will be read again'),
+    mutationLost: (table, keys) => log.warn({ table, keys: keys.length }, 'A change was in flight for too long and counts as lost'),
     onDemand: (table, outcome) => metrics.onDemand.inc({ table, outcome }),
     agentRun: (run) => {
       const { kind, outcome, durationMs } = run;
-      tellTrouble(run);
+      logFailure(run);
       metrics.agentRuns.inc({ kind, outcome });
       metrics.agentDuration.observe({ kind }, durationMs / 1000);
       if (outcome === 'succeeded') metrics.agentLastSuccess.set({ kind }, clock.now() / 1000);
     },
-    threw: (where, error) => log.error({ where, err: error }, 'an observer of the cache failed'),
+    threw: (where, error) => log.error({ where, err: error }, 'An observer of the cache failed'),
   };
 }
 
-/** Says that reads of one kind fail, and once that they all succeed again. The log folds what repeats. */
+/** Logs failing reads by kind, and once when all reads of the kind succeed again. The log suppresses repeated lines. */
 function readFailureLogger(log: Log): (run: AgentRun) => void {
   const failing = new Map<string, Set<string>>();
   return ({ id, kind: what, outcome, error }) => {
     const ids = failing.get(what) ?? new Set<string>();
     failing.set(what, ids);
     if (outcome === 'succeeded') {
-      if (ids.delete(id) && ids.size === 0) log.info({ what }, 'reads of Azure succeed again');
+      if (ids.delete(id) && ids.size === 0) log.info({ what }, 'Reads of Azure succeed again');
     } else if (outcome !== 'token-lost' && error?.kind !== 'cancelled') {
       ids.add(id);
       const why = error === undefined ? {} : { kind: error.kind, code: error.code, error: error.message };
-      log.warn({ what, agentId: id, ...why }, 'Azure could not be read; going on with what is known');
+      log.warn({ what, agentId: id, ...why }, 'Reading Azure failed; the last known data is used');
     }
   };
 }
 
-// What one read of Azure is worth now, as a person asks for it: the agent, what stands in its way, and what it may still ask. Pure.
-
+/** One caching agent as a person sees it: its state, its fenced rows and its remaining calls. */
 export interface AgentReport extends AgentStatus {
-  /** Rows of its lists that wait for a read begun after a change of ours. Absent: none. */
+  /** Rows of its lists that wait for a read started after a change of ours, if any. */
   readonly fences?: readonly FenceStatus[];
-  /** What Azure said last of the calls that it may still make; the scarcest policy. Absent: Azure has said nothing of them. */
+  /** Azure's last report of remaining calls, for the scarcest policy. If absent, Azure has reported none. */
   readonly budget?: RemainingCalls;
 }
 
-/** A table, and which agent's lists its rows come from. */
+/** A table, and the agent that lists each of its rows. */
 export interface FencedTable {
   readonly fences: () => readonly FenceStatus[];
   readonly agentOf: (key: string) => string;
 }
 
-/** The tables of the adapter. A machine's row comes from the list of its set, or from that of all machines of VMs pools. */
+/**
+ * The tables of the adapter. An instance's row comes from the list of its set, or from the list of all virtual machines of VMs
+ * pools.
+ */
 export function fencedTables({
   scaleSets,
   instances,

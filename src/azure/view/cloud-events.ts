@@ -1,4 +1,4 @@
-/** Keeps what Azure told late until the next observation takes it, exactly once, and wakes the loop for it. */
+/** Queues results that Azure reports late until the next observation takes them, exactly once. Wakes the loop for each. */
 import type { CloudEvent } from '../../domain/observation.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -29,19 +29,20 @@ export class CloudEventQueue {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A listener that throws must not lose the event for the others. */
+  /** A listener that throws must not lose the event for the other listeners. */
   #wake(listener: () => void): void {
     try {
       listener();
     } catch (thrown) {
-      this.#log.error({ err: asAutoscalerError(thrown) }, 'a listener of cloud events failed');
+      this.#log.error({ err: asAutoscalerError(thrown) }, 'A listener of cloud events failed');
     }
   }
 }
 
-// Groups that came and went between two registrations, and why they went. Pure.
-
-/** `isListed`: whether Azure still lists the set, or the size, that a group was made of. */
+/**
+ * Events for groups that were added or removed between two registrations, with the reason of a removal. `isListed`: whether
+ * Azure still lists the set, or the size, of a group.
+ */
 export function groupsAddedAndRemoved(
   before: Registration | undefined,
   after: Registration,
@@ -49,18 +50,18 @@ export function groupsAddedAndRemoved(
   isListed: (group: RegisteredGroup) => boolean,
 ): readonly CloudEvent[] {
   if (before === undefined || before === after) return [];
-  const came = [...after.byId.keys()].filter((id) => !before.byId.has(id));
-  const went = [...before.byId.values()].filter(({ id }) => !after.byId.has(id));
+  const added = [...after.byId.keys()].filter((id) => !before.byId.has(id));
+  const removed = [...before.byId.values()].filter(({ id }) => !after.byId.has(id));
   return [
-    ...came.map((group) => ({ kind: 'group-appeared' as const, group, atMs })),
-    ...went.map((group) => ({ kind: 'group-vanished' as const, group: group.id, because: removalReason(group, after, isListed), atMs })),
+    ...added.map((group) => ({ kind: 'group-appeared' as const, group, atMs })),
+    ...removed.map((group) => ({ kind: 'group-vanished' as const, group: group.id, because: removalReason(group, after, isListed), atMs })),
   ];
 }
 
 function removalReason(group: RegisteredGroup, { groups, skipped }: Registration, isListed: (group: RegisteredGroup) => boolean): string {
   const other = groups.get(group.key);
-  if (other !== undefined) return `its machines are those of the node group "${other.id}"`;
+  if (other !== undefined) return `its instances belong to the node group "${other.id}"`;
   const reason = skipped.get(group.key) ?? skipped.get(group.id);
   if (reason !== undefined) return reason;
-  return isListed(group) ? 'it is neither named nor selected by a rule' : 'Azure lists it no more';
+  return isListed(group) ? 'it is neither named nor selected by a rule' : 'Azure no longer lists it';
 }

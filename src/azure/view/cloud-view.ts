@@ -1,6 +1,6 @@
 /**
- * Builds the CloudView from frozen snapshots with our unconfirmed changes laid over. What did not change between two loops
- * is the same object: a group is built anew only when one of its inputs is another one.
+ * Builds the CloudView from frozen snapshots and our unconfirmed changes. Unchanged parts are the same objects in every loop:
+ * a group is rebuilt only if one of its inputs changed. Must not know plans or how writes work.
  */
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import { judgeFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
@@ -32,7 +32,7 @@ import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** Everything a NodeGroup is made from; compared member by member. */
+/** Everything a NodeGroup is made from. A group is rebuilt if any member is another value. */
 interface GroupInput extends GroupTemplateInput {
   readonly target: string;
   readonly observedAtMs: number;
@@ -40,47 +40,47 @@ interface GroupInput extends GroupTemplateInput {
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly growthHeld: string | undefined;
-  /** What the user says of groups; the same object until that changes. */
+  /** The user's options of groups: the same object until they change. */
   readonly namedOptions: AzureOptions['nodeGroupOptions'];
 }
 
 interface Built {
-  readonly inputs: GroupInput;
+  readonly input: GroupInput;
   readonly group: NodeGroup;
 }
 
 export interface CloudViewDeps {
   readonly store: AzureInventory;
-  readonly backoffs: Pick<WriteBackoffs, 'reasonOf'>;
+  readonly backoffs: Pick<WriteBackoffs, 'reasonFor'>;
   readonly options: AzureOptions;
   readonly names: ResourceNames;
-  /** Why nobody may write for now, whatever the group. */
+  /** Why no group may be written now, if so. */
   readonly lockedBecause: () => string | undefined;
   readonly memory: TemplateMemory;
 }
 
 export class CloudViewBuilder {
-  readonly #parts: CloudViewDeps;
+  readonly #deps: CloudViewDeps;
   readonly #owners: OwnershipIndex;
-  readonly #book: InstanceMapper;
-  readonly #lists: UnlistedInstances;
+  readonly #instances: InstanceMapper;
+  readonly #unlisted: UnlistedInstances;
   readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
-  #known: Registration | undefined;
-  #lastExemplars:
-    | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly answer: ExemplaryNodes }
+  #lastRegistration: Registration | undefined;
+  #lastExemplary:
+    | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly result: ExemplaryNodes }
     | undefined;
 
-  constructor(parts: CloudViewDeps) {
-    this.#parts = parts;
-    this.#owners = new OwnershipIndex(parts.options);
-    this.#book = new InstanceMapper(parts.store.instances);
-    this.#lists = new UnlistedInstances(parts.store);
+  constructor(deps: CloudViewDeps) {
+    this.#deps = deps;
+    this.#owners = new OwnershipIndex(deps.options);
+    this.#instances = new InstanceMapper(deps.store.instances);
+    this.#unlisted = new UnlistedInstances(deps.store);
   }
 
-  /** See the port. `events` are handed through, joined by groups that came and went. */
+  /** See the port. `events` are passed through, followed by those of added and removed groups. */
   build(cluster: ClusterView, nowMs: number, events: readonly CloudEvent[]): CloudView {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const registration = store.registration();
     const ownership = this.#owners.resolve({
       nodes: cluster.nodes,
@@ -88,25 +88,25 @@ export class CloudViewBuilder {
       instancesVersion: store.instances.version,
       instance: (key) => store.instances.get(key),
     });
-    this.#lists.requestUnlisted(ownership, cluster);
+    this.#unlisted.requestUnlisted(ownership, cluster);
     store.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
-    const world: ViewContext = {
+    const context: ViewContext = {
       ownership,
-      exemplars: this.#exemplars(cluster, ownership, nowMs),
+      exemplary: this.#exemplaryNodes(cluster, ownership, nowMs),
       agents,
       nowMs,
-      locked: this.#parts.lockedBecause(),
+      locked: this.#deps.lockedBecause(),
       cluster,
     };
-    this.#clusterLabels.observe(cluster.nodes, this.#parts.options.nodeResourceGroup);
-    this.#parts.memory.observeNodes(cluster.nodes, ownership.groupOfNode, nowMs);
+    this.#clusterLabels.observe(cluster.nodes, this.#deps.options.nodeResourceGroup);
+    this.#deps.memory.observeNodes(cluster.nodes, ownership.groupOfNode, nowMs);
     const built = new Map<string, Built>();
-    for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
+    for (const group of registration.groups.values()) built.set(group.key, this.#group(group, context));
     this.#built = built;
-    for (const { inputs, group } of built.values()) this.#lists.requestWhileSettling(inputs.group, group, nowMs);
+    for (const { input, group } of built.values()) this.#unlisted.requestWhileSettling(input.group, group, nowMs);
     const { scaleDownBlocked, scaleUpBlocked } = freshnessOf(agents.get(SCALE_SETS_AGENT), nowMs);
-    const tagged = [...built.values()].map(({ inputs }) => ({ key: inputs.group.key, tags: tagsOf(inputs) }));
+    const tagged = [...built.values()].map(({ input }) => ({ key: input.group.key, tags: tagsOf(input) }));
     const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));
     const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
     return {
@@ -122,29 +122,29 @@ export class CloudViewBuilder {
     };
   }
 
-  #group(group: RegisteredGroup, world: ViewContext): Built {
-    const inputs = this.#inputs(group, world);
+  #group(group: RegisteredGroup, context: ViewContext): Built {
+    const input = this.#inputOf(group, context);
     const previous = this.#built.get(group.key);
-    if (previous !== undefined && isSameInput(previous.inputs, inputs)) return previous;
-    return { inputs, group: this.#compose(inputs, previous) };
+    if (previous !== undefined && isSameInput(previous.input, input)) return previous;
+    return { input, group: this.#compose(input, previous) };
   }
 
-  #inputs(group: RegisteredGroup, world: ViewContext): GroupInput {
-    const { store } = this.#parts;
+  #inputOf(group: RegisteredGroup, context: ViewContext): GroupInput {
+    const { store } = this.#deps;
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
     const size = store.vmsPools.sizes.view(group.key);
     const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group) };
     const listedAtMs = store.instancesListedAtMs(group.key);
-    const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
-    const refused = this.#parts.backoffs.reasonFor(group.key, world.nowMs);
-    const frozen = this.#frozenBecause(group, own, world) ?? refused ?? frozenByView(group, world);
+    const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
+    const refused = this.#deps.backoffs.reasonFor(group.key, context.nowMs);
+    const frozen = this.#frozenReason(group, own, context) ?? refused ?? frozenByView(group, context);
     const sku = store.facts.skuOf(group);
     const known = {
       group,
       ...own,
       sku,
-      exemplar: world.exemplars.good.get(group.id),
-      fallback: world.exemplars.fallback.get(group.id),
+      exemplar: context.exemplary.good.get(group.id),
+      fallback: context.exemplary.fallback.get(group.id),
       target: JSON.stringify(group.kind === 'vms-pool' ? sizeTarget(size) : this.#target(group, view, instances)),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
@@ -153,27 +153,23 @@ export class CloudViewBuilder {
       growthHeld: store.facts.increaseHeldReason(group),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
-      startupTaints: this.#parts.memory.declaredStartupTaints(group.id, own.pool).join(),
+      startupTaints: this.#deps.memory.declaredStartupTaints(group.id, own.pool).join(),
     };
-    return { ...known, learned: this.#learned(known, world) };
+    return { ...known, learned: this.#learned(known, context) };
   }
 
   #learned(known: Omit<GroupInput, 'learned'>, { cluster, ownership, nowMs }: ViewContext): LearnedTemplate | undefined {
     const { group, exemplar, instances, pool } = known;
     const source = this.#sourceOf(known);
-    const basis = known.row?.value ?? known.size;
-    if (source === undefined || basis === undefined) return undefined;
+    const sourceRow = known.row?.value ?? known.size;
+    if (source === undefined || sourceRow === undefined) return undefined;
     const key = exemplar === undefined ? undefined : ownership.instanceOfNode.get(exemplar.name);
     const instance = key === undefined ? undefined : instances?.find((candidate) => candidate.key === key);
-    return this.#parts.memory.templateFor(
-      { key: group.key, id: group.id, source, sourceRow: basis, pool, exemplar, instance },
-      cluster,
-      nowMs,
-    );
+    return this.#deps.memory.templateFor({ key: group.key, id: group.id, source, sourceRow, pool, exemplar, instance }, cluster, nowMs);
   }
 
-  #frozenBecause(group: RegisteredGroup, { row, size, pool }: GroupRows, { agents, nowMs }: ViewContext): string | undefined {
-    const { vmsPools, facts } = this.#parts.store;
+  #frozenReason(group: RegisteredGroup, { row, size, pool }: GroupRows, { agents, nowMs }: ViewContext): string | undefined {
+    const { vmsPools, facts } = this.#deps.store;
     if (group.kind === 'scale-set') return frozenReason(group, row?.value, pool, facts.ownOperationReason(group) !== undefined);
     const unknown = size === undefined ? facts.poolsUnknownReason() : undefined;
     if (unknown !== undefined) return freshnessOf(agents.get(AGENT_POOLS_AGENT), nowMs).scaleUpBlocked ?? unknown;
@@ -181,35 +177,35 @@ export class CloudViewBuilder {
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
-    return row?.value ?? (size === undefined ? undefined : sizeTemplateSource({ size, pool, sku }, this.#parts.options.location));
+    return row?.value ?? (size === undefined ? undefined : sizeTemplateSource({ size, pool, sku }, this.#deps.options.location));
   }
 
-  #compose(inputs: GroupInput, previous: Built | undefined): NodeGroup {
-    const { group, row, growthHeld: held } = inputs;
-    const target = JSON.parse(inputs.target) as TargetSize;
+  #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
+    const { group, row, growthHeld: held } = input;
+    const target = JSON.parse(input.target) as TargetSize;
     return {
       id: group.id,
       kind: groupKindOf(group, row?.value),
       minSize: group.min,
       maxSize: group.max,
-      target: target.known ? { ...target, observedAtMs: inputs.observedAtMs } : target,
-      instances: inputs.instances,
-      instancesObservedAtMs: inputs.listedAtMs,
-      template: isSameTemplateInput(previous?.inputs, inputs)
+      target: target.known ? { ...target, observedAtMs: input.observedAtMs } : target,
+      instances: input.instances,
+      instancesObservedAtMs: input.listedAtMs,
+      template: isSameTemplateInput(previous?.input, input)
         ? previous?.group.template
-        : buildGroupTemplate(this.#parts, inputs, this.#sourceOf(inputs)),
-      ...this.#size(inputs),
-      options: nodeGroupOptionsOf(group.key, tagsOf(inputs), inputs.namedOptions),
-      frozen: inputs.frozen,
+        : buildGroupTemplate(this.#deps, input, this.#sourceOf(input)),
+      ...this.#size(input),
+      options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
+      frozen: input.frozen,
       ...defined({ growthHeld: held }),
     };
   }
 
-  #size(inputs: GroupInput): Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones'> {
-    const source = this.#sourceOf(inputs);
-    if (source === undefined) return { vmSize: inputs.sku?.name ?? '', priority: 'Regular', zones: [] };
+  #size(input: GroupInput): Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones'> {
+    const source = this.#sourceOf(input);
+    if (source === undefined) return { vmSize: input.sku?.name ?? '', priority: 'Regular', zones: [] };
     const { vmSize, priority, zones, location } = source;
-    return { vmSize, priority, ...sizeFamilyOf(inputs.sku), zones: zones.map((zone) => zoneName(location, zone)) };
+    return { vmSize, priority, ...sizeFamilyOf(input.sku), zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
   #target(group: RegisteredGroup, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
@@ -217,53 +213,54 @@ export class CloudViewBuilder {
       return { known: false, reason: 'the scale set has not been read' };
     }
     const alive = instances?.filter(({ state }) => state !== 'deleting').length ?? 0;
-    // Azure has been seen to answer 0 for sets full of machines. One such reading is not a size.
+    // Azure has been seen to return capacity 0 for sets with instances. One such reading is not used as a size.
     if (view.target === 0 && view.inFlight === 0 && alive > 0 && this.#isListNewer(group.key, view)) {
-      this.#parts.store.requestScaleSet(group.key);
-      return { known: false, reason: `Azure says capacity 0 while ${alive} machines are listed` };
+      this.#deps.store.requestScaleSet(group.key);
+      return { known: false, reason: `Azure returned capacity 0, but lists ${alive} instances` };
     }
-    // What a previous leader may have begun makes the size uncertain for removals; growing starts from the model either way.
-    const confirmed = view.confirmed && !this.#parts.store.changes.isInherited(group.key);
+    // A previous leader may have started changes, so the size is not confirmed for removals. Increases start from the scale
+    // set's model in any case.
+    const confirmed = view.confirmed && !this.#deps.store.changes.isInherited(group.key);
     return { known: true, value: view.target, version: this.versionOf(view.row), confirmed, observedAtMs: 0 };
   }
 
   #isListNewer(key: string, view: RowView<ScaleSetRow>): boolean {
-    return (this.#parts.store.instancesListedAtMs(key) ?? 0) > view.seen.atMs;
+    return (this.#deps.store.instancesListedAtMs(key) ?? 0) > view.seen.atMs;
   }
 
-  /** The entity tag; without conditional writes or without a tag, something that changes with every change of the row. */
+  /** The entity tag. Without conditional writes, or without a tag: a text that changes with every change of the row. */
   versionOf(row: Row<ScaleSetRow>): string {
-    const { enableVmssEtag } = this.#parts.options;
-    return enableVmssEtag && row.etag !== undefined ? row.etag : `${row.etag ?? ''}#${this.#book.serialOf(row)}`;
+    const { enableVmssEtag } = this.#deps.options;
+    return enableVmssEtag && row.etag !== undefined ? row.etag : `${row.etag ?? ''}#${this.#instances.serialOf(row)}`;
   }
 
-  #exemplars(cluster: ClusterView, ownership: Ownership, nowMs: number): ExemplaryNodes {
-    const last = this.#lastExemplars;
-    const { catalog } = this.#parts.store;
+  #exemplaryNodes(cluster: ClusterView, ownership: Ownership, nowMs: number): ExemplaryNodes {
+    const last = this.#lastExemplary;
+    const { catalog } = this.#deps.store;
     const same = last?.nodes === cluster.nodes && last.ownership === ownership && last.catalog === catalog;
-    if (same && nowMs < last.answer.validUntilMs) return last.answer;
-    const answer = findExemplaryNodes({
+    if (same && nowMs < last.result.validUntilMs) return last.result;
+    const result = findExemplaryNodes({
       nodes: cluster.nodes,
       groupOfNode: ownership.groupOfNode,
       nowMs,
       devicesOf: (id) => this.#devicesOf(id),
     });
-    this.#lastExemplars = { nodes: cluster.nodes, ownership, catalog, answer };
-    return answer;
+    this.#lastExemplary = { nodes: cluster.nodes, ownership, catalog, result };
+    return result;
   }
 
   #devicesOf(id: NodeGroupId): readonly number[] {
-    const built = this.#built.get(this.#parts.store.registration().byId.get(id)?.key ?? '');
-    const source = built === undefined ? undefined : this.#sourceOf(built.inputs);
+    const built = this.#built.get(this.#deps.store.registration().byId.get(id)?.key ?? '');
+    const source = built === undefined ? undefined : this.#sourceOf(built.input);
     if (source?.os !== 'linux') return [];
-    const devices = gpuResourceOf(source.vmSize, built?.inputs.sku?.gpus ?? 0, built?.inputs.pool?.gpuPartitioning);
-    return devices === undefined ? [] : [this.#parts.names.indexOf(devices.name)];
+    const devices = gpuResourceOf(source.vmSize, built?.input.sku?.gpus ?? 0, built?.input.pool?.gpuPartitioning);
+    return devices === undefined ? [] : [this.#deps.names.indexOf(devices.name)];
   }
 
   #registrationEvents(registration: Registration, atMs: number): readonly CloudEvent[] {
-    const before = this.#known;
-    this.#known = registration;
-    const { scaleSets, vmsPools } = this.#parts.store;
+    const before = this.#lastRegistration;
+    this.#lastRegistration = registration;
+    const { scaleSets, vmsPools } = this.#deps.store;
     return groupsAddedAndRemoved(before, registration, atMs, ({ key }) => (scaleSets.get(key) ?? vmsPools.sizes.get(key)) !== undefined);
   }
 }
@@ -272,19 +269,22 @@ function tagsOf({ row, size }: Pick<GroupInput, 'row' | 'size'>): Tags {
   return (row?.value ?? size)?.tags ?? {};
 }
 
-/** What Azure and AKS tell of one group. */
+/** The rows of one group from Azure and AKS. */
 type GroupRows = Pick<GroupInput, 'row' | 'size' | 'pool'>;
 
 interface ViewContext {
   readonly ownership: Ownership;
-  readonly exemplars: ExemplaryNodes;
+  readonly exemplary: ExemplaryNodes;
   readonly agents: ReadonlyMap<string, AgentStatus>;
   readonly nowMs: number;
   readonly locked: string | undefined;
   readonly cluster: ClusterView;
 }
 
-/** All groups are left alone while others lock them; and one whose machines cannot be read for long: the others are not its hostages. */
+/**
+ * All groups are frozen while another autoscaler holds the lock. One group is frozen if its instances were unreadable for too
+ * long; this must not affect other groups.
+ */
 function frozenByView(group: RegisteredGroup, { agents, nowMs, locked }: ViewContext): string | undefined {
   if (locked !== undefined) return locked;
   const ids = group.kind === 'vms-pool' ? [AGENT_POOLS_AGENT, VMS_AGENT] : [instancesAgent(group.key)];

@@ -1,4 +1,4 @@
-/** Turns rows of machines into domain Instances, keeping what did not change; remembers when each was first seen. */
+/** Maps instance rows to domain Instances. Unchanged ones stay the same objects. Remembers when each was first seen. */
 import type { Removal, Row } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
@@ -24,13 +24,13 @@ interface Page {
   readonly instances: readonly Instance[];
 }
 
-/** A bootstrap that fails does so within minutes; later it is the node's extension that was run again. */
+/** A bootstrap fails within minutes. Later errors come from another run of the extension. */
 const BOOTSTRAP_MS = 60 * 60_000;
 
 export class InstanceMapper {
   readonly #table: Table<InstanceRow>;
   readonly #firstSeen = new Map<string, { readonly vmId: string; readonly atMs: number }>();
-  /** The identity of each machine that was seen to be a node. */
+  /** The `vmId` of each instance that has been a node. */
   readonly #joined = new Map<string, string>();
   #entries = new Map<string, Entry>();
   readonly #pages = new Map<string, Page>();
@@ -45,11 +45,11 @@ export class InstanceMapper {
         this.#firstSeen.delete(event.key);
         this.#joined.delete(event.key);
         this.#entries.delete(event.key);
-      } else this.#see(event.key, event.after.value.vmId);
+      } else this.#recordFirstSeen(event.key, event.after.value.vmId);
     });
   }
 
-  /** The same array while no machine of the group changed, was marked, or became a node. */
+  /** Returns the same array while no instance of the group changed, was marked for removal, or became a node. */
   instancesOf(group: string, ownership: Ownership): readonly Instance[] {
     const page = this.#pages.get(group);
     const version = this.#table.version;
@@ -63,7 +63,7 @@ export class InstanceMapper {
     return instances;
   }
 
-  /** A number that another row object has not got. */
+  /** A number that is unique to the row object. */
   serialOf(row: object): number {
     const known = this.#serials.get(row);
     if (known !== undefined) return known;
@@ -86,11 +86,11 @@ export class InstanceMapper {
   #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
     const { ref, state, zone, failure, instanceId, vmId } = row.value;
     if (node !== undefined) this.#joined.set(row.key, vmId);
-    const bootstrap = state === 'deleting' || !this.#isBeingBorn(row) ? undefined : row.value.bootstrapError;
+    const bootstrap = state === 'deleting' || !this.#isBootstrapping(row) ? undefined : row.value.bootstrapError;
     const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
     return {
       key: ref.key,
-      // Published as the node spells it when there is one, so that people find it.
+      // In the node's spelling if it has a node, so that people find it.
       providerId: node?.providerId ?? providerIdOf(ref),
       instanceId,
       state: removal === 'under-way' ? 'deleting' : bootstrap === undefined ? state : 'failed',
@@ -102,25 +102,25 @@ export class InstanceMapper {
   }
 
   /**
-   * An error of the bootstrap is a reason to give up a machine that is new and never was a node. One that was is judged by its
-   * node, and, while that is away, as any machine without one.
+   * A bootstrap error makes an instance failed only if it is new and never was a node. One that was a node is judged by its
+   * node; without its node, like any instance without one.
    */
-  #isBeingBorn({ key, value: { vmId, createdAtMs } }: Row<InstanceRow>): boolean {
+  #isBootstrapping({ key, value: { vmId, createdAtMs } }: Row<InstanceRow>): boolean {
     if (this.#joined.has(key) && this.#joined.get(key) === vmId) return false;
     const seenAtMs = this.#table.seen(key)?.atMs;
     return createdAtMs === undefined || seenAtMs === undefined || seenAtMs - createdAtMs < BOOTSTRAP_MS;
   }
 
-  #see(key: string, vmId: string): void {
+  #recordFirstSeen(key: string, vmId: string): void {
     const known = this.#firstSeen.get(key);
-    // A number that was given to another machine is another machine.
+    // A number that was reused belongs to another instance.
     if (known !== undefined && (known.vmId === vmId || known.vmId === '')) return;
     const atMs = this.#table.seen(key)?.atMs;
     if (atMs !== undefined) this.#firstSeen.set(key, { vmId, atMs });
   }
 }
 
-/** What Azure may leave unsaid. */
+/** The fields that Azure may omit. */
 function optionalParts({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
   return { ...defined({ createdAtMs, protectedFrom }) };
 }

@@ -1,4 +1,4 @@
-/** Lists of machines that a look at the groups shows to be worth their price: new machines are awaited, or a node has none listed. */
+/** Requests lists of instances when they are worth a call: new instances are expected, or a node has no listed instance. */
 import type { NodeName, InstanceKey } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -9,29 +9,32 @@ import { mayBeListed } from '../inventory/list-timing.ts';
 
 export class UnlistedInstances {
   readonly #store: AzureInventory;
-  /** Nodes that have no listed machine, asked for once per list. */
-  readonly #askedFor = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
+  /** Nodes without a listed instance, requested once per list. */
+  readonly #requested = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
 
   constructor(store: AzureInventory) {
     this.#store = store;
   }
 
-  /** Nodes that joined since the last list. One that is older has no machine, and no further list will show one. */
+  /**
+   * Requests a list for nodes that joined since the last one. An older unlisted node has no instance, and no further list will
+   * show one.
+   */
   requestUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
     for (const [key, names] of unlisted) {
       const listedAtMs = this.#store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
-      const asked = this.#askedFor.get(key);
+      const requested = this.#requested.get(key);
       const isNew = names.some((name) => {
         const node = nodes.get(name);
-        return node !== undefined && mayBeListed(node, listedAtMs) && (asked?.listedAtMs !== listedAtMs || !asked.names.has(name));
+        return node !== undefined && mayBeListed(node, listedAtMs) && (requested?.listedAtMs !== listedAtMs || !requested.names.has(name));
       });
       if (!isNew) continue;
-      this.#askedFor.set(key, { listedAtMs, names: new Set(names) });
+      this.#requested.set(key, { listedAtMs, names: new Set(names) });
       this.#store.requestInstanceList(key);
     }
   }
 
-  /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
+  /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */
   requestWhileSettling({ kind, key }: RegisteredGroup, group: NodeGroup, nowMs: number): void {
     const { target, instances, instancesObservedAtMs: listedAtMs } = group;
     if (kind === 'vms-pool') this.#store.vmsPools.watchForeignOperation(key, nowMs);
@@ -43,12 +46,13 @@ export class UnlistedInstances {
   }
 }
 
-// Whose node has fallen silent: of a machine that is listed without its view nothing else tells that it may not run any more.
-
-/** A node that is younger may still be starting. */
+/** A younger node may still be starting. */
 const STARTING_MS = 5 * 60_000;
 
-/** Machines of VMs pools whose nodes are not ready, those that start left out: only their views tell whether they run. */
+/**
+ * Instances of VMs pools with an unready node, except starting ones. Their list has no instance view, so only a separate read
+ * shows whether they run.
+ */
 export function silentInstances(
   { groupOfNode, instanceOfNode }: Ownership,
   { byId }: Registration,

@@ -153,7 +153,7 @@ describe('a group that is no longer managed', () => {
     registerGroups({ options: { nodeGroups, discovery: [RULE] }, scaleSets: rowsOf(sets), agentPools: new Map() });
 
   it.each<[string, Registration, boolean, string]>([
-    ['its set is gone', registration({}), false, 'Azure lists it no more'],
+    ['its set is gone', registration({}), false, 'Azure no longer lists it'],
     ['its tags are gone', registration({ [VMSS]: OF_POOL }), true, 'it is neither named nor selected by a rule'],
     [
       'a limit cannot be read',
@@ -165,7 +165,7 @@ describe('a group that is no longer managed', () => {
       'it is named by its pool now',
       registration({ [VMSS]: { ...OF_POOL, ...tags } }, [{ name: 'general', min: 0, max: 3 }]),
       true,
-      'its machines are those of the node group "general"',
+      'its instances belong to the node group "general"',
     ],
   ])('%s: the event says so', (_what, after, isListed, because) => {
     const events = groupsAddedAndRemoved(registration({ [VMSS]: { ...OF_POOL, ...tags } }), after, 5, () => isListed);

@@ -101,7 +101,7 @@ describe('a snapshot of VM sizes', () => {
     const one = reader(() => Promise.resolve(catalogAt(START_MS)), shareOf('b'));
     await driven(one.run());
     expect(findSku(one.kept(), 'standard_d4s_v5')?.vcpus).toBe(4);
-    expect(lines.filter((line) => line.includes('is ignored'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('Shared VM sizes ignored'))).toHaveLength(1);
   });
 
   it('caching 57: does not read fast-changing data from a snapshot, whatever its origin', () => {
@@ -197,6 +197,6 @@ describe('VM sizes shared by processes', () => {
     const one = reader(() => Promise.resolve(catalogAt(clock.now())), share);
     expect(await driven(one.run())).toBeUndefined();
     expect(one.kept()).toBeDefined();
-    expect(lines.some((line) => line.includes('cannot be used'))).toBe(true);
+    expect(lines.some((line) => line.includes('Could not use the shared VM sizes'))).toBe(true);
   });
 });

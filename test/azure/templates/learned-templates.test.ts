@@ -189,7 +189,7 @@ describe('the text that is kept', () => {
   it.each([
     ['not JSON', text.slice(1), 'it is not JSON'],
     ['a list', '[]', 'it is not an object'],
-    ['of a later version', text.replace('"version":1', '"version":2'), 'it is of version 2, not 1'],
+    ['of a later version', text.replace('"version":1', '"version":2'), 'its version is 2, not 1'],
     ['without groups', '{"version":1}', 'it has no groups'],
     ['edited by hand', text.replace('"memory":', '"memory":9'), 'it was changed since it was written'],
   ])('that is %s is not believed', (_name, given, reason) => {

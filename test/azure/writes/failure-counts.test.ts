@@ -25,28 +25,28 @@ function aCount() {
   };
   const groupOf = (nodes: readonly string[]) =>
     aGroup({ id: 'a', instances: nodes.map((node) => anInstance({ node, state: 'failed', error: bootstrap })) });
-  const machines = (...nodes: readonly string[]) => counts.look({ groups: [groupOf(nodes)], instanceOfNode: new Map() });
+  const machines = (...nodes: readonly string[]) => counts.countFailedInstances({ groups: [groupOf(nodes)], instanceOfNode: new Map() });
   const joined = (...nodes: readonly string[]) =>
-    counts.look({ groups: [groupOf(nodes)], instanceOfNode: new Map(nodes.map((node) => [node, keyOf(node)])) });
+    counts.countFailedInstances({ groups: [groupOf(nodes)], instanceOfNode: new Map(nodes.map((node) => [node, keyOf(node)])) });
   return { clock, counts, failures, told, machines, joined };
 }
 
 describe('orders that came to nothing', () => {
   it('a refusal is one each time', async () => {
     const { counts, told } = aCount();
-    counts.refused(A, stock);
-    counts.refused(A, stock);
-    counts.refused(A, { detail: { kind: 'cancelled' }, code: undefined });
+    counts.countRefusal(A, stock);
+    counts.countRefusal(A, stock);
+    counts.countRefusal(A, { detail: { kind: 'cancelled' }, code: undefined });
     expect(await told()).toEqual({ 'a stock': 2 });
   });
 
   it('an operation and its machines are one, whichever is heard first', async () => {
     const { counts, told, machines, clock } = aCount();
     machines('a-0', 'a-1');
-    counts.gaveUp(A, bootstrap);
+    counts.countLateFailure(A, bootstrap);
     expect(await told()).toEqual({ 'a bootstrap': 1 });
     clock.now = 5 * 60_000;
-    counts.gaveUp(A, bootstrap);
+    counts.countLateFailure(A, bootstrap);
     machines('a-0', 'a-1', 'a-2');
     expect(await told()).toEqual({ 'a bootstrap': 2 });
   });

@@ -99,12 +99,12 @@ describe('events about groups and the cluster', () => {
       {
         events: [
           { kind: 'group-appeared', group: A, atMs: START_MS },
-          { kind: 'group-vanished', group: nodeGroupId('b'), because: 'Azure lists it no more', atMs: START_MS },
+          { kind: 'group-vanished', group: nodeGroupId('b'), because: 'Azure no longer lists it', atMs: START_MS },
         ],
       },
       [
         'Normal NodeGroupAppeared: Node group a appeared (min: 0, max: 10)',
-        'Normal NodeGroupVanished: Node group b disappeared: Azure lists it no more',
+        'Normal NodeGroupVanished: Node group b disappeared: Azure no longer lists it',
       ],
     ],
     [
