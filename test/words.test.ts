@@ -1,0 +1,209 @@
+/**
+ * Plain words: names file and line of words that are never right here, in what people read. Comments and texts of the program,
+ * documents, settings and values, alerts and dashboards, and test titles. The list of words is short and certain; review does
+ * the rest. Files that are not rewritten yet are listed in words-unfinished.txt, and that list can only shrink:
+ * `WORDS_SHRINK=1 npx vitest run test/words.test.ts` drops the files that are clean by now.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { textsOf, type SourceText } from './support/source-text.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const UNFINISHED_FILE = join(ROOT, 'test', 'words-unfinished.txt');
+const UNFINISHED = readFileSync(UNFINISHED_FILE, 'utf8')
+  .split('\n')
+  .filter((line) => line !== '');
+
+/** Each with the better way. */
+const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
+  { pattern: /\b(?:nobody|somebody|anybody|whoever)\b/gi, instead: 'the writer, process or person that is meant' },
+  { pattern: /\banew\b/gi, instead: 'again' },
+  { pattern: /\buntold\b/gi, instead: 'unknown' },
+  { pattern: /\b(?:told|tells|telling|tell)\b(?! (?:[\w']+ ){0,4}apart)/gi, instead: 'report, record, return, show, notify' },
+  { pattern: /\bat the (?:most|least)\b/gi, instead: 'at most, at least' },
+  { pattern: /\bleft alone\b/gi, instead: 'frozen, unchanged, not touched' },
+  { pattern: /\bof which\b/gi, instead: 'a sentence of its own' },
+  { pattern: /(?<!\bthere )\b(?:is|are|was|were) none\b/gi, instead: 'is absent, does not exist, is not a ...' },
+  { pattern: /\bas ever\b/gi, instead: 'as usual' },
+  { pattern: /\b(?:befalls?|befell|misfortunes?)\b/gi, instead: 'fault' },
+  { pattern: /\bAbsent: /g, instead: 'If absent, ...' },
+  {
+    pattern: /(?:^|[.:;] )(?:Did|Has|Have|Had|Is|Are|Was|Were|Does|Do|Should|Can|Could) [^.?!;:\n]{3,120}, then\b/gm,
+    instead: 'If ...',
+  },
+];
+
+interface Passage {
+  readonly line: number;
+  readonly text: string;
+}
+
+function filesUnder(folder: string, ...endings: readonly string[]): readonly string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => endings.some((ending) => file.endsWith(ending)))
+    .map((file) => join(folder, file));
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** A key, a name or a path is no text for people. */
+function isProse({ kind, text }: SourceText): boolean {
+  return kind === 'comment' || /\s/.test(text);
+}
+
+function sourcePassages(file: string): readonly Passage[] {
+  return textsOf(textOf(file)).filter(isProse);
+}
+
+/** The first argument of a call whose next argument is a function or options: `it('...', () => ...)`. */
+function titles(file: string): readonly Passage[] {
+  return textsOf(textOf(file)).filter(
+    ({ kind, before, after }) =>
+      kind === 'string' && /[(]\s*$/.test(before) && /^\s*,\s*(?:\{[^}]*\},\s*)?(?:async\b|function\b|\(|\w+\s*=>)/.test(after),
+  );
+}
+
+/** Without code: a quoted name may be anything. */
+function markdownPassages(file: string): readonly Passage[] {
+  const text = textOf(file)
+    .replace(/^```[\s\S]*?^```/gm, (code) => code.replace(/[^\n]/g, ' '))
+    .replace(/`[^`\n]*`/g, ' ');
+  return [{ line: 1, text }];
+}
+
+function yamlComments(file: string): readonly Passage[] {
+  return textOf(file)
+    .split('\n')
+    .flatMap((line, index) => {
+      const comment = /(?:^|\s)#\s?(.*)$/.exec(line)?.[1];
+      return comment === undefined ? [] : [{ line: index + 1, text: comment }];
+    });
+}
+
+/** Everything that people read, by file. Generated files are read at their source as well. */
+const READERS: readonly (readonly [readonly string[], (file: string) => readonly Passage[]])[] = [
+  [filesUnder('src', '.ts'), sourcePassages],
+  [[...filesUnder('deploy', '.ts'), ...filesUnder('docs', '.ts'), ...filesUnder('bench', '.ts')], sourcePassages],
+  [filesUnder('test', '.test.ts', '.e2e.ts'), titles],
+  [['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...filesUnder('docs', '.md')], markdownPassages],
+  [['config/aks-autoscaler.yaml', ...filesUnder('helm/aks-autoscaler', 'values.yaml'), '.ci/run'], yamlComments],
+];
+
+interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly words: string;
+  readonly instead: string;
+}
+
+function findingsIn(file: string, passages: readonly Passage[]): readonly Finding[] {
+  return passages.flatMap(({ line, text }) =>
+    WORDS.flatMap(({ pattern, instead }) =>
+      [...text.matchAll(pattern)].map((match) => ({
+        file,
+        line: line + text.slice(0, match.index).split('\n').length - 1,
+        words: match[0].trim(),
+        instead,
+      })),
+    ),
+  );
+}
+
+/** The strings of the last argument of each call of a log. */
+function logMessages(file: string): readonly Passage[] {
+  const source = textOf(file);
+  const calls = [...source.matchAll(/\blog\.(?:trace|debug|info|warn|error|fatal)\(/gi)];
+  if (calls.length === 0) return [];
+  const texts = textsOf(source);
+  const masked = mask(source, texts);
+  return calls.flatMap((call) => {
+    const [start, end] = lastArgument(masked, call.index + call[0].length);
+    const isMessage = (text: SourceText): boolean =>
+      text.kind === 'string' && text.start >= start && text.end <= end && !/[{(]/.test(masked.slice(start, text.start));
+    return texts.filter(isMessage);
+  });
+}
+
+/** The source with blanks for comments and a letter for each character of a string. */
+function mask(source: string, texts: readonly SourceText[]): string {
+  const masked = [...Array(source.length).keys()].map((at) => source.charAt(at));
+  for (const { kind, start, end } of texts) masked.fill(kind === 'comment' ? ' ' : 'x', start, end);
+  return masked.join('');
+}
+
+/** Where the last argument of a call begins and ends; `from` is behind the opening bracket. */
+function lastArgument(masked: string, from: number): readonly [number, number] {
+  let depth = 0;
+  let start = from;
+  for (let at = from; at < masked.length; at += 1) {
+    const char = masked.charAt(at);
+    if ('([{'.includes(char)) depth += 1;
+    if (')]}'.includes(char)) depth -= 1;
+    if (depth < 0) return [start, at];
+    if (char === ',' && depth === 0 && !/^\s*\)/.test(masked.slice(at + 1, at + 200))) start = at + 1;
+  }
+  return [start, masked.length];
+}
+
+describe('the words that people read', () => {
+  const findings = READERS.flatMap(([files, read]) => files.flatMap((file) => findingsIn(file, read(file))));
+  const logFindings = filesUnder('src', '.ts').flatMap((file) =>
+    logMessages(file)
+      .filter(({ text }) => !/^[A-Z$/]/.test(text) || text.endsWith('.'))
+      .map(({ line, text }) => ({ file, line, words: text, instead: 'a sentence in sentence case without a full stop' })),
+  );
+  const all = [...findings, ...logFindings];
+  const unclean = new Set(all.map(({ file }) => file));
+  if (process.env['WORDS_SHRINK'] === '1') {
+    writeFileSync(
+      UNFINISHED_FILE,
+      UNFINISHED.filter((file) => unclean.has(file))
+        .map((file) => `${file}\n`)
+        .join(''),
+    );
+  }
+
+  it('are plain, in every file that is finished', () => {
+    const unfinished = new Set(UNFINISHED);
+    const lines = all
+      .filter(({ file }) => !unfinished.has(file))
+      .map(({ file, line, words, instead }) => `${file}:${line}: "${words}" -> ${instead}`);
+    expect(lines).toEqual([]);
+  });
+
+  it('are not yet plain in the files listed as unfinished: drop a file that is', () => {
+    expect(UNFINISHED.filter((file) => !unclean.has(file) || !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+});
+
+describe('the reader of sources', () => {
+  const source = [
+    "/** One. */ const a = 'two \\' three'; // four",
+    'const b = /[/*]"/.test(a) ? `five ${c(`six ${d}`)} seven` : "eight";',
+    "const half = 1 / 2; const url = 'http://nine';",
+  ].join('\n');
+
+  it('finds comments, strings and templates with their lines, and skips regular expressions', () => {
+    expect(textsOf(source).map(({ kind, text, line }) => [kind, text, line])).toEqual([
+      ['comment', '/** One. */', 1],
+      ['string', "two \\' three", 1],
+      ['comment', '// four', 1],
+      ['string', 'five ${} seven', 2],
+      ['string', 'six ${}', 2],
+      ['string', 'eight', 2],
+      ['string', 'http://nine', 3],
+    ]);
+  });
+
+  it.each([
+    ['Whoever waits is told.', ['Whoever', 'told']],
+    ['cannot tell the two apart', []],
+    ['Did another writer change it, then nothing is written', ['Did another writer change it, then']],
+    ['Absent: no label. Labels that hold are none.', ['are none', 'Absent:']],
+  ])('%j has the words %j', (text, words) => {
+    expect(findingsIn('a.ts', [{ line: 1, text }]).map((finding) => finding.words)).toEqual(words);
+  });
+});
