@@ -92,6 +92,78 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
 };
 
+/** The file that a room opens with, where it is not named like its folder. */
+const MAIN_FILES: Readonly<Record<string, string>> = {
+  'azure/arm': 'arm-client.ts',
+  'azure/doctor': 'diagnosis.ts',
+  'azure/groups': 'registry.ts',
+  'azure/prices': 'price-cache.ts',
+  'azure/rows': 'scale-set.ts',
+  'azure/sizes': 'sku-catalog.ts',
+  'azure/templates': 'group-template.ts',
+  'azure/view': 'cloud-view.ts',
+  'azure/writes': 'increase.ts',
+  cache: 'concurrency.ts',
+  'cache/agents': 'agent-scheduler.ts',
+  cli: 'main.ts',
+  'cli/demo': 'demo-command.ts',
+  'cli/doctor': 'doctor-command.ts',
+  'cli/plan': 'plan-command.ts',
+  'cli/plan/files': 'objects-file.ts',
+  config: 'load.ts',
+  'config/sources': 'layers.ts',
+  'config/types': 'config.ts',
+  domain: 'observation.ts',
+  'domain/ports': 'cloud.ts',
+  'kubernetes/api': 'rest.ts',
+  'kubernetes/leadership': 'leader-lease.ts',
+  'kubernetes/projection': 'pod.ts',
+  'kubernetes/views': 'cluster-reader.ts',
+  'kubernetes/watch': 'reflector.ts',
+  'kubernetes/writes': 'events.ts',
+  lab: 'virtual-run.ts',
+  lib: 'errors.ts',
+  loop: 'autoscaler.ts',
+  'loop/capacity-objects': 'capacity-statuses.ts',
+  'loop/deps': 'loop-deps.ts',
+  'loop/dry-run': 'dry-run-ports.ts',
+  'loop/memory': 'template-store.ts',
+  'loop/replay': 'dump.ts',
+  'loop/scale-down': 'drain-runner.ts',
+  'loop/scale-up': 'rounds.ts',
+  'observers/cluster-autoscaler-metrics': 'gauges.ts',
+  'observers/events': 'node-group-events.ts',
+  'observers/metrics': 'loop-metrics.ts',
+  'observers/status': 'status-publisher.ts',
+  'planning/capacity-objects': 'buffer-pods.ts',
+  'planning/expanders': 'expander.ts',
+  'planning/explain': 'refusals.ts',
+  'planning/scale-down': 'plan.ts',
+  'planning/scale-up': 'plan.ts',
+  'planning/scale-up/groups': 'group-eligibility.ts',
+  'planning/scale-up/packing': 'expand.ts',
+  'planning/scale-up/pods': 'unschedulable-pods.ts',
+  'planning/state': 'loop-state.ts',
+  'scheduling/devices': 'device-list.ts',
+  'scheduling/predicates': 'resources-fit.ts',
+  'scheduling/snapshot': 'cluster-snapshot.ts',
+  'scheduling/volumes': 'attachments.ts',
+  simulator: 'world.ts',
+  'simulator/arm': 'emulator.ts',
+  'simulator/arm/aks': 'agent-pools.ts',
+  'simulator/arm/compute': 'scale-sets.ts',
+  'simulator/arm/faults': 'incident-catalogue.ts',
+  'simulator/arm/http': 'router.ts',
+  'simulator/arm/identity': 'tokens.ts',
+  'simulator/arm/other': 'retail-prices.ts',
+  'simulator/arm/state': 'arm-state.ts',
+  'simulator/base': 'world-spec.ts',
+  'simulator/cluster/base': 'controller-context.ts',
+  'simulator/cluster/controllers': 'kubelets.ts',
+  'simulator/cluster/http': 'server.ts',
+  telemetry: 'metrics.ts',
+};
+
 /** More files than this in one folder, and it wants rooms. */
 const MOST_FILES = 16;
 /** `domain/` is the vocabulary: people look a noun up in it. */
@@ -222,6 +294,17 @@ describe('architecture', () => {
     for (const { room } of all) counts.set(room, (counts.get(room) ?? 0) + 1);
     const crowded = [...counts].filter(([room, count]) => count > (room === 'domain' ? MOST_NOUNS : MOST_FILES));
     expect(crowded).toEqual([]);
+  });
+
+  it('opens each room with what it is for and what it must not know', () => {
+    const rooms = [...new Set(all.map(({ room }) => room))];
+    const silent = rooms.filter((room) => {
+      const path = `${room}/${MAIN_FILES[room] ?? `${room.split('/').at(-1) ?? ''}.ts`}`;
+      const text = all.find((source) => source.path === path)?.text ?? '';
+      const header = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1]?.replace(/\s*\n \* ?/g, ' ') ?? '';
+      return !/\bMust not know\b/.test(header);
+    });
+    expect(silent).toEqual([]);
   });
 
   it('names no home that does not exist', () => {

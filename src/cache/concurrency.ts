@@ -1,4 +1,4 @@
-/** Slots for a bounded number of concurrent reads. Callers that wait with `take` go before callers that only try. */
+/** Slots for a bounded number of concurrent reads. Callers that wait with `take` go before callers that only try. Must not know what is read. */
 export type ReleaseSlot = () => void;
 
 export class Slots {

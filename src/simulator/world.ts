@@ -1,6 +1,7 @@
 /**
- * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS, sharing one clock, one list of machines and
- * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
+ * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS that share one clock, one feed of VMs and one log of
+ * write-safety violations. Clients get what a client of the real services gets: URLs, a CA, credentials. Must not know the program
+ * under test.
  */
 import type { BackgroundActorOptions } from './arm/faults/background-actors.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';

@@ -1,7 +1,6 @@
 /**
- * An Azure Resource Manager on the laptop: scale sets, machines, agent pools, tokens, budgets and misfortune over HTTPS,
- * good enough that the unmodified clients of Azure take it for the real thing. It knows nothing of Kubernetes; the
- * cluster side learns of machines through the park.
+ * An Azure Resource Manager on a laptop: scale sets, VMs, agent pools, tokens, rate limits and faults over HTTPS, close enough that
+ * unmodified Azure clients work against it. Must not know Kubernetes: the cluster side follows VMs through the feed.
  */
 import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
 import type { VmFeed } from '../base/vm-feed.ts';

@@ -1,4 +1,7 @@
-/** The simulated world as a person describes it: what exists at the start and what Azure has in stock. */
+/**
+ * The simulated world as a person describes it: what exists at the start and what Azure has in stock. The room is what both sides of
+ * the world share. Must not know either side.
+ */
 export interface PoolSpec {
   readonly name: string;
   /** Default: Uniform scale set. */

@@ -1,6 +1,6 @@
 /**
- * Agent pools of the AKS resource provider. Its count is a store of its own: only the provider's operations copy it to
- * a scale set. VMs-type pools have no scale set; the provider makes and unmakes their machines.
+ * Agent pools of the AKS resource provider. The pool's count is a store of its own: only the provider's operations copy it to a scale
+ * set. VMs-type pools have no scale set; the provider creates and deletes their VMs. Must not know how a client reads pools.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {

@@ -1,4 +1,7 @@
-/** The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. */
+/**
+ * The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. The room is the compute provider.
+ * Must not know agent pools, except that AKS owns a set.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { armError, conflict, resourceNotFound } from '../http/errors.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';

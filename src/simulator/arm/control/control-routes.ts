@@ -59,7 +59,7 @@ function refused(sentence: string): ArmReply {
 
 function answerJournal(control: ArmControl, request: ArmRequest): ArmReply {
   const since = Number(request.query['since'] ?? 0);
-  if (!Number.isInteger(since)) return refused(`since is "${request.query['since']}"; accepted is a sequence number`);
+  if (!Number.isInteger(since)) return refused(`since is "${request.query['since']}"; it must be a sequence number`);
   return { status: 200, body: { entries: JSON.parse(JSON.stringify(control.journal(since))) as Json } };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The hand on the world: its state, its journal, misfortune, events, stock and quota. Azure has none of this; a client
- * under test must not use it. The object and the `/_emu` routes do the same things.
+ * Controls of the world for tests and the demo: state, journal, incidents, events, stock and quota. Azure has none of this, so a client
+ * under test must not use it. The object and the `/_emu` routes do the same. Must not know the program under test.
  */
 import type { Violation } from '../../base/write-safety.ts';
 import { createBackgroundActors, type BackgroundActorOptions } from '../faults/background-actors.ts';

@@ -1,7 +1,6 @@
 /**
- * Everything that is known to go wrong with Azure, by number: what an operator reads in a report of the field is raised here
- * by one word. A number stands for faults (until they are removed), for an event (once), or for a change of what Azure has (until
- * it is removed).
+ * Known failures of Azure, by number: an incident that operators reported is raised by one request. A number stands for faults (until
+ * they are removed), for an event (once), or for a change of what Azure has (until it is removed). Must not know the client under test.
  */
 import type { WorldEvent } from './world-event.ts';
 import { scaleInProgress } from '../http/errors.ts';

@@ -1,4 +1,7 @@
-/** Finds the row of a table that a path means. Literal segments match in any case; captured ones keep theirs. */
+/**
+ * Finds the row of a route table that a path matches. Literal segments match in any case; captured ones keep theirs. The room is HTTP
+ * as ARM speaks it. Must not know any resource.
+ */
 
 export interface RouteMatch<Row> {
   readonly row: Row;

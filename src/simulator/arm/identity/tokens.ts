@@ -1,6 +1,6 @@
 /**
- * The identity side: tokens by client secret, by federated assertion and from the instance metadata route, and their
- * validation. Tokens are signed, not remembered, so that a world of the same seed accepts what it issued.
+ * The identity side: tokens by client secret, by federated assertion and from the instance metadata route, and their validation.
+ * Tokens are signed, not remembered, so that a world of the same seed accepts what it issued. Must not know Azure's resources.
  */
 import { createHmac } from 'node:crypto';
 import { gatewayError } from '../http/errors.ts';

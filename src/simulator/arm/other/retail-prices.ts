@@ -1,6 +1,6 @@
 /**
- * The public price list (`/api/retail/prices`): no token, an OData filter of comparisons joined by `and`, and pages that
- * name the next one by an absolute link. The prices themselves are this Azure's own.
+ * The public price list (`/api/retail/prices`): no token, an OData filter of comparisons joined by `and`, and pages that name the next
+ * one by an absolute link. The prices are invented. Must not know scale sets or pools.
  */
 import type { Json } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';

@@ -1,6 +1,6 @@
 /**
- * What exists in the emulated Azure: scale sets, machines, agent pools, operations, stock and quota. Plain mutable
- * records that the rooms beside this file change; no rule lives here, only identity and lookup.
+ * What exists in the emulated Azure: scale sets, VMs, agent pools, operations, stock and quota. Plain mutable records that other rooms
+ * change; only identity and look-up stand here. Must not know requests.
  */
 import type { SimClock } from '../../base/sim-clock.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';

@@ -1,4 +1,4 @@
-/** What every controller is given, and how controllers tell people what they did. */
+/** What every controller is given, and how controllers record events. Must not know any single controller. */
 import { stableHash } from '../../../lib/random.ts';
 import type { VmFeed } from '../../base/vm-feed.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';

@@ -1,4 +1,7 @@
-/** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
+/**
+ * Which VMs have a living kubelet, and the registration of their nodes. The only listener to the feed of VMs. The room holds the
+ * controllers. Must not know HTTP or ARM.
+ */
 import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
 import { timestamp, withCondition, type KubeObject, type NodeObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';

@@ -1,6 +1,6 @@
 /**
- * The toy scheduler: binds pods where they fit and says so where they do not. Small, and apart from the program's own
- * scheduling code on purpose: it is what that code is judged by. No preemption, no scoring plug-ins.
+ * The small scheduler: binds pods where they fit and records why they do not. Written apart from the program's own scheduling code on
+ * purpose, since that code is tested against it. No preemption, no scoring plug-ins. Must not know the planner.
  */
 import { onChange, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 import { placeOf } from '../store/api.ts';

@@ -1,6 +1,6 @@
 /**
- * The objects of the simulated cluster, one counter of versions, and a bounded log of changes that watches replay.
- * Knows nothing of kinds, verbs or HTTP. Listeners are told of a change synchronously, after it is visible.
+ * The objects of the simulated cluster, one counter of versions, and a bounded log of changes that watches replay. Listeners are
+ * called synchronously, after a change is visible. Must not know kinds, verbs or HTTP.
  */
 import type { KubeObject } from './objects.ts';
 import { compareBy } from '../../../lib/comparison.ts';
