@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Device, DeviceClaim, DevicePool } from '../../src/domain/devices.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { allocate, nothingInUse } from '../../src/scheduling/devices/device-allocator.ts';
+import { allocateDevices, noDevicesInUse } from '../../src/scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../src/scheduling/devices/device-list.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../support/builders.ts';
 
@@ -63,7 +63,7 @@ describe('devices', () => {
       fc.property(colors, wants, (devices, requests) => {
         const index = new DeviceIndex();
         const list = index.listDevices([poolOf('n', devices)]);
-        const found = allocate({ index, claims: [claimOf(requests)], list, inUse: nothingInUse(list) });
+        const found = allocateDevices({ index, claims: [claimOf(requests)], list, inUse: noDevicesInUse(list) });
         expect(found !== undefined).toBe(canBeFilled(devices, requests));
         expect(new Set(found?.flat()).size).toBe(found?.flat().length ?? 0);
       }),

@@ -1,24 +1,24 @@
 /**
- * Which devices fill the claims of a pod, after kube-scheduler's structured allocator: requests in order, alternatives in order,
- * devices in order, going back where a later request finds none. A device that a selector cannot be asked about ends it all.
+ * Chooses the devices that fill the claims of a pod, like kube-scheduler's structured allocator. It tries requests, alternatives and
+ * devices in order, and backtracks if a later request finds none. A device on which a selector fails ends the search.
  */
 import { deviceId, MAX_DEVICES_PER_CLAIM, type DeviceConstraint, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
 import { attributeOf, type ClaimMatch, type DeviceIndex, type DeviceList, type SubRequestMatch } from './device-list.ts';
 
-// What is taken of the devices of a node.
+// The devices of a node that are in use.
 
 export interface DevicesInUse {
-  /** By device: how many have it. */
+  /** By device: how many pods have it. */
   readonly taken: Uint16Array;
   /** By counter. */
   readonly used: Float64Array;
 }
 
-export function nothingInUse(list: DeviceList): DevicesInUse {
+export function noDevicesInUse(list: DeviceList): DevicesInUse {
   return { taken: new Uint16Array(list.devices.length), used: new Float64Array(list.limits.length) };
 }
 
-/** `by` is 1 to take and -1 to give back. Counters go with the first that takes a device and come with the last. */
+/** `by` is 1 to take and -1 to release. The first user of a device takes its counters, and the last one returns them. */
 export function takeDevices(list: DeviceList, { taken, used }: DevicesInUse, places: readonly number[], by: 1 | -1): void {
   for (const place of places) {
     const before = taken[place] ?? 0;
@@ -33,28 +33,28 @@ export interface AllocationInput {
   readonly index: DeviceIndex;
   readonly claims: readonly DeviceClaim[];
   readonly list: DeviceList;
-  /** Left as found. */
+  /** Not changed by the search. */
   readonly inUse: DevicesInUse;
-  /** Pools of the node that are being published anew. Absent: none. */
+  /** Pools of the node that are being republished. If absent, there are none. */
   readonly incomplete?: readonly string[];
 }
 
-/** By claim: the devices that it takes from others; what it only looks at is not among them. */
-export type Picks = readonly (readonly number[])[];
+/** By claim: the devices that it takes from others. Devices of admin access are not included. */
+export type AllocatedPlaces = readonly (readonly number[])[];
 
-/** After so many tries a claim counts as one that cannot be filled: nothing may hold up a plan. */
-const MOST_STEPS = 20_000;
+/** After this many steps a claim counts as unfillable, so that no search delays a plan. */
+const MAX_STEPS = 20_000;
 
-interface Wanted {
+interface OpenRequest {
   readonly claim: number;
   readonly request: DeviceRequest;
 }
 
-/** A rule with what the devices chosen so far have. */
-interface Common extends DeviceConstraint {
-  /** What all have, of a rule that wants the same. */
+/** A constraint with the attribute values of the devices chosen so far. */
+interface ConstraintState extends DeviceConstraint {
+  /** For a `same` constraint: the value that all devices have. */
   value: string | undefined;
-  /** By request what its last device has, of a rule that wants them distinct. */
+  /** For a `distinct` constraint: the value of the last device, by request. */
   readonly values: Map<string, string>;
   count: number;
 }
@@ -63,22 +63,22 @@ interface Choice {
   readonly at: number;
   readonly place: number;
   readonly match: SubRequestMatch;
-  readonly rules: readonly Common[];
+  readonly rules: readonly ConstraintState[];
 }
 
 /** Owns one try to fill all claims. */
 export class DeviceSearch {
   readonly picks: number[][];
-  /** Set: nobody can say whether the claims can be filled, and kube-scheduler gives up the pod. */
+  /** If set, why the search failed in a way that makes kube-scheduler give up the pod. */
   fault: string | undefined;
   readonly #input: AllocationInput;
   readonly #inUse: DevicesInUse;
-  readonly #wanted: readonly Wanted[];
+  readonly #wanted: readonly OpenRequest[];
   readonly #matches: readonly ClaimMatch[];
-  readonly #common: readonly (readonly Common[])[];
-  /** By claim: how many devices it has, those that it only looks at among them. */
+  readonly #common: readonly (readonly ConstraintState[])[];
+  /** By claim: how many devices it has, admin access included. */
   readonly #counts: number[];
-  /** By claim: what it only looks at. */
+  /** By claim: its devices of admin access. */
   readonly #looking: (readonly number[])[];
   #steps = 0;
 
@@ -99,7 +99,7 @@ export class DeviceSearch {
     return this.fault === undefined && this.#fillRequest(0) && this.fault === undefined;
   }
 
-  /** What is looked at before the first device is given away. */
+  /** Failures that are found before the first device is allocated. */
   #faultBefore(): string | undefined {
     for (const [at, { name, requests }] of this.#input.claims.entries()) {
       let least = 0;
@@ -115,7 +115,7 @@ export class DeviceSearch {
     return undefined;
   }
 
-  /** Who asks for all must know all. */
+  /** A request for all devices needs complete pools without failures. */
   #faultOfAll({ ask, faults }: SubRequestMatch): string | undefined {
     if (ask.count !== 'all') return undefined;
     const [pool] = this.#input.incomplete ?? [];
@@ -131,13 +131,13 @@ export class DeviceSearch {
       if (match === undefined || match.failed !== undefined) return false;
       const count = ask.count === 'all' ? match.places.length : ask.count;
       const fits = (this.#counts[wanted.claim] ?? 0) + count <= MAX_DEVICES_PER_CLAIM;
-      // An ask for all of nothing is not filled.
+      // A request for all devices is not filled if there are none.
       if (count === 0 || !fits) return false;
       return ask.count === 'all' ? this.#fillAll(at, match, 0) : this.#fillAsk(at, match, 0, count);
     });
   }
 
-  /** One after the other: there is nothing to choose from. True also where a fault ends the search. */
+  /** Takes all places in order, without a choice. Returns true also if a failure ends the search. */
   #fillAll(at: number, match: SubRequestMatch, next: number): boolean {
     const place = match.places[next];
     if (place === undefined) return this.#fillRequest(at + 1);
@@ -162,7 +162,7 @@ export class DeviceSearch {
     return `${names}: cannot add device ${device === undefined ? '' : deviceId(device)} because a claim constraint would not be satisfied`;
   }
 
-  /** True also where a fault ends the search. */
+  /** Returns true also if a failure ends the search. */
   #fillAsk(at: number, match: SubRequestMatch, from: number, left: number): boolean {
     if (left === 0) return this.#fillRequest(at + 1);
     const failed = new Set<string>();
@@ -177,7 +177,7 @@ export class DeviceSearch {
       const rules = this.#rulesFor(at, match);
       if (!this.#agrees(rules, place)) continue;
       this.#steps += 1;
-      if (this.#steps > MOST_STEPS) return false;
+      if (this.#steps > MAX_STEPS) return false;
       const choice = { at, place, match, rules };
       this.#choose(choice, 1);
       if (this.#fillAsk(at, match, next + 1, left - 1)) return true;
@@ -187,7 +187,7 @@ export class DeviceSearch {
     return false;
   }
 
-  /** Who only looks at a device minds nobody but its own claim; nobody takes what the same pod looks at. */
+  /** Admin access conflicts with its own claim only. A normal request does not take what the same pod has admin access to. */
   #isUntaken(at: number, place: number, { ask }: SubRequestMatch): boolean {
     const claim = this.#wanted[at]?.claim ?? 0;
     if (ask.admin) return this.#looking[claim]?.includes(place) !== true && this.picks[claim]?.includes(place) !== true;
@@ -202,7 +202,7 @@ export class DeviceSearch {
     );
   }
 
-  #rulesFor(at: number, { ask }: SubRequestMatch): readonly Common[] {
+  #rulesFor(at: number, { ask }: SubRequestMatch): readonly ConstraintState[] {
     const wanted = this.#wanted[at];
     if (wanted === undefined) return [];
     const { claim, request } = wanted;
@@ -211,7 +211,7 @@ export class DeviceSearch {
     );
   }
 
-  #agrees(rules: readonly Common[], place: number): boolean {
+  #agrees(rules: readonly ConstraintState[], place: number): boolean {
     const device = this.#input.list.devices[place];
     if (device === undefined) return false;
     return rules.every(({ kind, attribute, value, values, count }) => {
@@ -245,36 +245,36 @@ export class DeviceSearch {
   }
 }
 
-// Whether the claims of a pod can be filled with the devices of a node, with which, and what they fall short of. Pure.
+// Answers for one pod and one node. Pure.
 
-/** undefined: the claims cannot all be filled. */
-export function allocate(input: AllocationInput): Picks | undefined {
+/** undefined: not all claims can be filled. */
+export function allocateDevices(input: AllocationInput): AllocatedPlaces | undefined {
   const search = new DeviceSearch(input);
   return search.find() ? search.picks : undefined;
 }
 
-/** Why kube-scheduler would give up the pod here, and not only the node; undefined: it would not. */
-export function faultOf(input: AllocationInput): string | undefined {
+/** Why kube-scheduler would give up the pod, and not only this node. undefined: it would not. */
+export function allocationFault(input: AllocationInput): string | undefined {
   const search = new DeviceSearch(input);
   search.find();
   return search.fault;
 }
 
-/** In numbers, which request falls short. */
-export function shortfall(input: AllocationInput): string {
-  const fault = faultOf(input);
+/** Which request falls short, in numbers. */
+export function describeShortfall(input: AllocationInput): string {
+  const fault = allocationFault(input);
   if (fault !== undefined) return fault;
   for (const claim of input.claims) {
     const { asks } = input.index.matchClaim(claim, input.list);
     for (const request of claim.requests) {
-      const lacks = request.asks.map((ask) => lackOf(asks.get(ask), input.inUse));
+      const lacks = request.asks.map((ask) => describeLack(asks.get(ask), input.inUse));
       if (lacks.every((lack) => lack !== undefined)) return `claim ${claim.name}, request ${request.name}: ${lacks.join('; or ')}`;
     }
   }
   return `claims ${input.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
 }
 
-function lackOf(match: SubRequestMatch | undefined, { taken }: DevicesInUse): string | undefined {
+function describeLack(match: SubRequestMatch | undefined, { taken }: DevicesInUse): string | undefined {
   if (match === undefined) return 'nothing is known of it';
   const { ask, places, barred } = match;
   const failed = match.failed ?? barred.values().next().value;

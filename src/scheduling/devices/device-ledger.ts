@@ -1,17 +1,25 @@
 /**
- * Who has which device, per node slot. Knows nothing of forks: what a change took is handed out, so that undoing it gives back
- * exactly that. A node without devices costs nothing.
+ * Which pod has which device, per node slot. A change returns what it took, so that undoing it returns exactly that. A node without
+ * devices costs nothing. Must not know forks.
  */
 import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { allocate, faultOf, shortfall, type AllocationInput, nothingInUse, takeDevices, type DevicesInUse } from './device-allocator.ts';
+import {
+  allocateDevices,
+  allocationFault,
+  describeShortfall,
+  type AllocationInput,
+  noDevicesInUse,
+  takeDevices,
+  type DevicesInUse,
+} from './device-allocator.ts';
 import { DeviceIndex, type DeviceList } from './device-list.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
-/** What a pod has: devices of its own, and claims that it shares. */
-export interface Holding {
+/** The devices of a pod: its own, and shared claims. */
+export interface PodDevices {
   readonly own: readonly number[];
   readonly shared: readonly { readonly key: string; readonly places: readonly number[] }[];
 }
@@ -21,17 +29,17 @@ interface SharedClaim {
   users: number;
 }
 
-/** The devices of one node with everybody who has some. */
+/** The devices of one node, and the pods that have them. */
 export interface DeviceSeat {
   readonly node: Node;
   readonly list: DeviceList;
   readonly inUse: DevicesInUse;
-  readonly holdings: Map<string, Holding>;
-  /** Claims that got their devices here and that no view knows of yet. */
+  readonly holdings: Map<string, PodDevices>;
+  /** Claims that got their devices here and that no observation contains yet. */
   readonly shared: Map<string, SharedClaim>;
 }
 
-const NOTHING: Holding = { own: [], shared: [] };
+const NO_DEVICES: PodDevices = { own: [], shared: [] };
 
 export class DeviceLedger {
   readonly #index = new DeviceIndex();
@@ -43,12 +51,12 @@ export class DeviceLedger {
     const { devices } = node;
     if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
     const list = this.#index.listDevices(devices.pools);
-    const inUse = nothingInUse(list);
-    takeDevices(list, inUse, placesOf(devices.held, list), 1);
+    const inUse = noDevicesInUse(list);
+    takeDevices(list, inUse, placesById(devices.held, list), 1);
     this.#seats.set(slot, { node, list, inUse, holdings: new Map(), shared: new Map() });
   }
 
-  /** What was there, for {@link putBack}. */
+  /** Returns the slot's former content, for {@link putBack}. */
   vacate(slot: number): DeviceSeat | undefined {
     const seat = this.#seats.get(slot);
     this.#seats.delete(slot);
@@ -63,15 +71,15 @@ export class DeviceLedger {
     for (const key of seat.shared.keys()) this.#sharedAt.set(key, slot);
   }
 
-  /** A pod that is put where its claims cannot be filled takes nothing: whoever put it there knows more than is seen here. */
-  take(slot: number, pod: Pod): void {
+  /** A pod that is placed where its claims cannot be filled takes nothing: the caller knows more than the ledger. */
+  allocateFor(slot: number, pod: Pod): void {
     const seat = this.#seats.get(slot);
     if (seat === undefined || (pod.heldDevices === undefined && pod.shape.devices === undefined)) return;
-    this.give(slot, pod, this.#holdingOf(slot, seat, pod));
+    this.restorePod(slot, pod, this.#devicesFor(slot, seat, pod));
   }
 
-  /** Takes exactly this. */
-  give(slot: number, pod: Pod, holding: Holding): void {
+  /** Takes exactly these devices. */
+  restorePod(slot: number, pod: Pod, holding: PodDevices): void {
     const seat = this.#seats.get(slot);
     if (seat === undefined || (holding.own.length === 0 && holding.shared.length === 0)) return;
     seat.holdings.set(pod.uid, holding);
@@ -88,11 +96,11 @@ export class DeviceLedger {
     }
   }
 
-  /** What the pod had, for {@link give}. */
-  release(slot: number, pod: Pod): Holding {
+  /** Returns what the pod had, for {@link restorePod}. */
+  release(slot: number, pod: Pod): PodDevices {
     const seat = this.#seats.get(slot);
     const holding = seat?.holdings.get(pod.uid);
-    if (seat === undefined || holding === undefined) return NOTHING;
+    if (seat === undefined || holding === undefined) return NO_DEVICES;
     seat.holdings.delete(pod.uid);
     takeDevices(seat.list, seat.inUse, holding.own, -1);
     for (const { key, places } of holding.shared) {
@@ -107,7 +115,7 @@ export class DeviceLedger {
     return holding;
   }
 
-  /** Whether a pod of this shape gets what it claims there. */
+  /** Whether the claims of a pod of this shape can be filled there. */
   hasFor({ devices }: Pick<PodShape, 'devices'>, slot: number): boolean {
     return devices === undefined || this.admits(devices, slot);
   }
@@ -117,27 +125,27 @@ export class DeviceLedger {
     if (open === undefined) return false;
     if (open.length === 0) return true;
     const seat = this.#seats.get(slot);
-    return seat !== undefined && allocate(this.#allocationInput(seat, open)) !== undefined;
+    return seat !== undefined && allocateDevices(this.#allocationInput(seat, open)) !== undefined;
   }
 
-  /** `node`: the one in the slot, which may have no devices. */
+  /** `node` is the one in the slot; it may have no devices. */
   refusals(rules: DeviceRules, slot: number, node: Node): readonly FitReason[] {
     if (this.admits(rules, slot)) return [];
     const open = this.#openAt(rules, slot);
     if (open === undefined) return [cannotAllocate('a claim that it shares has got devices on another node')];
     const seat = this.#seats.get(slot);
     const isBare = seat === undefined || (seat.list.devices.length === 0 && this.fault(rules, slot) === undefined);
-    return [cannotAllocate(isBare ? withoutDevices(node) : shortfall(this.#allocationInput(seat, open)))];
+    return [cannotAllocate(isBare ? describeMissingDevices(node) : describeShortfall(this.#allocationInput(seat, open)))];
   }
 
-  /** Why kube-scheduler would give up a pod with these claims when it came to this node; undefined: it would not. */
+  /** Why kube-scheduler would give up a pod with these claims at this node. undefined: it would not. */
   fault(rules: DeviceRules, slot: number): string | undefined {
     const seat = this.#seats.get(slot);
     const open = seat === undefined ? [] : this.#openAt(rules, slot);
-    return seat === undefined || open === undefined || open.length === 0 ? undefined : faultOf(this.#allocationInput(seat, open));
+    return seat === undefined || open === undefined || open.length === 0 ? undefined : allocationFault(this.#allocationInput(seat, open));
   }
 
-  /** The claims that still need devices there; undefined: one of them has its devices elsewhere. */
+  /** The claims that still need devices there. undefined: one of them has its devices elsewhere. */
   #openAt({ claims }: DeviceRules, slot: number): readonly DeviceClaim[] | undefined {
     if (this.#sharedAt.size === 0) return claims;
     const at = claims.map(({ shared }) => (shared === undefined ? undefined : this.#sharedAt.get(shared)));
@@ -149,12 +157,13 @@ export class DeviceLedger {
     return { index: this.#index, claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
   }
 
-  #holdingOf(slot: number, seat: DeviceSeat, pod: Pod): Holding {
-    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: placesOf(pod.heldDevices, seat.list), shared: [] };
+  #devicesFor(slot: number, seat: DeviceSeat, pod: Pod): PodDevices {
+    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name)
+      return { own: placesById(pod.heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
     const open = rules === undefined ? undefined : this.#openAt(rules, slot);
-    const picks = open === undefined ? undefined : allocate(this.#allocationInput(seat, open));
-    if (rules === undefined || open === undefined || picks === undefined) return NOTHING;
+    const picks = open === undefined ? undefined : allocateDevices(this.#allocationInput(seat, open));
+    if (rules === undefined || open === undefined || picks === undefined) return NO_DEVICES;
     const placesIn = (claim: DeviceClaim): readonly number[] =>
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
     return {
@@ -164,13 +173,13 @@ export class DeviceLedger {
   }
 }
 
-/** What a node without a complete pool says. */
-export function withoutDevices({ devices }: Pick<Node, 'devices'>): string {
+/** Why a node without a complete pool has no devices. */
+export function describeMissingDevices({ devices }: Pick<Node, 'devices'>): string {
   const incomplete = devices?.incomplete ?? [];
   return incomplete.length === 0 ? 'the node publishes no devices' : `the node's pools ${incomplete.join(', ')} are not complete`;
 }
 
-function placesOf(ids: readonly string[], { placeOf }: DeviceList): readonly number[] {
+function placesById(ids: readonly string[], { placeOf }: DeviceList): readonly number[] {
   return ids.flatMap((id) => {
     const place = placeOf.get(id);
     return place === undefined ? [] : [place];

@@ -7,7 +7,7 @@ import type { DisruptionBudget, OwnerStates } from '../../domain/workloads.ts';
 
 const NONE: readonly DisruptionBudget[] = [];
 
-/** Which budgets select which pods. Remembers the answer per shape: replicas share one. Lives as long as one view. */
+/** Which budgets select which pods. Computed once per shape, since replicas share one. Lives as long as one view. */
 export class BudgetIndex {
   readonly #byNamespace = new Map<string, DisruptionBudget[]>();
   readonly #byShape = new Map<string, Map<string, readonly DisruptionBudget[]>>();
@@ -20,8 +20,8 @@ export class BudgetIndex {
     }
   }
 
-  /** Budgets of the pod's own namespace only, as the API has it. */
-  of(pod: Pod): readonly DisruptionBudget[] {
+  /** Budgets of the pod's own namespace, as the API defines. */
+  budgetsOf(pod: Pod): readonly DisruptionBudget[] {
     const inNamespace = this.#byNamespace.get(pod.namespace);
     if (inNamespace === undefined) return NONE;
     let shapes = this.#byShape.get(pod.namespace);
@@ -34,18 +34,18 @@ export class BudgetIndex {
   }
 }
 
-/** What a drain does about one pod. */
+/** What a drain does with one pod. */
 export type DrainVerdict =
-  /** Neither moved nor in the way. */
+  /** Neither moved nor blocking. */
   | { readonly kind: 'skip' }
-  /** Goes with its node; runs on every node anyway. */
+  /** Removed with its node: it runs on every node anyway. */
   | { readonly kind: 'daemon-set' }
   | { readonly kind: 'move' }
-  /** Of so low a priority that it needs no other place: asked to go, not waited for. */
+  /** Its priority is so low that it needs no other node: it is evicted without waiting. */
   | { readonly kind: 'expendable' }
-  /** Never evicted: the node waits until the pod has finished. */
+  /** Never evicted: the drain waits until the pod has finished. */
   | { readonly kind: 'wait-for-completion' }
-  /** `passing`: a budget that is spent at the moment but allows disruptions in principle. */
+  /** `passing`: the budget is exhausted now, but allows disruptions in principle. */
   | { readonly kind: 'block'; readonly reason: BlockingPodReason; readonly detail: string; readonly passing: boolean };
 
 /** The settings that the rules read. */
@@ -53,7 +53,7 @@ export interface DrainRulesPolicy extends Pick<
   ScaleDownPolicy,
   'skipNodesWithSystemPods' | 'systemPodBlocksForMs' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods' | 'minReplicaCount'
 > {
-  /** Pods with an explicit priority below are expendable; absent: none is. */
+  /** Pods with an explicit priority below are expendable. If absent, none are. */
   readonly expendablePriorityCutoff?: number;
 }
 
@@ -61,22 +61,22 @@ export function drainRulesOf({ scaleDown, scaleUp }: Policy): DrainRulesPolicy {
   return { ...scaleDown, expendablePriorityCutoff: scaleUp.expendablePriorityCutoff };
 }
 
-/** Everything a rule may read besides the pod. */
+/** Everything that a rule may read besides the pod. */
 export interface DrainContext {
   readonly nowMs: number;
   readonly policy: DrainRulesPolicy;
-  /** `namespace/name` of every DaemonSet. undefined: not known, and those that pods name are trusted. */
+  /** `namespace/name` of every DaemonSet. undefined: unknown, and those that pods name are assumed to exist. */
   readonly daemonSets: ReadonlySet<string> | undefined;
-  /** What is known of other controllers. Absent: nothing, and they are trusted. */
+  /** The state of other controllers. If absent, it is unknown, and they are assumed to exist. */
   readonly owners?: OwnerStates | undefined;
   /** The disruption budgets that select the pod. */
   budgetsOf(pod: Pod): readonly DisruptionBudget[];
 }
 
-/** One reason to decide about a pod; undefined: the next rule decides. */
+/** A rule decides about a pod, or returns undefined to leave it to the next rule. */
 export type DrainRule = (pod: Pod, context: DrainContext) => DrainVerdict | undefined;
 
-/** A context for one view of the cluster; the budgets' selectors are evaluated once per shape of pod. */
+/** A context for one view of the cluster. The budgets' selectors are evaluated once per shape. */
 export function drainContext(cluster: ClusterView, policy: DrainContext['policy'], nowMs: number): DrainContext {
   const budgets = new BudgetIndex(cluster.disruptionBudgets);
   return {
@@ -84,10 +84,10 @@ export function drainContext(cluster: ClusterView, policy: DrainContext['policy'
     policy,
     daemonSets: cluster.daemonSetsUnknown === true ? undefined : new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
     owners: cluster.owners,
-    budgetsOf: (pod) => budgets.of(pod),
+    budgetsOf: (pod) => budgets.budgetsOf(pod),
   };
 }
 
-export function block(reason: BlockingPodReason, detail: string): DrainVerdict {
+export function blockVerdict(reason: BlockingPodReason, detail: string): DrainVerdict {
   return { kind: 'block', reason, detail, passing: false };
 }

@@ -1,119 +1,123 @@
 import type { Pod } from '../../domain/pod.ts';
 import { ownerKey, ownerOf, type DisruptionBudget } from '../../domain/workloads.ts';
-import { type DrainRule, block, type DrainContext, type DrainVerdict } from './drain-rule.ts';
+import { type DrainRule, blockVerdict, type DrainContext, type DrainVerdict } from './drain-rule.ts';
 
 export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon-set' } : undefined);
 
 /**
- * A pod of an explicit priority below the cutoff: it neither holds a node nor needs a place elsewhere, as it causes no
- * scale-up either. Its owner's word against eviction counts all the same; the Cluster Autoscaler would not hear it.
+ * A pod with an explicit priority below the cutoff. It blocks no node and needs no other one, as it causes no scale-up either. Its
+ * annotations against eviction still count, unlike in the Cluster Autoscaler.
  */
 export const expendable: DrainRule = (pod, { policy }) =>
   isExpendable(pod, policy.expendablePriorityCutoff) ? { kind: 'expendable' } : undefined;
 
-/** `cutoff` undefined: no pod is. */
+/** If `cutoff` is undefined, no pod is expendable. */
 export function isExpendable(pod: Pod, cutoff: number | undefined): boolean {
   const { priority } = pod.shape;
   if (cutoff === undefined || priority === undefined || priority >= cutoff) return false;
   return !pod.doNotDisrupt && pod.safeToEvict !== 'false' && pod.safeToEvict !== 'on-completion';
 }
 
-/** What lies on the node's disk is lost with it, unless the owner named the volume as no loss. */
+/** Data on the node's disk is lost with it, unless the owner lists the volume as safe to lose. */
 export const localStorage: DrainRule = (pod, { policy }) => {
   if (!policy.skipNodesWithLocalStorage) return undefined;
   const lost = pod.localVolumes.find((volume) => !pod.safeToEvictVolumes.includes(volume.name));
-  return lost === undefined ? undefined : block('LocalStorageRequested', `${lost.kind} volume ${lost.name}`);
+  return lost === undefined ? undefined : blockVerdict('LocalStorageRequested', `${lost.kind} volume ${lost.name}`);
 };
 
-/** How long past its grace a pod may take to go before it is held to be stuck. The Cluster Autoscaler's figure. */
+/** How long past its grace period a pod may terminate before it counts as stuck. The Cluster Autoscaler's figure. */
 const SLACK_MS = 30_000;
 
 /** A pod that should have ended long ago no longer counts: its kubelet is likely gone. */
 export const longTerminating: DrainRule = (pod, { nowMs }) => (isLongTerminating(pod, nowMs) ? { kind: 'skip' } : undefined);
 
-/** Grace and slack come on top of the object's deletion time, as the Cluster Autoscaler counts. */
+/** Grace period and slack are added to the deletion time, as in the Cluster Autoscaler. */
 export function isLongTerminating(pod: Pod, nowMs: number): boolean {
   return pod.deletionAtMs !== undefined && pod.deletionAtMs + pod.terminationGraceMs + SLACK_MS < nowMs;
 }
 
-/** A mirror pod is the kubelet's own: the API cannot move it. */
+/** A mirror pod belongs to the kubelet: the API cannot move it. */
 export const mirrorPod: DrainRule = (pod) => (pod.mirror ? { kind: 'skip' } : undefined);
 
-/** `safe-to-evict: "false"`, or Karpenter's `do-not-disrupt`: many workloads carry that one. */
+/** `safe-to-evict: "false"`, or Karpenter's `do-not-disrupt`, which many workloads have. */
 export const notSafeToEvict: DrainRule = (pod) => {
-  if (pod.safeToEvict === 'false') return block('NotSafeToEvictAnnotation', 'cluster-autoscaler.kubernetes.io/safe-to-evict: "false"');
-  return pod.doNotDisrupt ? block('DoNotDisruptAnnotation', 'karpenter.sh/do-not-disrupt: "true"') : undefined;
+  if (pod.safeToEvict === 'false')
+    return blockVerdict('NotSafeToEvictAnnotation', 'cluster-autoscaler.kubernetes.io/safe-to-evict: "false"');
+  return pod.doNotDisrupt ? blockVerdict('DoNotDisruptAnnotation', 'karpenter.sh/do-not-disrupt: "true"') : undefined;
 };
 
 export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
 
 const KNOWN_KINDS: ReadonlySet<string> = new Set(['ReplicationController', 'Job', 'ReplicaSet', 'StatefulSet']);
 
-/** Nobody makes a bare pod again; a controller that we do not know may not either. */
+/** A bare pod is not recreated. Neither, possibly, is one of an unknown controller. */
 export const replicated: DrainRule = (pod, { policy }) => {
-  if (pod.controller === undefined) return block('NotReplicated', 'no controller');
+  if (pod.controller === undefined) return blockVerdict('NotReplicated', 'no controller');
   if (!policy.skipNodesWithCustomControllerPods || KNOWN_KINDS.has(pod.controller.kind)) return undefined;
-  return block('NotReplicated', `controller of kind ${pod.controller.kind}`);
+  return blockVerdict('NotReplicated', `controller of kind ${pod.controller.kind}`);
 };
 
-/** The owner's word ends the questions, the budget's included; the Eviction API still enforces the budget. */
+/** The owner's consent overrides the rules that follow, the budget's included. The Eviction API still enforces the budget. */
 export const safeToEvict: DrainRule = (pod) => (pod.safeToEvict === 'true' ? { kind: 'move' } : undefined);
 
 /** The Cluster Autoscaler's default of `--blocking-system-pod-distruption-timeout`. */
 const BLOCKS_FOR_MS = 3_600_000;
 
 /**
- * A young kube-system pod without a budget holds its node. An old one does not; unlike in the Cluster Autoscaler the
- * rules that follow are still asked, so its annotations and volumes count.
+ * A young kube-system pod without a budget blocks its node. An old one does not by this rule; unlike in the Cluster Autoscaler the rules
+ * that follow still apply, so its annotations and volumes count.
  */
 export const systemPod: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithSystemPods || pod.namespace !== 'kube-system') return undefined;
   const { systemPodBlocksForMs = BLOCKS_FOR_MS } = context.policy;
   if (context.budgetsOf(pod).length > 0 || pod.createdAtMs + systemPodBlocksForMs < context.nowMs) return undefined;
-  return block('UnmovableKubeSystemPod', 'in kube-system without a PodDisruptionBudget');
+  return blockVerdict('UnmovableKubeSystemPod', 'in kube-system without a PodDisruptionBudget');
 };
 
-/** A pod that ended and will not be started again in place has nothing to lose. */
+/** A pod that ended and is not restarted in place has nothing to lose. */
 export const terminalPod: DrainRule = (pod) => {
   const ended = pod.phase === 'Failed' || (pod.phase === 'Succeeded' && pod.restartPolicy !== 'Always');
   return ended ? { kind: 'move' } : undefined;
 };
 
 /**
- * A pod whose controller no longer exists would not come back. DaemonSets are watched; of the other kinds we know those
- * that were asked for, and the others are asked for before a node is touched.
+ * A pod whose controller no longer exists would not come back. DaemonSets are watched. Controllers of other kinds count if they were read;
+ * the others are read before a node is changed.
  */
 export const replicaCount: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithCustomControllerPods) return undefined;
-  if (pod.controller?.kind !== 'DaemonSet') return ownerGone(pod, context);
+  if (pod.controller?.kind !== 'DaemonSet') return missingOwner(pod, context);
   const name = `${pod.namespace}/${pod.controller.name}`;
-  return context.daemonSets?.has(name) !== false ? undefined : block('ControllerNotFound', `DaemonSet ${name}`);
+  return context.daemonSets?.has(name) !== false ? undefined : blockVerdict('ControllerNotFound', `DaemonSet ${name}`);
 };
 
-function ownerGone(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | undefined {
+function missingOwner(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | undefined {
   if (owners === undefined || owners.size === 0) return undefined;
   const owner = ownerOf(pod);
   const state = owner === undefined ? undefined : owners.get(ownerKey(owner));
   if (owner === undefined || state === undefined) return undefined;
-  if (!state.exists) return block('ControllerNotFound', ownerKey(owner));
+  if (!state.exists) return blockVerdict('ControllerNotFound', ownerKey(owner));
   const { minReplicaCount = 0 } = policy;
   if (state.desired === undefined || state.desired >= minReplicaCount) return undefined;
-  return block(
+  return blockVerdict(
     'MinReplicasReached',
     `${ownerKey(owner)} has ${state.desired} replicas, a drain needs at least ${minReplicaCount} (scaleDown.minReplicaCount)`,
   );
 }
 
 /**
- * Any budget that allows no disruption now, one that never can told apart from a spent one; and more than one budget at
- * once, which the Eviction API refuses whatever they allow.
+ * A budget that allows no disruption now; one that never can is reported as such. Also several budgets at once: the Eviction API then
+ * refuses, whatever they allow.
  */
 export const disruptionBudget: DrainRule = (pod, context) => {
   const budgets = context.budgetsOf(pod);
   if (budgets.length > 1) {
-    return block('NotEnoughPdb', `${budgets.map(nameOf).sort().join(' and ')} select the pod; the Eviction API accepts one budget only`);
+    return blockVerdict(
+      'NotEnoughPdb',
+      `${budgets.map(nameOf).sort().join(' and ')} select the pod; the Eviction API accepts one budget only`,
+    );
   }
-  // The hot path: nearly every pod has a budget that allows something, and nothing is made for it.
+  // The hot path: nearly every pod has a budget that allows a disruption, and nothing is allocated for it.
   const [budget] = budgets;
   if (budget === undefined || budget.disruptionsAllowed >= 1) return undefined;
   const never = neverAllows(budget);
@@ -125,7 +129,9 @@ export const disruptionBudget: DrainRule = (pod, context) => {
   return { kind: 'block', reason: 'NotEnoughPdb', detail, passing: never === undefined };
 };
 
-/** It asks for every pod that it selects, so that no number of healthy ones is enough. Nothing expected: its status is not known yet. */
+/**
+ * Whether the budget requires every selected pod, so that no healthy count is enough. Without expected pods its status is not known yet.
+ */
 function neverAllows({ neverAllows: written, expectedPods, desiredHealthy }: DisruptionBudget): string | undefined {
   if (written !== undefined || expectedPods === 0 || desiredHealthy < expectedPods) return written;
   return `${desiredHealthy} of ${expectedPods} pods must be healthy`;

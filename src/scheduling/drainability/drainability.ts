@@ -1,7 +1,6 @@
 /**
- * May the pods of a node be moved away? An ordered list of rules; the first that decides wins, and a pod about which no
- * rule speaks may be moved. The order is the Cluster Autoscaler's (its documented drain rules). Must not know where the
- * pods would go.
+ * Whether the pods of a node may be moved. An ordered list of rules: the first that decides wins, and a pod without a decision may be
+ * moved. The order is the Cluster Autoscaler's (its documented drain rules). Must not know where the pods would run instead.
  */
 import { podName } from '../../domain/ids.ts';
 import type { Blocker } from '../../domain/plan.ts';
@@ -41,8 +40,8 @@ const RULES: readonly DrainRule[] = [
 
 const MOVE: DrainVerdict = { kind: 'move' };
 
-/** What a drain would do about this pod, and why. */
-export function judgePod(pod: Pod, context: DrainContext): DrainVerdict {
+/** What a drain would do with this pod, and why. */
+export function checkPodDrain(pod: Pod, context: DrainContext): DrainVerdict {
   for (const rule of RULES) {
     const verdict = rule(pod, context);
     if (verdict !== undefined) return verdict;
@@ -50,34 +49,34 @@ export function judgePod(pod: Pod, context: DrainContext): DrainVerdict {
   return MOVE;
 }
 
-/** The pods of one node, sorted by what a drain does about them. */
+/** The pods of one node, by what a drain does with them. */
 export interface NodeDrain {
   readonly movable: readonly Pod[];
-  /** Pods of DaemonSets: they go with the node, evicted if the policy says so, and need no place. */
+  /** DaemonSet pods: removed with the node, evicted if the policy says so, and need no other node. */
   readonly daemons: readonly Pod[];
-  /** Pods of a priority below the cutoff: asked to go, needing no place. */
+  /** Pods with a priority below the cutoff: evicted, and need no other node. */
   readonly expendables: readonly Pod[];
-  /** Pods that are waited for; the node cannot go before they have finished. */
+  /** Pods that the drain waits for: the node is not removed before they have finished. */
   readonly waiting: readonly Pod[];
   readonly blocker: Blocker | undefined;
-  /** Whether there are blockers and each is a budget that is spent for the moment only. */
+  /** Whether every blocker is a budget that is exhausted only for the moment. */
   readonly passing: boolean;
 }
 
-/** Judges all pods of a node. The blocker named is a lasting one if there is one; of equals the first by name. */
-export function judgeNode(pods: readonly Pod[], context: DrainContext): NodeDrain {
+/** Checks all pods of a node. The named blocker is a lasting one if there is one; of equals the first by name. */
+export function checkNodeDrain(pods: readonly Pod[], context: DrainContext): NodeDrain {
   const movable: Pod[] = [];
   const daemons: Pod[] = [];
   const expendables: Pod[] = [];
   const waiting: Pod[] = [];
   let worst: FoundBlocker | undefined;
   for (const pod of pods) {
-    const verdict = judgePod(pod, context);
+    const verdict = checkPodDrain(pod, context);
     if (verdict.kind === 'move') movable.push(pod);
     else if (verdict.kind === 'daemon-set') daemons.push(pod);
     else if (verdict.kind === 'expendable') expendables.push(pod);
     else if (verdict.kind === 'wait-for-completion') waiting.push(pod);
-    else if (verdict.kind === 'block') worst = graver(worst, { pod: podName(pod), ...verdict });
+    else if (verdict.kind === 'block') worst = worseBlocker(worst, { pod: podName(pod), ...verdict });
   }
   const blocker = worst === undefined ? undefined : { pod: worst.pod, reason: worst.reason, detail: worst.detail };
   return { movable, daemons, expendables, waiting, blocker, passing: worst?.passing ?? false };
@@ -85,7 +84,7 @@ export function judgeNode(pods: readonly Pod[], context: DrainContext): NodeDrai
 
 type FoundBlocker = Blocker & { readonly passing: boolean };
 
-function graver(left: FoundBlocker | undefined, right: FoundBlocker): FoundBlocker {
+function worseBlocker(left: FoundBlocker | undefined, right: FoundBlocker): FoundBlocker {
   if (left === undefined) return right;
   if (left.passing !== right.passing) return left.passing ? right : left;
   return left.pod <= right.pod ? left : right;

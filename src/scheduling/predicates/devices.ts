@@ -1,20 +1,20 @@
 /**
- * Where a pod's device claims let it run, after kube-scheduler's DynamicResources, as far as only the node itself is asked: claims
- * that have their devices pin the pod to where those are. Which devices are left on a node is the ledger's to say.
+ * Where a pod's device claims allow it to run, like kube-scheduler's DynamicResources, as far as the node itself decides: a claim with
+ * allocated devices binds the pod to their node. The device ledger knows which devices are free.
  */
 import type { NodeForDevices } from '../../domain/devices.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import { matchesTerms } from './node-affinity.ts';
 
-type Wishes = Pick<PodShape, 'devices'>;
+type DeviceShape = Pick<PodShape, 'devices'>;
 
-export function fitsPins({ devices }: Wishes, node: NodeForDevices): boolean {
+export function fitsPins({ devices }: DeviceShape, node: NodeForDevices): boolean {
   return devices === undefined || (devices.blockers.length === 0 && devices.pins.every(({ terms }) => matchesTerms(terms, node)));
 }
 
-/** What keeps the pod off every node comes alone: no node is to blame for it. */
-export function refusedByPins({ devices }: Wishes, node: NodeForDevices): readonly FitReason[] {
+/** A reason that rules out every node is returned alone, since it is not about this node. */
+export function refusedByPins({ devices }: DeviceShape, node: NodeForDevices): readonly FitReason[] {
   if (devices === undefined) return [];
   if (devices.blockers.length > 0) return devices.blockers.map(({ message, detail }) => ({ kind: 'device', message, detail }));
   return devices.pins
@@ -26,7 +26,7 @@ export function refusedByPins({ devices }: Wishes, node: NodeForDevices): readon
     }));
 }
 
-/** Not all claims get their devices on one node. */
+/** Not all claims can get their devices on one node. */
 export function cannotAllocate(detail: string): FitReason {
   return { kind: 'device', message: 'cannot allocate all claims', detail };
 }

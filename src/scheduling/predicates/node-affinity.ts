@@ -4,14 +4,14 @@ import type { Node } from '../../domain/node.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 
-type Wishes = Pick<PodShape, 'nodeSelector' | 'nodeAffinity'>;
-type Named = Pick<Node, 'name' | 'labels'>;
+type NodeAffinityShape = Pick<PodShape, 'nodeSelector' | 'nodeAffinity'>;
+type NamedLabels = Pick<Node, 'name' | 'labels'>;
 
-export function matchesNodeAffinity(shape: Wishes, node: Named): boolean {
+export function matchesNodeAffinity(shape: NodeAffinityShape, node: NamedLabels): boolean {
   return unmetSelector(shape, node) === undefined && matchesTerms(shape.nodeAffinity, node);
 }
 
-export function refusedByNodeAffinity(shape: Wishes, node: Named): readonly FitReason[] {
+export function refusedByNodeAffinity(shape: NodeAffinityShape, node: NamedLabels): readonly FitReason[] {
   const unmet = unmetSelector(shape, node);
   if (unmet !== undefined) {
     return [{ kind: 'node-selector-mismatch', detail: `${unmet}=${shape.nodeSelector[unmet] ?? ''} is required` }];
@@ -22,19 +22,19 @@ export function refusedByNodeAffinity(shape: Wishes, node: Named): readonly FitR
   ];
 }
 
-function unmetSelector(shape: Wishes, node: Named): string | undefined {
+function unmetSelector(shape: NodeAffinityShape, node: NamedLabels): string | undefined {
   for (const key in shape.nodeSelector) {
     if (!Object.hasOwn(node.labels, key) || node.labels[key] !== shape.nodeSelector[key]) return key;
   }
   return undefined;
 }
 
-/** No affinity matches everything; an empty list, and an empty term, match nothing. */
-export function matchesTerms(terms: readonly NodeSelectorTerm[] | undefined, node: Named): boolean {
+/** Without affinity every node matches. An empty list, and an empty term, match nothing. */
+export function matchesTerms(terms: readonly NodeSelectorTerm[] | undefined, node: NamedLabels): boolean {
   return terms === undefined || terms.some((term) => matchesTerm(term, node));
 }
 
-function matchesTerm(term: NodeSelectorTerm, node: Named): boolean {
+function matchesTerm(term: NodeSelectorTerm, node: NamedLabels): boolean {
   if (term.expressions.length === 0 && term.fields.length === 0) return false;
   return (
     term.expressions.every((requirement) => matchesRequirement(requirement, node.labels)) &&
@@ -42,16 +42,13 @@ function matchesTerm(term: NodeSelectorTerm, node: Named): boolean {
   );
 }
 
-/** Kubernetes knows one field, `metadata.name`; any other matches nothing. */
-function matchesField(requirement: Requirement, node: Named): boolean {
+/** Kubernetes supports one field, `metadata.name`; any other matches nothing. */
+function matchesField(requirement: Requirement, node: NamedLabels): boolean {
   return requirement.key === 'metadata.name' && matchesRequirement(requirement, { 'metadata.name': node.name });
 }
 
-/**
- * The first label of unknown value on which it hangs whether the pod may go to the node; undefined: other labels keep it
- * away, or none does.
- */
-export function undecidedLabel(shape: Wishes, node: Named, isUnknown: (key: string) => boolean): string | undefined {
+/** The first unknown label that decides whether the pod fits the node. undefined: known labels exclude the pod, or no label does. */
+export function undecidedLabel(shape: NodeAffinityShape, node: NamedLabels, isUnknown: (key: string) => boolean): string | undefined {
   const open = (key: string): boolean => !Object.hasOwn(node.labels, key) && isUnknown(key);
   const unmet = Object.keys(shape.nodeSelector).filter((key) => node.labels[key] !== shape.nodeSelector[key]);
   if (!unmet.every(open)) return undefined;

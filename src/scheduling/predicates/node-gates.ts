@@ -1,4 +1,7 @@
-/** Every NoSchedule and NoExecute taint of the node must be tolerated; PreferNoSchedule never keeps a pod away. */
+/**
+ * Taints, cordons, features, host ports and unsupported requirements. The pod must tolerate every NoSchedule and NoExecute taint of the
+ * node; PreferNoSchedule never excludes it.
+ */
 import type { Node } from '../../domain/node.ts';
 import type { PodShape, HostPort } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
@@ -11,7 +14,7 @@ export function refusedByTaints(shape: Pick<PodShape, 'tolerations'>, node: Pick
   return [{ kind: 'untolerated-taint', taint: `${taint.key}${value}:${taint.effect}` }];
 }
 
-// A cordoned node takes only pods that tolerate the taint that kubelets and `kubectl cordon` express it with.
+// A cordoned node takes only pods that tolerate the taint which kubelets and `kubectl cordon` set.
 
 const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 
@@ -20,7 +23,7 @@ export function refusedByCordon(shape: Pick<PodShape, 'tolerations'>, node: Pick
   return [{ kind: 'unschedulable' }];
 }
 
-// What a pod requires of the kubelet of its node, which must have declared it (kube-scheduler's NodeDeclaredFeatures, since 1.36).
+// Features that a pod requires and the kubelet of its node must declare (kube-scheduler's NodeDeclaredFeatures, since 1.36).
 
 export function refusedByFeatures(
   { nodeFeatures }: Pick<PodShape, 'nodeFeatures'>,
@@ -30,7 +33,7 @@ export function refusedByFeatures(
   return features.length === 0 ? [] : [{ kind: 'node-features', features }];
 }
 
-// Host ports: same port and protocol collide when the addresses are equal or either one means every address.
+// Host ports: the same port and protocol collide if the addresses are equal or one of them means every address.
 
 const EVERY_ADDRESS = '0.0.0.0';
 
@@ -48,7 +51,7 @@ export function refusedByPorts(shape: Pick<PodShape, 'hostPorts'>, used: readonl
   return taken === undefined ? [] : [{ kind: 'host-port-taken', port: taken.port, protocol: taken.protocol }];
 }
 
-// What this version cannot judge is refused by name: a wrong guess would buy nodes or move pods to nowhere.
+// Unsupported requirements are reported by name: a wrong guess would add useless nodes or move pods that fit nowhere.
 
 export function refusedAsUnsupported(shape: Pick<PodShape, 'unsupported'>): readonly FitReason[] {
   return shape.unsupported.map(({ feature, detail }) => ({ kind: 'unsupported', feature, detail }));

@@ -1,6 +1,6 @@
 /**
- * Required inter-pod affinity and anti-affinity, over counts per topology value. Three questions, as documented for
- * kube-scheduler's InterPodAffinity: do pods that are there repel this one, does it repel them, are its friends there?
+ * Required inter-pod affinity and anti-affinity, based on counts per topology value. As documented for kube-scheduler's InterPodAffinity,
+ * three things count: existing pods that repel this one, anti-affinity of this pod, and affinity of this pod.
  */
 import { matchesSelector, type Labels } from '../../domain/labels.ts';
 import type { PodAffinityTerm, PodShape } from '../../domain/pod.ts';
@@ -10,7 +10,7 @@ import type { DomainCounter } from './topology-domains.ts';
 export interface AffinityRules {
   /** One per required affinity term; each counts the pods that match *all* terms. */
   readonly near: readonly DomainCounter[];
-  /** The pod matches its own affinity terms: the first of its kind may go anywhere. */
+  /** The pod matches its own affinity terms: the first of its kind may run anywhere. */
   readonly nearItself: boolean;
   /** One per required anti-affinity term. */
   readonly apart: readonly DomainCounter[];
@@ -19,12 +19,12 @@ export interface AffinityRules {
 type Rule = Extract<FitReason, { readonly kind: 'pod-affinity' }>['rule'];
 export type NamespaceLabels = (namespace: string) => Labels;
 
-/** A term without any namespace means the namespace of the pod that carries it. */
+/** A term without namespaces means the namespace of its own pod. */
 export function withNamespaces(term: PodAffinityTerm, owner: string): PodAffinityTerm {
   return term.namespaces.length > 0 || term.namespaceSelector !== undefined ? term : { ...term, namespaces: [owner] };
 }
 
-/** `term` must have gone through {@link withNamespaces}. */
+/** `term` must be a result of {@link withNamespaces}. */
 export function termMatches(term: PodAffinityTerm, shape: Pick<PodShape, 'namespace' | 'labels'>, labelsOf: NamespaceLabels): boolean {
   const inNamespace =
     term.namespaces.includes(shape.namespace) ||
@@ -32,7 +32,7 @@ export function termMatches(term: PodAffinityTerm, shape: Pick<PodShape, 'namesp
   return inNamespace && matchesSelector(term.selector, shape.labels);
 }
 
-/** `repelling`: anti-affinity terms of pods that are there and match the incoming pod. */
+/** `repelling`: anti-affinity terms of existing pods that match the incoming pod. */
 export function affinityAdmits(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): boolean {
   return (
     !repelling.some((counter) => hasPods(counter, slot)) && !rules.apart.some((counter) => hasPods(counter, slot)) && isNear(rules, slot)

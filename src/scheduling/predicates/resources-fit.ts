@@ -1,8 +1,11 @@
-/** Does what the pod asks for fit in what the node has left? Hot: called once per (pod, node) pair of every search. */
+/**
+ * Whether a pod's requests fit the free resources of a node. Hot: called once per pod and node of every search. The room has one file per
+ * kube-scheduler filter. Must not know snapshots or node groups.
+ */
 import type { FitReason } from '../../domain/reasons.ts';
 import type { Resources, ResourceNames } from '../../domain/resources.ts';
 
-/** The part of a request that is above zero; a resource that is not asked for never keeps a pod away. */
+/** The part of a request that is above zero. A resource that is not requested never excludes a pod. */
 export interface Need {
   readonly indexes: readonly number[];
   readonly amounts: readonly number[];
@@ -18,7 +21,7 @@ export function needOf(requests: Resources): Need {
   return { indexes, amounts: indexes.map((index) => requests[index] ?? 0), length: (indexes.at(-1) ?? -1) + 1 };
 }
 
-/** `free` holds the vectors of many nodes; the one meant begins at `offset` and is at least `need.length` long. */
+/** `free` holds the vectors of many nodes. The node's vector begins at `offset` and is at least `need.length` long. */
 export function fitsFree(need: Need, free: Resources, offset: number): boolean {
   const { indexes, amounts } = need;
   for (let at = 0; at < indexes.length; at++) {
@@ -27,7 +30,7 @@ export function fitsFree(need: Need, free: Resources, offset: number): boolean {
   return true;
 }
 
-/** How many equal pods fit in one free vector; Infinity for a pod that asks for nothing. */
+/** How many equal pods fit in one free vector. Infinity for a pod without requests. */
 export function countFits(need: Need, free: Resources): number {
   let count = Number.POSITIVE_INFINITY;
   for (let at = 0; at < need.indexes.length; at++) {
@@ -37,7 +40,7 @@ export function countFits(need: Need, free: Resources): number {
   return Math.max(0, count);
 }
 
-/** Every resource that falls short, as kube-scheduler reports them. */
+/** Every short resource, as kube-scheduler reports them. */
 export function insufficientResources(requests: Resources, free: Resources, names: ResourceNames): readonly FitReason[] {
   const reasons: FitReason[] = [];
   requests.forEach((requested, index) => {

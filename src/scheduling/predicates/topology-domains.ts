@@ -1,12 +1,12 @@
 /**
- * Pods counted per topology domain, kept as pods and nodes come and go. One counter serves every shape that asks the
- * same question ("pods like these, per zone"), so a check costs a look-up and never a walk over the cluster.
+ * Counts of pods per topology domain, updated as pods and nodes come and go. One counter serves every shape with the same question ("pods
+ * like these, per zone"), so a check is a look-up and never a walk over the cluster.
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { PodShape } from '../../domain/pod.ts';
 
-// One topology label: its values as small numbers, and which one each node slot has.
+// One topology label: its values as small numbers, and the value of each node slot.
 
 const ABSENT = -1;
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -34,17 +34,17 @@ export class TopologyKey {
     return value === '' && this.label === HOSTNAME ? undefined : value;
   }
 
-  /** How many values were ever seen. */
+  /** The number of values ever seen. */
   get size(): number {
     return this.#names.length;
   }
 
-  /** The value's number; negative when the node lacks the label. */
+  /** The value's number; negative if the node lacks the label. */
   at(slot: number): number {
     return this.#bySlot[slot] ?? ABSENT;
   }
 
-  /** The number of a value; negative when it was never seen. */
+  /** The number of a value; negative if it was never seen. */
   numberOf(name: string): number {
     return this.#ids.get(name) ?? ABSENT;
   }
@@ -62,8 +62,8 @@ export class TopologyKey {
   }
 }
 
-// Which values of a topology label count as domains: those of nodes that a spread constraint does not leave out. Shared by
-// all constraints that leave out the same nodes, so that a node that comes or goes costs the same however many there are.
+// The values of a topology label that count as domains for a spread constraint: those of the nodes that it includes. Shared by all
+// constraints that include the same nodes, so that a change of a node costs the same for any number of them.
 
 export class DomainScope {
   readonly #key: TopologyKey;
@@ -78,23 +78,23 @@ export class DomainScope {
     this.#eligible = eligible;
   }
 
-  /** How many domains there are among the eligible nodes. */
+  /** The number of domains among the eligible nodes. */
   get domains(): number {
     return this.#domains;
   }
 
-  /** Whether a node with these labels would be in a domain that there is not yet. */
-  isNews(labels: Node['labels']): boolean {
+  /** Whether a node with these labels would be in a new domain. */
+  isNewDomain(labels: Node['labels']): boolean {
     const value = this.#key.valueIn(labels);
     return value !== undefined && (this.#nodes[this.#key.numberOf(value)] ?? 0) === 0;
   }
 
   /** Whether the slot's node is eligible. */
-  isOpen(slot: number): boolean {
+  isEligible(slot: number): boolean {
     return this.#open[slot] === true;
   }
 
-  /** `by` is 1 when the node comes, -1 when it goes. Its pods must come after it and go before it. */
+  /** `by` is 1 if the node comes, -1 if it leaves. Its pods must be added after it and removed before it. */
   moveNode(slot: number, node: Node, by: 1 | -1): void {
     const value = this.#key.at(slot);
     const open = value >= 0 && this.#eligible(node);
@@ -111,23 +111,23 @@ export class DomainScope {
 
 export interface CounterRule {
   readonly counts: (shape: PodShape) => boolean;
-  /** Spread constraints leave out pods that are on their way out; affinity terms count them. */
+  /** Spread constraints ignore terminating pods; affinity terms count them. */
   readonly countsTerminating: boolean;
-  /** Nodes that make up the domains; undefined: domains are not asked for, every node's pods count. */
+  /** The nodes that make up the domains. undefined: domains do not matter, and every node's pods count. */
   readonly scope: DomainScope | undefined;
-  /** Nothing that is there can be counted yet: spares the walk over the cluster. */
+  /** No present pod can match yet, which saves the walk over the cluster. */
   readonly newborn?: true;
 }
 
-/** Counts pods per domain and, for spread constraints, knows the smallest domain without looking at them all. */
+/** Counts pods per domain. For spread constraints it knows the smallest domain without a walk over all. */
 export class DomainCounter {
   readonly key: TopologyKey;
   readonly rule: CounterRule;
   total = 0;
   #pods: number[] = [];
-  /** Domains that hold any pods. */
+  /** Domains with at least one pod. */
   #occupied = 0;
-  /** `#sizes[n]`: how many domains hold n pods; of empty ones only the scope knows. */
+  /** `#sizes[n]` is the number of domains with n pods. Only the scope knows the empty ones. */
   #sizes: number[] = [];
   #least = 0;
 
@@ -140,12 +140,12 @@ export class DomainCounter {
     return this.#pods[value] ?? 0;
   }
 
-  /** How many domains there are among the eligible nodes. */
+  /** The number of domains among the eligible nodes. */
   get domains(): number {
     return this.rule.scope?.domains ?? 0;
   }
 
-  /** The pods of the emptiest domain; 0 when there are fewer domains than `minDomains`. */
+  /** The pods of the emptiest domain. 0 if there are fewer domains than `minDomains`. */
   least(minDomains: number): number {
     const { domains } = this;
     return domains < minDomains || this.#occupied < domains ? 0 : this.#least;
@@ -154,7 +154,7 @@ export class DomainCounter {
   movePods(slot: number, by: number): void {
     const value = this.key.at(slot);
     const { scope } = this.rule;
-    if (value < 0 || scope?.isOpen(slot) === false) return;
+    if (value < 0 || scope?.isEligible(slot) === false) return;
     const before = this.podsIn(value);
     while (this.#pods.length < value) this.#pods.push(0);
     this.#pods[value] = before + by;

@@ -1,6 +1,6 @@
 /**
- * Hard topology spread (`whenUnsatisfiable: DoNotSchedule`): placing the pod may not make its domain hold more than
- * `maxSkew` pods above the emptiest eligible one. Rules as documented for kube-scheduler's PodTopologySpread.
+ * Hard topology spread (`whenUnsatisfiable: DoNotSchedule`): with the pod, its domain may not hold more than `maxSkew` pods above the
+ * emptiest eligible one. Rules as documented for kube-scheduler's PodTopologySpread.
  */
 import type { TopologySpreadConstraint } from '../../domain/pod.ts';
 import { MISSING_LABEL, type FitReason } from '../../domain/reasons.ts';
@@ -9,7 +9,7 @@ import type { DomainCounter } from './topology-domains.ts';
 export interface SpreadRule {
   readonly constraint: TopologySpreadConstraint;
   readonly counter: DomainCounter;
-  /** 1 when the pod is one of those it counts. */
+  /** 1 if the constraint counts the pod itself. */
   readonly self: 0 | 1;
 }
 
@@ -17,7 +17,7 @@ export function spreadAdmits(rules: readonly SpreadRule[], slot: number): boolea
   return rules.every((rule) => rule.counter.key.at(slot) >= 0 && skewAt(rule, slot) <= rule.constraint.maxSkew);
 }
 
-/** The pods of the emptiest domain of each rule: a node that was refused by these stays so until one of them rises. */
+/** The pods of the emptiest domain of each rule. A node that a rule excluded stays excluded until one of these numbers rises. */
 export function floorsOf(rules: readonly SpreadRule[]): readonly number[] {
   return rules.map(({ counter, constraint }) => counter.least(constraint.minDomains));
 }

@@ -1,7 +1,7 @@
 /**
- * Where a pod's volumes let it run, after kube-scheduler's VolumeBinding, VolumeZone and VolumeRestrictions. What claims
- * and volumes say was worked out before (domain/volumes.ts); how many volumes fit on a node is plain arithmetic of
- * attach slots and is judged with the other resources.
+ * Where a pod's volumes allow it to run, like kube-scheduler's VolumeBinding, VolumeZone and VolumeRestrictions. The meaning of claims and
+ * volumes was derived before (domain/volumes.ts). How many volumes fit on a node is arithmetic of attach slots, checked with the other
+ * resources.
  */
 import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
 import type { PodShape } from '../../domain/pod.ts';
@@ -28,7 +28,7 @@ export function fitsVolumes({ volumes }: Wishes, node: NodeForVolumes): boolean 
   return volumes === undefined || (volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)));
 }
 
-/** What keeps the pod off every node comes alone: no node is to blame for it. */
+/** A reason that rules out every node is returned alone, since it is not about this node. */
 export function refusedByVolumes({ volumes }: Wishes, node: NodeForVolumes): readonly FitReason[] {
   if (volumes === undefined) return [];
   if (volumes.blockers.length > 0) return volumes.blockers.map(({ message, detail }) => ({ kind: 'volume', message, detail }));
@@ -40,11 +40,11 @@ export function refusedByVolumes({ volumes }: Wishes, node: NodeForVolumes): rea
 function holds(place: VolumeNodeRule, node: NodeForVolumes): boolean {
   if (place.kind !== 'zone-labels') return matchesTerms(place.terms, node);
   const labelled = ZONE_LABELS.some((label) => Object.hasOwn(node.labels, label));
-  return !labelled || place.requirements.every((requirement) => matchesRequirement(asNamedBy(node, requirement), node.labels));
+  return !labelled || place.requirements.every((requirement) => matchesRequirement(withNewZoneLabels(node, requirement), node.labels));
 }
 
-/** Volumes may be older than the present names of the labels, which new nodes carry alone. Not the other way round. */
-function asNamedBy({ labels }: NodeForVolumes, requirement: Requirement): Requirement {
+/** Old volumes may have the former zone labels, while new nodes have only the present ones. The opposite does not occur. */
+function withNewZoneLabels({ labels }: NodeForVolumes, requirement: Requirement): Requirement {
   const key = PRESENT_NAMES[requirement.key];
   return key === undefined || Object.hasOwn(labels, requirement.key) ? requirement : { ...requirement, key };
 }
@@ -64,15 +64,16 @@ function inWords({ key, operator, values }: Requirement): string {
   return values.length === 0 ? `${key} ${operator}` : `${key} ${operator} [${values.join(', ')}]`;
 }
 
-// Disks that pods name without a claim: a node lets the same one in twice only where both pods only read it (kube-scheduler's VolumeRestrictions).
+// Disks that pods name without a claim. A node accepts the same disk twice only if both pods mount it read-only (kube-scheduler's
+// VolumeRestrictions).
 
-export function disksQuarrel(left: InlineDisk, right: InlineDisk): boolean {
+export function disksConflict(left: InlineDisk, right: InlineDisk): boolean {
   if (left.kind !== right.kind || (left.readOnly && right.readOnly)) return false;
   return left.ids.some((id) => right.ids.includes(id));
 }
 
 export function takenDisk(wanted: readonly InlineDisk[], used: readonly InlineDisk[]): InlineDisk | undefined {
-  return wanted.find((disk) => used.some((other) => disksQuarrel(disk, other)));
+  return wanted.find((disk) => used.some((other) => disksConflict(disk, other)));
 }
 
 export function refusedByDisks({ loneDisks = [] }: Pick<PodShape, 'loneDisks'>, used: readonly InlineDisk[]): readonly FitReason[] {

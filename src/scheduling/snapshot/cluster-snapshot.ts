@@ -1,6 +1,6 @@
 /**
- * The what-if model of the cluster: would this pod run there, and what would be left? Forks are an undo log, so a
- * question costs what it changes and never a copy of the cluster. Must not know groups, clouds or clocks.
+ * The what-if model of the cluster: whether a pod would run on a node, and what would be left. A fork is an undo log: it costs what it
+ * changes, and never a copy of the cluster. Must not know groups, clouds or clocks.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import { NAMESPACE_NAME } from '../../domain/labels.ts';
@@ -10,31 +10,31 @@ import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { DeviceLedger, type DeviceSeat } from '../devices/device-ledger.ts';
-import { type DeviceFault, deviceFaultOf } from './device-allocation-failure.ts';
-import { findTied } from './interdependent-shapes.ts';
+import { type DeviceAllocationFailure, findAllocationFailure } from './device-allocation-failure.ts';
+import { findInterdependent } from './interdependent-shapes.ts';
 import { NodeSlots } from './node-slots.ts';
-import { fitsAlone, refusals, type Refusing } from './pod-fit.ts';
+import { fitsAlone, fitReasons, type FitIndexes } from './pod-fit.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
-import { TopologyLedger } from './topology-index.ts';
+import { TopologyIndex } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import type { Forkable } from './fork.ts';
+import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
-// When what a snapshot has learnt is dropped: weeks of churn must leave nothing behind that only grows.
+// When the snapshot drops its caches, so that weeks of churn do not let them grow for ever.
 
-/** Beyond these, what was learnt about shapes and terms that may be long gone is dropped at the next sync. */
+/** Beyond these sizes, cached data of shapes and terms is dropped at the next sync. */
 const MAX_SHAPES = 50_000;
 const MAX_COUNTERS = 5_000;
-/** Host names are topology values: every counter has a place for each that ever was, so those of old nodes must go in the end. */
+/** Host names are topology values: every counter keeps a place for each that ever existed, so old ones must be dropped. */
 const SPARE_DOMAINS = 10_000;
 
-/** Namespaces' labels are baked into what the terms matched; and nothing learnt is kept for ever. */
-export function mustForget(
+/** The labels of namespaces are part of which pods a term matches, so a change of them drops the caches, too. */
+export function mustReset(
   {
     shapes,
     ledger,
     namespaces,
-  }: { readonly shapes: ShapeTable; readonly ledger: TopologyLedger; readonly namespaces: ClusterView['namespaces'] },
+  }: { readonly shapes: ShapeTable; readonly ledger: TopologyIndex; readonly namespaces: ClusterView['namespaces'] },
   cluster: ClusterView,
 ): boolean {
   if (shapes.size > MAX_SHAPES || ledger.size > MAX_COUNTERS) return true;
@@ -52,44 +52,22 @@ function sameNamespaces(left: ClusterView['namespaces'], right: ClusterView['nam
   return true;
 }
 
-/** A node that could be: an upcoming node or a template during an estimate. */
-export interface SnapshotNode {
-  readonly node: Node;
-  readonly pods: readonly Pod[];
-}
-
-/** The what-if model of the cluster. `cluster-snapshot.ts` implements it; planning talks to this. Pure: no I/O, no clock. */
-export interface Snapshot extends Forkable {
-  nodeNames(): readonly NodeName[];
-  get(name: NodeName): SnapshotNode | undefined;
-  addNode(node: Node, pods: readonly Pod[]): void;
-  removeNode(name: NodeName): void;
-  addPod(pod: Pod, node: NodeName): void;
-  removePod(pod: Pod, node: NodeName): void;
-  /** Every predicate; empty when the pod fits. */
-  check(pod: Pod, node: NodeName): readonly FitReason[];
-  /** The first node (stable order, starting after the last match for equal pods) that fits and that `accepts` allows. */
-  findNode(pod: Pod, accepts?: (node: NodeName) => boolean): NodeName | undefined;
-  /** Set: kube-scheduler binds the pod to no node at all, as it cannot judge its claims on this one. */
-  deviceFault(pod: Pod): DeviceFault | undefined;
-}
-
 const NO_PODS: readonly Pod[] = [];
 
 export class ClusterSnapshot implements Snapshot {
   readonly #names: ResourceNames;
   #slots: NodeSlots;
-  #ledger: TopologyLedger;
+  #ledger: TopologyIndex;
   #shapes: ShapeTable;
   #devices = new DeviceLedger();
   #namespaces: ClusterView['namespaces'] = new Map();
   /** Slots in search order: by name, then in order of addition. */
   #order: number[] = [];
   readonly #undo = new UndoLog();
-  /** Grows whenever room may have been made: what did not fit before is worth another look. */
+  /** Increases whenever there may be more room: pods that did not fit before are then tried again. */
   #room = 0;
   #epoch = 0;
-  /** Per slot, the view's own list that it was loaded from. */
+  /** Per slot, the pod list of the view that it was loaded from. */
   #synced: (readonly Pod[])[] = [];
   #seen: Pick<ClusterView, 'nodes' | 'podsByNode'> | undefined;
 
@@ -101,14 +79,14 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   /**
-   * Brings the snapshot to the view, touching only what changed: nodes and pod lists are compared by identity.
+   * Updates the snapshot to the view. Only changes cost time: nodes and pod lists are compared by identity.
    * @throws AutoscalerError `bug` while a fork is open.
    */
   sync(cluster: ClusterView): void {
     if (this.#undo.isForked) throw bug('The snapshot was synced while a fork was open.');
     this.#room += 1;
     this.#epoch += 1;
-    if (mustForget({ shapes: this.#shapes, ledger: this.#ledger, namespaces: this.#namespaces }, cluster)) this.#forget();
+    if (mustReset({ shapes: this.#shapes, ledger: this.#ledger, namespaces: this.#namespaces }, cluster)) this.#reset();
     this.#namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
     if (unchanged && this.#undo.dirty.size === 0) return;
@@ -119,7 +97,7 @@ export class ClusterSnapshot implements Snapshot {
     this.#seen = { nodes: cluster.nodes, podsByNode: cluster.podsByNode };
   }
 
-  /** Values of one topology label that are kept in mind; for tests of what weeks of churn leave behind. */
+  /** The number of cached values of topology labels. Tests check that churn does not let it grow. */
   get rememberedDomains(): number {
     return this.#ledger.domains;
   }
@@ -159,27 +137,27 @@ export class ClusterSnapshot implements Snapshot {
 
   addPod(pod: Pod, node: NodeName): void {
     const slot = this.#slots.slotNamed(node);
-    this.#take(pod, slot);
-    this.#devices.take(slot, pod);
+    this.#countPod(pod, slot);
+    this.#devices.allocateFor(slot, pod);
     this.#slots.insert(slot, pod);
     this.#undo.record(slot, () => {
       this.#slots.remove(slot, pod);
-      this.#giveBack(pod, slot);
+      this.#uncountPod(pod, slot);
       this.#devices.release(slot, pod);
     });
   }
 
-  /** @throws AutoscalerError `bug` when the pod is not there. */
+  /** @throws AutoscalerError `bug` if the pod is not there. */
   removePod(pod: Pod, node: NodeName): void {
     const slot = this.#slots.slotNamed(node);
     const at = this.#slots.remove(slot, pod);
     if (at < 0) throw bug(`Pod ${pod.namespace}/${pod.name} is not on node ${node}.`);
-    this.#giveBack(pod, slot);
+    this.#uncountPod(pod, slot);
     const had = this.#devices.release(slot, pod);
     this.#room += 1;
     this.#undo.record(slot, () => {
-      this.#take(pod, slot);
-      this.#devices.give(slot, pod, had);
+      this.#countPod(pod, slot);
+      this.#devices.restorePod(slot, pod, had);
       this.#slots.insert(slot, pod, at);
     });
   }
@@ -187,15 +165,15 @@ export class ClusterSnapshot implements Snapshot {
   check(pod: Pod, node: NodeName): readonly FitReason[] {
     const slot = this.#slots.slotNamed(node);
     const { ties } = this.#compiled(pod.shape);
-    return refusals(this.#parts(), { shape: pod.shape, ties }, slot);
+    return fitReasons(this.#indexes(), { shape: pod.shape, ties }, slot);
   }
 
-  /** Why kube-scheduler binds the pod to no node at all, whatever else is there; see {@link deviceFaultOf}. */
-  deviceFault(pod: Pod): DeviceFault | undefined {
-    return deviceFaultOf(this.#compiled(pod.shape), this.#order, this.#parts());
+  /** Why kube-scheduler binds the pod to no node at all, whatever else is there; see {@link findAllocationFailure}. */
+  deviceAllocationFailure(pod: Pod): DeviceAllocationFailure | undefined {
+    return findAllocationFailure(this.#compiled(pod.shape), this.#order, this.#indexes());
   }
 
-  /** Whether what depends on other pods (spread, affinity, anti-affinity, devices, shared volumes) lets the pod in. */
+  /** Whether the rules that depend on other pods (spread, affinity, anti-affinity, devices, shared volumes) accept the pod. */
   admitsBesideOthers(pod: Pod, node: NodeName): boolean {
     const slot = this.#slots.slotNamed(node);
     const compiled = this.#compiled(pod.shape);
@@ -207,15 +185,15 @@ export class ClusterSnapshot implements Snapshot {
     return this.#ledger.spreadFloors(this.#compiled(pod.shape).ties);
   }
 
-  /** Whether a node with these labels would be in a domain that a spread constraint of the pod does not know yet. */
+  /** Whether a node with these labels would open a domain that is new to a spread constraint of the pod. */
   opensDomain(pod: Pod, labels: Node['labels']): boolean {
     return this.#ledger.opensDomain(this.#compiled(pod.shape).ties, labels);
   }
 
   /**
-   * The first node that fits and that `accepts` allows, searching round robin from behind the last one found for equal
-   * pods; the round begins anew at every sync. Cordoned nodes are passed over even for pods that tolerate them: what is
-   * cordoned is about to leave.
+   * The first node that fits and that `accepts` allows. The search is round robin: it starts after the last node found for equal pods, and
+   * from the first node after every sync. Cordoned nodes are skipped even for pods that tolerate the taint, since they are about to be
+   * removed.
    */
   findNode(pod: Pod, accepts?: (node: NodeName) => boolean): NodeName | undefined {
     const compiled = this.#compiled(pod.shape);
@@ -223,7 +201,7 @@ export class ClusterSnapshot implements Snapshot {
     const tied = this.#ledger.isTied(compiled.ties);
     const count = this.#order.length;
     const start = compiled.cursorEpoch === this.#epoch ? compiled.cursor : 0;
-    // Pods that were placed meanwhile may let a tied pod in; a lack of room they never make good.
+    // Pods placed in the meantime may make an interdependent pod fit, but they never make room.
     let refused = true;
     for (let step = 0; step < count; step++) {
       const position = start + step < count ? start + step : start + step - count;
@@ -241,12 +219,12 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   /**
-   * Those of the shapes whose placement and other pods' placement depend on each other: by rules of their own, by
-   * anti-affinity of pods that are there, or because one of the others' rules counts them. The rest is plain arithmetic.
+   * The shapes whose placement depends on other pods, or that other pods' placement depends on: by their own rules, by anti-affinity of
+   * present pods, or because a rule of another shape counts them. All other shapes are plain arithmetic.
    */
-  tiedShapes(shapes: readonly PodShape[]): ReadonlySet<PodShape> {
+  interdependentShapes(shapes: readonly PodShape[]): ReadonlySet<PodShape> {
     const ties = shapes.map((shape) => this.#compiled(shape).ties);
-    return findTied(ties, this.#ledger);
+    return findInterdependent(ties, this.#ledger);
   }
 
   fork(): void {
@@ -261,7 +239,7 @@ export class ClusterSnapshot implements Snapshot {
     if (this.#undo.revert()) this.#room += 1;
   }
 
-  #parts(): Refusing {
+  #indexes(): FitIndexes {
     return { slots: this.#slots, ledger: this.#ledger, devices: this.#devices, names: this.#names };
   }
 
@@ -284,28 +262,28 @@ export class ClusterSnapshot implements Snapshot {
     this.#slots.adopt(slot, NO_PODS);
     this.#devices.seat(slot, node);
     for (const pod of pods) {
-      this.#take(pod, slot);
-      this.#devices.take(slot, pod);
+      this.#countPod(pod, slot);
+      this.#devices.allocateFor(slot, pod);
     }
     this.#slots.adopt(slot, pods);
   }
 
   #unload(slot: number): DeviceSeat | undefined {
-    for (const pod of this.#slots.podsAt(slot)) this.#giveBack(pod, slot);
+    for (const pod of this.#slots.podsAt(slot)) this.#uncountPod(pod, slot);
     this.#ledger.moveNode(slot, this.#slots.nodeAt(slot), -1);
     this.#slots.vacate(slot);
     return this.#devices.vacate(slot);
   }
 
-  #take(pod: Pod, slot: number): void {
+  #countPod(pod: Pod, slot: number): void {
     const compiled = this.#compiled(pod.shape);
-    this.#slots.take(slot, compiled);
+    this.#slots.takeResources(slot, compiled);
     this.#ledger.movePod(compiled.ties, slot, 1, pod.deletionAtMs !== undefined);
   }
 
-  #giveBack(pod: Pod, slot: number): void {
+  #uncountPod(pod: Pod, slot: number): void {
     const compiled = this.#compiled(pod.shape);
-    this.#slots.giveBack(slot, compiled);
+    this.#slots.returnResources(slot, compiled);
     this.#ledger.movePod(compiled.ties, slot, -1, pod.deletionAtMs !== undefined);
   }
 
@@ -337,7 +315,7 @@ export class ClusterSnapshot implements Snapshot {
     this.#order = entries.map(([, slot]) => slot);
   }
 
-  #forget(): void {
+  #reset(): void {
     this.#slots = new NodeSlots(this.#names);
     this.#ledger = this.#newLedger();
     this.#shapes = new ShapeTable(this.#ledger);
@@ -348,7 +326,7 @@ export class ClusterSnapshot implements Snapshot {
     this.#seen = undefined;
   }
 
-  #newLedger(): TopologyLedger {
-    return new TopologyLedger(this.#slots, (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace });
+  #newLedger(): TopologyIndex {
+    return new TopologyIndex(this.#slots, (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace });
   }
 }

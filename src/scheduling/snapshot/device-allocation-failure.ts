@@ -1,24 +1,24 @@
 /**
- * Where kube-scheduler gives up a pod for good: it comes to a node that all other filters let the pod onto, and cannot tell whether
- * the claims can be filled there. It then binds the pod to no other node either, so a new one would be for nothing.
+ * When kube-scheduler gives up a pod for good: it reaches a node that passes all other filters, and cannot evaluate the pod's claims
+ * there. It then binds the pod to no other node either, so a new node would not help.
  */
 import type { CompiledShape } from './shape-table.ts';
-import type { Refusing } from './pod-fit.ts';
+import type { FitIndexes } from './pod-fit.ts';
 import { insufficientResources } from '../predicates/resources-fit.ts';
 import { refusedByPorts } from '../predicates/node-gates.ts';
 import { staticRefusals } from './node-only-fit.ts';
 
-export interface DeviceFault {
+export interface DeviceAllocationFailure {
   readonly node: string;
   readonly fault: string;
 }
 
-/** Of the first such node, `slots` being in search order; undefined: there is none. */
-export function deviceFaultOf(
+/** The failure on the first such node; `slots` are in search order. undefined: there is none. */
+export function findAllocationFailure(
   { shape, ties }: Pick<CompiledShape, 'shape' | 'ties'>,
   order: readonly number[],
-  { slots, ledger, devices, names }: Refusing,
-): DeviceFault | undefined {
+  { slots, ledger, devices, names }: FitIndexes,
+): DeviceAllocationFailure | undefined {
   const { devices: rules } = shape;
   if (rules === undefined || rules.claims.length === 0 || rules.blockers.length > 0) return undefined;
   for (const slot of order) {
@@ -26,7 +26,7 @@ export function deviceFaultOf(
     if (fault === undefined) continue;
     const node = slots.nodeAt(slot);
     const isReached =
-      // That other claims have their devices elsewhere is found after the fault.
+      // kube-scheduler finds this failure before it finds that other claims have their devices elsewhere.
       staticRefusals(shape, node).every(({ kind }) => kind === 'device') &&
       refusedByPorts(shape, slots.portsAt(slot)).length === 0 &&
       insufficientResources(slots.requestsAt(slot, shape), slots.freeAt(slot), names).length === 0 &&

@@ -1,18 +1,18 @@
 /**
- * Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. Pods
- * that claim devices, or disks for themselves alone, are among the first: what a node has left of those is no arithmetic. Nor are attach slots where volumes are
- * shared, and that goes for all pods that take such slots.
+ * Finds the shapes whose placement depends on other pods, or that affect the placement of others. All other shapes need only room.
+ * Interdependent are also pods with device claims or exclusive disks, since what a node has left of them is not a number, and all pods
+ * that use attach slots of shared volumes.
  */
 import type { PodShape } from '../../domain/pod.ts';
 import type { DomainCounter } from '../predicates/topology-domains.ts';
 import { needOf } from '../predicates/resources-fit.ts';
-import type { ShapeTies, TopologyLedger } from './topology-index.ts';
+import type { ShapeTies, TopologyIndex } from './topology-index.ts';
 
 /**
- * Judged by the given shapes and the pods that are there now, never by what earlier questions left behind in the
- * ledger: the same observation must give the same answer in a fresh process.
+ * Depends only on the given shapes and the present pods, never on counters of earlier calls: the same observation must give the same
+ * result in a new process.
  */
-export function findTied(shapes: readonly ShapeTies[], ledger: TopologyLedger): ReadonlySet<PodShape> {
+export function findInterdependent(shapes: readonly ShapeTies[], ledger: TopologyIndex): ReadonlySet<PodShape> {
   const ruled = shapes.filter((ties) => ties.hasRules);
   const asked = new Set<DomainCounter>();
   for (const ties of ruled) {

@@ -7,14 +7,14 @@ import { matchesNodeAffinity, refusedByNodeAffinity } from '../predicates/node-a
 import { refusedByTaints, refusedByFeatures, refusedByCordon, refusedAsUnsupported } from '../predicates/node-gates.ts';
 import { fitsVolumes, refusedByVolumes } from '../predicates/volumes.ts';
 
-/** Everything of a shape that {@link staticRefusals} reads. */
-export type StaticWishes = Pick<
+/** The parts of a shape that {@link staticRefusals} reads. */
+export type NodeOnlyShape = Pick<
   PodShape,
   'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices' | 'nodeFeatures'
 >;
 
-/** Every reason; empty when nothing about the node itself keeps the pod away. */
-export function staticRefusals(shape: StaticWishes, node: Node): readonly FitReason[] {
+/** Every reason of the node itself against the pod. Empty if there is none. */
+export function staticRefusals(shape: NodeOnlyShape, node: Node): readonly FitReason[] {
   return [
     ...refusedAsUnsupported(shape),
     ...refusedByCordon(shape, node),
@@ -26,7 +26,7 @@ export function staticRefusals(shape: StaticWishes, node: Node): readonly FitRea
   ];
 }
 
-export function fitsStatically(shape: StaticWishes, node: Node): boolean {
+export function fitsStatically(shape: NodeOnlyShape, node: Node): boolean {
   return (
     shape.unsupported.length === 0 &&
     refusedByCordon(shape, node).length === 0 &&
@@ -38,8 +38,8 @@ export function fitsStatically(shape: StaticWishes, node: Node): boolean {
   );
 }
 
-/** Equal for shapes that every node treats alike; many workloads share one. */
-export function staticKey(shape: StaticWishes): string {
+/** Equal for shapes with the same result on every node; many workloads share one. */
+export function staticKey(shape: NodeOnlyShape): string {
   const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices, nodeFeatures } = shape;
   return JSON.stringify([
     unsupported,

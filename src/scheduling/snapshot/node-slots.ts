@@ -1,6 +1,6 @@
 /**
- * The nodes of a snapshot in numbered slots: what is free on each lies in one typed array, so that a search touches
- * little memory. Knows nothing of forks; a slot that was vacated keeps its content until it is taken again.
+ * The nodes of a snapshot in numbered slots. The free resources of all nodes are in one typed array, so that a search reads little memory.
+ * A vacated slot keeps its content until it is reused. Must not know forks.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
@@ -15,8 +15,8 @@ import { bug } from './undo-log.ts';
 const NO_PORTS: readonly HostPort[] = [];
 const NO_DISKS: readonly InlineDisk[] = [];
 
-/** What a pod takes of a node, worked out before. */
-interface Taking {
+/** What a pod takes of a node, computed before. */
+interface SlotNeed {
   readonly shape: PodShape;
   readonly need: Need;
   readonly shared: readonly CompiledVolume[];
@@ -27,12 +27,12 @@ export class NodeSlots {
   readonly nodes: (Node | undefined)[] = [];
   readonly #pods: (readonly Pod[])[] = [];
   readonly #ports: HostPort[][] = [];
-  /** By slot; only of slots that have some. */
+  /** By slot. Slots without disks are absent. */
   readonly #disks = new Map<number, InlineDisk[]>();
   readonly #volumes = new SharedVolumes();
-  /** The pod lists that are copies of ours and may be edited. */
+  /** Whether a pod list is our own copy and may be edited. */
   readonly #ownList: boolean[] = [];
-  /** Changes whenever the slot gets another node: verdicts about the old one are void. */
+  /** Changes whenever the slot gets another node: cached results for the old one are void. */
   stamps = new Float64Array(64);
   live = new Uint8Array(64);
   cordoned = new Uint8Array(64);
@@ -52,14 +52,14 @@ export class NodeSlots {
     return this.nodes.length;
   }
 
-  /** @throws AutoscalerError `bug` when the slot never had a node. */
+  /** @throws AutoscalerError `bug` if the slot never had a node. */
   nodeAt(slot: number): Node {
     const node = this.nodes[slot];
     if (node === undefined) throw bug(`There is no node in slot ${slot}.`);
     return node;
   }
 
-  /** @throws AutoscalerError `bug` when the node is not there. */
+  /** @throws AutoscalerError `bug` if the node is not there. */
   slotNamed(name: NodeName): number {
     const slot = this.slotOf.get(name);
     if (slot === undefined) throw bug(`Node ${name} is not in the snapshot.`);
@@ -70,7 +70,7 @@ export class NodeSlots {
     return this.#stride;
   }
 
-  /** Makes room for resources that were first heard of after the snapshot was made. */
+  /** Makes room for resources that got their index after the snapshot was made. */
   widen(resources: number): void {
     if (resources <= this.#stride) return;
     const wider = new Float64Array(this.live.length * resources);
@@ -83,7 +83,7 @@ export class NodeSlots {
     this.#openSlots(before);
   }
 
-  /** Attach slots that are counted from now on: no pod that is there took any, or they would have been counted before. */
+  /** Attach slots that are counted from now on. No present pod uses any, or they would have been counted before. */
   #openSlots(from: number): void {
     for (const { index, driver } of this.#resourceNames.attachable) {
       if (index < from || index >= this.#stride) continue;
@@ -136,13 +136,13 @@ export class NodeSlots {
     this.live[slot] = 0;
   }
 
-  /** Takes back the newest slot. */
+  /** Removes the newest slot. */
   dropLast(): void {
     this.nodes.pop();
     this.#pods.length = Math.min(this.#pods.length, this.count);
   }
 
-  /** The list as it is, not to be edited until somebody needs to. */
+  /** Takes over the list as it is. It is copied before the first edit. */
   adopt(slot: number, pods: readonly Pod[]): void {
     this.#pods[slot] = pods;
     this.#ownList[slot] = false;
@@ -154,42 +154,42 @@ export class NodeSlots {
     else list.splice(at, 0, pod);
   }
 
-  /** The place it had; negative when it was not there. */
+  /** Returns the index that the pod had; negative if it was not there. */
   remove(slot: number, pod: Pod): number {
     const at = this.podsAt(slot).findIndex((other) => other === pod || other.uid === pod.uid);
     if (at >= 0) this.#editable(slot).splice(at, 1);
     return at;
   }
 
-  /** Whether there is room for one more, shared volumes that are there not counted again, and none has a disk that it wants alone. */
-  hasRoomFor(slot: number, { shape, need, shared }: Taking): boolean {
+  /** Whether there is room for one more pod. Shared volumes that are attached do not count again, and exclusive disks must not conflict. */
+  hasRoomFor(slot: number, { shape, need, shared }: SlotNeed): boolean {
     if (!fitsFree(need, this.free, slot * this.#stride)) return false;
     if (shape.loneDisks !== undefined && takenDisk(shape.loneDisks, this.disksAt(slot)) !== undefined) return false;
     return shared.length === 0 || fitsFree(needOf(this.requestsAt(slot, shape)), this.free, slot * this.#stride);
   }
 
-  /** What the pod would take of this very node. */
+  /** What the pod would take of this node. */
   requestsAt(slot: number, { requests, sharedVolumes }: PodShape): Resources {
     if (sharedVolumes === undefined) return requests;
     return requestsAlone({ requests, sharedVolumes: this.#volumes.newTo(slot, sharedVolumes) });
   }
 
-  take(slot: number, { shape, need, shared }: Taking): void {
-    this.#give(slot, need, -1);
+  takeResources(slot: number, { shape, need, shared }: SlotNeed): void {
+    this.#addFree(slot, need, -1);
     if (shape.hostPorts.length > 0) this.#takePorts(slot, shape.hostPorts);
     if (shape.loneDisks !== undefined) this.#disks.set(slot, [...this.disksAt(slot), ...shape.loneDisks]);
-    if (shared.length > 0) for (const volume of this.#volumes.take(slot, shared)) this.#give(slot, volume.need, -1);
+    if (shared.length > 0) for (const volume of this.#volumes.attach(slot, shared)) this.#addFree(slot, volume.need, -1);
   }
 
-  giveBack(slot: number, { shape, need, shared }: Taking): void {
-    this.#give(slot, need, 1);
+  returnResources(slot: number, { shape, need, shared }: SlotNeed): void {
+    this.#addFree(slot, need, 1);
     if (shape.hostPorts.length > 0) this.#giveBackPorts(slot, shape.hostPorts);
     if (shape.loneDisks !== undefined) this.#giveBackDisks(slot, shape.loneDisks);
-    if (shared.length > 0) for (const volume of this.#volumes.giveBack(slot, shared)) this.#give(slot, volume.need, 1);
+    if (shared.length > 0) for (const volume of this.#volumes.detach(slot, shared)) this.#addFree(slot, volume.need, 1);
   }
 
-  /** `sign` is 1 when a pod goes and gives back, -1 when it comes and takes. */
-  #give(slot: number, need: Need, sign: 1 | -1): void {
+  /** `sign` is 1 if a pod leaves, -1 if it arrives. */
+  #addFree(slot: number, need: Need, sign: 1 | -1): void {
     const base = slot * this.#stride;
     const { indexes, amounts } = need;
     for (let at = 0; at < indexes.length; at++) {

@@ -1,4 +1,4 @@
-/** Whether a pod fits a node: the quick answer, asked once per node of the cluster, and the one that says why not. */
+/** Whether a pod fits a node: a quick check for every node of a search, and a complete one that returns the reasons. */
 import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { DeviceLedger } from '../devices/device-ledger.ts';
@@ -8,9 +8,9 @@ import { refusedByPorts, takenPort } from '../predicates/node-gates.ts';
 import { insufficientResources } from '../predicates/resources-fit.ts';
 import { fitsClass, type CompiledShape } from './shape-table.ts';
 import { staticRefusals } from './node-only-fit.ts';
-import type { TopologyLedger } from './topology-index.ts';
+import type { TopologyIndex } from './topology-index.ts';
 
-/** Everything but what depends on where other pods are. A cordoned node fits nobody: it is about to leave. */
+/** Everything that does not depend on where other pods are. A cordoned node fits no pod: it is about to be removed. */
 export function fitsAlone(compiled: CompiledShape, slot: number, slots: NodeSlots, devices: DeviceLedger): boolean {
   if (slots.live[slot] !== 1 || slots.cordoned[slot] === 1) return false;
   if (!slots.hasRoomFor(slot, compiled)) return false;
@@ -20,16 +20,16 @@ export function fitsAlone(compiled: CompiledShape, slot: number, slots: NodeSlot
   return claimed === undefined || devices.admits(claimed, slot);
 }
 
-export interface Refusing {
+export interface FitIndexes {
   readonly slots: NodeSlots;
-  readonly ledger: TopologyLedger;
+  readonly ledger: TopologyIndex;
   readonly devices: DeviceLedger;
   readonly names: ResourceNames;
 }
 
-/** Every reason against a pod of this shape on the node; none: it fits. */
-export function refusals(
-  { slots, ledger, devices, names }: Refusing,
+/** Every reason against a pod of this shape on the node. Empty if the pod fits. */
+export function fitReasons(
+  { slots, ledger, devices, names }: FitIndexes,
   { shape, ties }: Pick<CompiledShape, 'shape' | 'ties'>,
   slot: number,
 ): readonly FitReason[] {

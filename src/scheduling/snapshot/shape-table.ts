@@ -1,14 +1,14 @@
-/** What is worked out once per pod shape: its need, its static class, its ties to other pods, and where its last search ended. */
+/** Data computed once per pod shape: its need, its static class, its dependence on other pods, and where its last search ended. */
 import type { PodShape } from '../../domain/pod.ts';
 import { needOf, type Need } from '../predicates/resources-fit.ts';
 import { compileVolumes, requestsAlone, type CompiledVolume } from '../volumes/attachments.ts';
 import type { NodeSlots } from './node-slots.ts';
-import { fitsStatically, staticKey, type StaticWishes } from './node-only-fit.ts';
-import type { ShapeTies, TopologyLedger } from './topology-index.ts';
+import { fitsStatically, staticKey, type NodeOnlyShape } from './node-only-fit.ts';
+import type { ShapeTies, TopologyIndex } from './topology-index.ts';
 
-/** Shapes that every node treats alike, with the verdict per node slot: twice the slot's stamp, plus 1 for a fit. */
+/** Shapes with the same result on every node, with that result per node slot: twice the slot's stamp, plus 1 for a fit. */
 export interface StaticClass {
-  readonly wishes: StaticWishes;
+  readonly wishes: NodeOnlyShape;
   verdicts: Float64Array;
 }
 
@@ -20,20 +20,20 @@ export interface CompiledShape {
   readonly width: number;
   readonly statics: StaticClass;
   readonly ties: ShapeTies;
-  /** Where the next search begins; worth nothing when `cursorEpoch` is not the present one. */
+  /** Where the next search starts. Void if `cursorEpoch` is not the present one. */
   cursor: number;
   cursorEpoch: number;
-  /** The room generation in which no node would take the shape. */
+  /** The value of the room counter when no node had room for the shape. */
   refusedAt: number;
 }
 
 export class ShapeTable {
-  readonly #ledger: TopologyLedger;
+  readonly #ledger: TopologyIndex;
   readonly #byShape = new WeakMap<PodShape, CompiledShape>();
   readonly #byKey = new Map<string, CompiledShape>();
   readonly #classes = new Map<string, StaticClass>();
 
-  constructor(ledger: TopologyLedger) {
+  constructor(ledger: TopologyIndex) {
     this.#ledger = ledger;
   }
 
@@ -72,7 +72,7 @@ export class ShapeTable {
   }
 }
 
-/** What the predicates say that read only the node itself; remembered until the slot gets another node. */
+/** The result of the predicates that read only the node. Kept until the slot gets another node. */
 export function fitsClass(statics: StaticClass, slot: number, slots: NodeSlots): boolean {
   const stamp = (slots.stamps[slot] ?? 0) * 2;
   const verdict = statics.verdicts[slot] ?? 0;

@@ -1,7 +1,6 @@
 /**
- * Knows which counters exist, which pods each of them counts, and what a shape asks of them. Counters are made when a
- * shape first asks and then follow every pod and node that comes or goes; nothing here knows about forks: undoing a
- * change is the inverse change.
+ * The counters of pods per topology domain: which exist, which pods each counts, and which a shape needs. A counter is made when the first
+ * shape needs it, and then follows every change of pods and nodes. The inverse change undoes a change. Must not know forks.
  */
 import { matchesSelector } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -20,7 +19,7 @@ import {
 import { refusedByTaints } from '../predicates/node-gates.ts';
 import { floorsOf, refusedBySpread, spreadAdmits, type SpreadRule } from '../predicates/topology-spread.ts';
 
-/** What the ledger needs to see when a new counter has to learn the present. */
+/** What the index reads when a new counter counts the present pods. */
 export interface Occupancy {
   eachNode(visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void;
 }
@@ -30,7 +29,7 @@ interface OwnerCounter {
   readonly term: PodAffinityTerm;
 }
 
-/** What ties one shape to other pods. The lists grow as counters are made; `seen` is how far they have looked. */
+/** How one shape depends on other pods. The lists grow as counters are made; `seen` is how far they are updated. */
 export interface ShapeTies {
   readonly shape: PodShape;
   readonly hasRules: boolean;
@@ -43,7 +42,7 @@ export interface ShapeTies {
 
 const NO_RULES = { spread: [], near: [], nearItself: false, apart: [] };
 
-export class TopologyLedger {
+export class TopologyIndex {
   readonly #occupancy: Occupancy;
   readonly #labelsOf: NamespaceLabels;
   readonly #keys = new Map<string, TopologyKey>();
@@ -61,7 +60,7 @@ export class TopologyLedger {
     return this.#all.length;
   }
 
-  /** Values of topology labels that have a number, those of nodes long gone included. */
+  /** The number of known values of topology labels, those of former nodes included. */
   get domains(): number {
     let most = 0;
     for (const key of this.#keys.values()) most = Math.max(most, key.size);
@@ -85,7 +84,7 @@ export class TopologyLedger {
     }
   }
 
-  /** Whether other pods decide where this shape may go. */
+  /** Whether the placement of this shape depends on other pods. */
   isTied(ties: ShapeTies): boolean {
     return ties.hasRules || this.repelledBy(ties).length > 0;
   }
@@ -99,9 +98,9 @@ export class TopologyLedger {
     return floorsOf(this.rulesOf(ties).spread);
   }
 
-  /** Whether a node with these labels would be in a domain that a spread constraint of the shape does not know yet. */
+  /** Whether a node with these labels would open a domain that is new to a spread constraint of the shape. */
   opensDomain(ties: ShapeTies, labels: Node['labels']): boolean {
-    return this.rulesOf(ties).spread.some(({ counter }) => counter.rule.scope?.isNews(labels) === true);
+    return this.rulesOf(ties).spread.some(({ counter }) => counter.rule.scope?.isNewDomain(labels) === true);
   }
 
   refusals(ties: ShapeTies, slot: number): readonly FitReason[] {
@@ -159,7 +158,7 @@ export class TopologyLedger {
     return { constraint, counter, self: matches(shape) ? 1 : 0 };
   }
 
-  /** Made before any pod that owns the term is counted, so there is no past to learn. */
+  /** Made before any pod that owns the term is counted, so there is nothing to count yet. */
   #ownerCounter(term: PodAffinityTerm): void {
     const name = JSON.stringify(['owners', term]);
     if (this.#counters.has(name)) return;
@@ -193,7 +192,7 @@ export class TopologyLedger {
     });
   }
 
-  /** The nodes that the constraint does not leave out. */
+  /** The nodes that the constraint includes. */
   #scopeOf(shape: PodShape, { topologyKey, nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint) {
     const keys = shape.topologySpread.map((each) => each.topologyKey).sort();
     const honorsAffinity = nodeAffinityPolicy === 'Honor';

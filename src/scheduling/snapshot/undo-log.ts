@@ -1,8 +1,8 @@
-/** What was changed since which fork, and how to undo it; and which slots are no longer what the last view said. */
+/** The changes since each fork with their undo steps, and the slots that differ from the last observation. */
 import { AutoscalerError } from '../../lib/errors.ts';
 
 interface Undo {
-  /** Negative: touches no node. */
+  /** Negative if no node changed. */
   readonly slot: number;
   readonly undo: () => void;
 }
@@ -16,13 +16,13 @@ export class UndoLog {
     return this.#forks.length > 0;
   }
 
-  /** A change of a slot. Without a fork it stays, and only the slot is remembered. */
+  /** Records a change of a slot. Without a fork the change is permanent, and only the slot is recorded. */
   record(slot: number, undo: () => void): void {
     if (this.isForked) this.#log.push({ slot, undo });
     else this.dirty.add(slot);
   }
 
-  /** A change that is of no slot. */
+  /** Records a change that is not about a slot. */
   recordAside(undo: () => void): void {
     if (this.isForked) this.#log.push({ slot: -1, undo });
   }
@@ -39,7 +39,7 @@ export class UndoLog {
     this.#log = [];
   }
 
-  /** Whether there was anything to undo. @throws AutoscalerError `bug` without a fork. */
+  /** Returns whether there was anything to undo. @throws AutoscalerError `bug` without a fork. */
   revert(): boolean {
     const mark = this.#forks.pop();
     if (mark === undefined) throw bug('There is no fork to revert.');

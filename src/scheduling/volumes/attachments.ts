@@ -1,10 +1,10 @@
-/** Attach slots as resources: what a node states is its limit, what nobody states has none. */
+/** Attach slots as resources: a limit that the node states, or none. Must not know which node a pod will run on. */
 import type { PodShape } from '../../domain/pod.ts';
 import { type ResourceNames, type Resources, plus } from '../../domain/resources.ts';
 import type { AttachLimits, SharedVolume } from '../../domain/volumes.ts';
 import { needOf, type Need } from '../predicates/resources-fit.ts';
 
-/** More than any node is asked for, and far from where adding ones stops being exact. */
+/** More than any node can attach, and small enough that sums stay exact. */
 const NO_LIMIT = 2 ** 40;
 
 interface Attaching {
@@ -12,12 +12,12 @@ interface Attaching {
   readonly attachLimits?: AttachLimits;
 }
 
-/** The number of volumes of a driver that a node holds. */
+/** How many volumes of a driver a node can attach. */
 export function attachLimit(limits: AttachLimits | undefined, driver: string): number {
   return limits !== undefined && Object.hasOwn(limits, driver) ? (limits[driver] ?? NO_LIMIT) : NO_LIMIT;
 }
 
-/** Allocatable with every attach slot that anybody has asked about. The very vector while nobody has. */
+/** Allocatable with every known attach slot. Returns the same vector if no attach slots are known. */
 export function withAttachSlots({ allocatable, attachLimits }: Attaching, names: ResourceNames): Resources {
   const last = names.attachable.at(-1);
   if (last === undefined) return allocatable;
@@ -28,13 +28,13 @@ export function withAttachSlots({ allocatable, attachLimits }: Attaching, names:
 }
 
 /** The same for a template or a node. */
-export function attaching<Some extends Attaching>(some: Some, names: ResourceNames): Some {
+export function withAttachLimits<Some extends Attaching>(some: Some, names: ResourceNames): Some {
   const allocatable = withAttachSlots(some, names);
   return allocatable === some.allocatable ? some : { ...some, allocatable };
 }
 
-// Volumes that several pods mount, per node slot: what a node has attached for one pod takes no second attach slot for the
-// next, as in kube-scheduler's NodeVolumeLimits. Pods that share nothing are not known here. Undone by doing the opposite.
+// Volumes that several pods mount, per node slot. As in kube-scheduler's NodeVolumeLimits, a volume that is attached for one pod takes no
+// second slot for the next. Pods without shared volumes are not recorded. A change is undone by its inverse.
 
 export interface CompiledVolume {
   readonly volume: string;
@@ -50,19 +50,19 @@ export function requestsAlone({ requests, sharedVolumes }: Pick<PodShape, 'reque
   return sharedVolumes === undefined ? requests : sharedVolumes.reduce((sum, { slots }) => plus(sum, slots), requests);
 }
 
-/** Owns who shares what where. */
+/** Owns which pods share which volumes on which node. */
 export class SharedVolumes {
   /** Slot -> volume -> the pods that mount it. */
   readonly #users = new Map<number, Map<string, number>>();
 
-  /** Those that the node would have to attach. */
+  /** The volumes that the node would have to attach. */
   newTo<Volume extends Pick<CompiledVolume, 'volume'>>(slot: number, volumes: readonly Volume[]): readonly Volume[] {
     const users = this.#users.get(slot);
     return users === undefined ? volumes : volumes.filter(({ volume }) => !users.has(volume));
   }
 
-  /** Answers those that nobody had. */
-  take(slot: number, volumes: readonly CompiledVolume[]): readonly CompiledVolume[] {
+  /** Returns the volumes that no pod had mounted before. */
+  attach(slot: number, volumes: readonly CompiledVolume[]): readonly CompiledVolume[] {
     const fresh = this.newTo(slot, volumes);
     const users = this.#users.get(slot) ?? new Map<string, number>();
     this.#users.set(slot, users);
@@ -70,8 +70,8 @@ export class SharedVolumes {
     return fresh;
   }
 
-  /** Answers those that nobody has any more. */
-  giveBack(slot: number, volumes: readonly CompiledVolume[]): readonly CompiledVolume[] {
+  /** Returns the volumes that no pod mounts any more. */
+  detach(slot: number, volumes: readonly CompiledVolume[]): readonly CompiledVolume[] {
     const users = this.#users.get(slot);
     for (const { volume } of volumes) {
       const left = (users?.get(volume) ?? 0) - 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeNode, judgePod } from '../../../src/scheduling/drainability/drainability.ts';
+import { checkNodeDrain, checkPodDrain } from '../../../src/scheduling/drainability/drainability.ts';
 import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -178,7 +178,7 @@ function contextOf(row: Pick<Row, 'budgets' | 'daemonSets' | 'policy' | 'owners'
 
 describe('drain rules', () => {
   it.each(ROWS)('$name: $verdict', (row) => {
-    const verdict = judgePod(aPod({ nodeName: 'a', ...row.pod }), contextOf(row));
+    const verdict = checkPodDrain(aPod({ nodeName: 'a', ...row.pod }), contextOf(row));
     const text = verdict.kind === 'block' ? `${verdict.reason}${verdict.passing ? ' passing' : ''}` : verdict.kind;
     expect(text).toBe(row.verdict);
   });
@@ -190,11 +190,11 @@ describe('drain rules', () => {
     const guarded = aPod({ name: 'a', nodeName: 'n', shape: { labels } });
     const bare = aPod({ name: 'z', nodeName: 'n', controller: undefined });
     const other = aPod({ name: 'y', nodeName: 'n', controller: undefined });
-    const both = judgeNode([guarded, bare, other], context);
+    const both = checkNodeDrain([guarded, bare, other], context);
     expect(both.blocker).toMatchObject({ pod: 'default/y', reason: 'NotReplicated' });
     expect(both.passing).toBe(false);
-    expect(judgeNode([other, bare, guarded], context)).toEqual(both);
-    expect(judgeNode([guarded], context)).toMatchObject({ passing: true, blocker: { reason: 'NotEnoughPdb', pod: 'default/a' } });
+    expect(checkNodeDrain([other, bare, guarded], context)).toEqual(both);
+    expect(checkNodeDrain([guarded], context)).toMatchObject({ passing: true, blocker: { reason: 'NotEnoughPdb', pod: 'default/a' } });
   });
 
   it('sorts the pods of a node into movable, daemons, waiting and none of these', () => {
@@ -203,7 +203,7 @@ describe('drain rules', () => {
     const daemon = aPod({ nodeName: 'n', ...DAEMON_POD });
     const worthless = aPod({ nodeName: 'n', controller: undefined, shape: { priority: -11 } });
     const pods = [moving, waiting, aPod({ nodeName: 'n', mirror: true }), daemon, worthless];
-    const drain = judgeNode(pods, contextOf({ policy: LAX }));
+    const drain = checkNodeDrain(pods, contextOf({ policy: LAX }));
     expect(drain).toEqual({
       movable: [moving],
       daemons: [daemon],

@@ -256,8 +256,8 @@ describe('ClusterSnapshot: affinity', () => {
       ruled: aShape({ topologySpread: [spread()] }),
     };
     const snapshot = synced(aCluster({ nodes }));
-    expect([...snapshot.tiedShapes(Object.values(shapes))]).toEqual([shapes.counted, shapes.ruled]);
-    expect([...snapshot.tiedShapes([shapes.plain, shapes.counted])]).toEqual([]);
+    expect([...snapshot.interdependentShapes(Object.values(shapes))]).toEqual([shapes.counted, shapes.ruled]);
+    expect([...snapshot.interdependentShapes([shapes.plain, shapes.counted])]).toEqual([]);
   });
 });
 
