@@ -23,7 +23,7 @@ const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] =
   { pattern: /\b(?:told|tells|telling|tell)\b(?! (?:[\w']+ ){0,4}apart)/gi, instead: 'report, record, return, show, notify' },
   { pattern: /\bat the (?:most|least)\b/gi, instead: 'at most, at least' },
   { pattern: /\bleft alone\b/gi, instead: 'frozen, unchanged, not touched' },
-  { pattern: /\bof which\b/gi, instead: 'a sentence of its own' },
+  { pattern: /(?<!\b(?:none|one|each|all|some|most|both|many|any|two) )\bof which\b/gi, instead: 'a sentence of its own' },
   { pattern: /(?<!\bthere )\b(?:is|are|was|were) none\b/gi, instead: 'is absent, does not exist, is not a ...' },
   { pattern: /\bas ever\b/gi, instead: 'as usual' },
   { pattern: /\b(?:befalls?|befell|misfortunes?)\b/gi, instead: 'fault' },
@@ -54,8 +54,11 @@ function isProse({ kind, text }: SourceText): boolean {
   return kind === 'comment' || /\s/.test(text);
 }
 
+/** Names of code in a comment may be anything. */
 function sourcePassages(file: string): readonly Passage[] {
-  return textsOf(textOf(file)).filter(isProse);
+  return textsOf(textOf(file))
+    .filter(isProse)
+    .map(({ kind, text, line }) => ({ line, text: kind === 'comment' ? text.replace(/`[^`\n]*`/g, ' ') : text }));
 }
 
 /** The first argument of a call whose next argument is a function or options: `it('...', () => ...)`. */

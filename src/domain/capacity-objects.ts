@@ -89,7 +89,7 @@ export interface PodTemplate {
   readonly name: string;
   readonly generation: number;
   readonly shape: PodShape;
-  /** Absent: not known. */
+  /** If absent, it is unknown. */
   readonly quotaUse?: QuotaUse;
 }
 
@@ -139,13 +139,13 @@ export interface ProvisioningRequest {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Everything of this kind that the cluster holds; absent: nobody asked for it, or it cannot be read. */
+/** All objects of this kind in the cluster. If absent, the kind is not enabled or cannot be read. */
 export interface CapacityObjects {
   readonly quotas?: readonly CapacityQuota[];
   readonly buffers?: readonly CapacityBuffer[];
   readonly requests?: readonly ProvisioningRequest[];
   readonly resourceQuotas?: readonly ResourceQuota[];
-  /** By `namespace/name`. Absent: they cannot be read, so that nobody knows which there are. */
+  /** By `namespace/name`. If absent, they cannot be read and are unknown. */
   readonly podTemplates?: ReadonlyMap<string, PodTemplate>;
   /** By `kind.group/namespace/name`. */
   readonly scalables?: ReadonlyMap<string, ScalableWorkload>;

@@ -18,7 +18,7 @@ import {
 import { defined } from '../../lib/defined.ts';
 
 /** A response with a status of 400 or more, as it came. */
-export interface RefusedResponse {
+interface RefusedResponse {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
   readonly bodyText: string | null | undefined;
@@ -142,7 +142,7 @@ export function lostResponse(what: string, write: boolean, cause: unknown): Auto
   });
 }
 
-/** The instance ids because of which a delete was refused: they no longer exist. One of them makes Azure refuse the whole batch. */
+/** The instance ids that made Azure refuse a delete: they no longer exist. One of them makes Azure refuse the whole batch. */
 export function inactiveInstanceIds(error: AutoscalerError): readonly string[] {
   const named = [...error.message.matchAll(/instanceId (\S+) is not an active/gi)].map((match) => match[1] ?? '');
   return named.filter((id) => id !== '');

@@ -1,6 +1,6 @@
 /**
  * Follows operations that Azure accepted by reading the operation document itself. The SDK's poller drops the error code, and
- * the code tells a stockout from a conflict. No lock is held in the meantime.
+ * the code distinguishes a stockout from a conflict. No lock is held in the meantime.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -21,7 +21,7 @@ export type OperationEnd =
    */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-export interface OperationTrackerDeps {
+interface OperationTrackerDeps {
   readonly calls: ArmCalls;
   readonly clients: Pick<ArmClients, 'getRaw'>;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface OperationTrackerDeps {
   readonly log: Log;
 }
 
-export interface FollowedOperation {
+interface FollowedOperation {
   /** The scale set, for the log and the rate limit. */
   readonly resource: string;
   /** From `Azure-AsyncOperation`, else `Location`. undefined: the response was final. */

@@ -17,7 +17,7 @@ export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 
 
 /** How to reach the cluster and who we are in it. */
 export interface KubernetesOptions {
-  /** A kubeconfig file. Absent: the pod's service account, at `apiServer`. */
+  /** A kubeconfig file. If absent, the pod's service account is used, at `apiServer`. */
   readonly kubeconfigPath?: string;
   /** A context of that kubeconfig; absent: its current one. */
   readonly context?: string;
@@ -42,11 +42,11 @@ export interface KubernetesOptions {
   readonly userAgent?: string;
   /** Limit of one call that is not a watch, in milliseconds of real time. Default 30,000. */
   readonly callTimeoutMs?: number;
-  /** Whether to watch how many pods controllers want. Absent: not. */
+  /** Whether to watch the desired pods of controllers. If absent, they are not watched. */
   readonly followWorkloads?: boolean;
-  /** Which objects that ask for capacity to watch. Absent: none. */
+  /** The kinds of capacity objects to watch. If absent, none is watched. */
   readonly capacity?: { readonly quotas: boolean; readonly buffers: boolean; readonly requests: boolean };
-  /** Taints by which nodes say that they are being set up. Absent: those that are always known. */
+  /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
 }
 
@@ -75,7 +75,7 @@ export interface Kubernetes {
   readonly events: EventRecorder;
   readonly capacityObjects: CapacityObjectWriter;
   readonly lease: LeaderLease;
-  /** The Lease by which AKS locks a cluster's resources. Held by nobody until `heedForeignLock`. */
+  /** The Lease by which AKS locks a cluster's resources. Ignored until `heedForeignLock`. */
   readonly foreignLock: ForeignLock;
   /** Begins to read that Lease; resolves after the first read, however it ended. */
   heedForeignLock(signal: AbortSignal): Promise<void>;
@@ -85,7 +85,7 @@ export interface Kubernetes {
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
   /** @throws AutoscalerError */
   deleteConfigMap(name: ConfigMapName, signal: AbortSignal): Promise<void>;
-  /** Tells the content of a ConfigMap now and whenever it changes; resolves when it is known for the first time, or may not be read. */
+  /** Reports the content of a ConfigMap now and after each change. Resolves at the first content, or if it may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** A text in one key of a ConfigMap of our namespace. */
   keepText(name: string, key: string): StoredText;

@@ -19,7 +19,7 @@ export interface RestCall {
   readonly query?: Query;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** A word from a closed set for the metric of writes. Absent: not counted. */
+  /** A word from a closed set for the metric of writes. If absent, the write is not counted. */
   readonly operation?: string;
   /** Real milliseconds. Default: the client's. */
   readonly timeoutMs?: number;
@@ -72,7 +72,7 @@ export function createRest(deps: RestDeps): Rest {
   };
 }
 
-/** An object by its path, or undefined where there is none. @throws AutoscalerError for every other refusal. */
+/** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */
 export async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
   try {
     return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;

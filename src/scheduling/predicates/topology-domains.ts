@@ -30,7 +30,7 @@ export class TopologyKey {
   /** undefined: such a node is in no domain. */
   valueIn(labels: Labels): string | undefined {
     const value = Object.hasOwn(labels, this.label) ? labels[this.label] : undefined;
-    // An empty host name stands for a node of which only the zone is known: it is no host yet.
+    // An empty host name stands for a node with only a known zone: it is not a host yet.
     return value === '' && this.label === HOSTNAME ? undefined : value;
   }
 

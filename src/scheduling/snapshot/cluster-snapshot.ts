@@ -28,7 +28,7 @@ const MAX_COUNTERS = 5_000;
 /** Host names are topology values: every counter keeps a place for each that ever existed, so old ones must be dropped. */
 const SPARE_DOMAINS = 10_000;
 
-/** The labels of namespaces are part of which pods a term matches, so a change of them drops the caches, too. */
+/** The labels of namespaces influence which pods a term matches, so a change of them drops the caches too. */
 export function mustReset(
   {
     shapes,
