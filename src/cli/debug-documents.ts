@@ -1,7 +1,6 @@
 /**
- * One loop as a document for a person at a terminal: what it saw, what it decided and why, what it remembers. Made from
- * chosen fields, so that nothing of a pod's or node's content (labels, annotations, addresses) gets in, and texts that came
- * from outside are cleared of what looks like a credential. Pure.
+ * The JSON documents under /debug: one loop with its input, decisions and state, and the agents. Contains chosen fields only:
+ * no labels, annotations or addresses of pods and nodes. Texts from outside are cleared of credentials. Pure.
  */
 import type { AgentStatus } from '../cache/agents/agent-state.ts';
 import { podName } from '../domain/ids.ts';
@@ -11,21 +10,21 @@ import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
 
-/** Beyond so many of a kind the rest is a number. */
+/** A longer list is cut, and the rest is counted. */
 const MOST_ROWS = 5_000;
 
 export function snapshotOf(report: LoopReport): object {
   const { observation, rounds, scaleDown, state, failures, prices } = report;
-  return redacted({
+  return withoutCredentials({
     loop: {
       id: report.loopId,
       trigger: report.trigger,
-      startedAt: time(report.startedAtMs),
+      startedAt: isoTime(report.startedAtMs),
       durationMs: report.durationMs,
       outcome: report.outcome,
       failures: failures.map(({ step, error }) => ({ step, kind: error.kind, message: error.message })),
     },
-    observation: observation === undefined ? null : seen(observation),
+    observation: observation === undefined ? null : observationDocument(observation),
     scaleUp: rounds.map(({ plan, increases }) => ({
       summary: plan.summary,
       notes: (plan.notes ?? []).map(({ text }) => text),
@@ -53,17 +52,17 @@ export function snapshotOf(report: LoopReport): object {
             totals: totalsByBlocker(scaleDown, observation, prices),
           },
     state: {
-      backoffs: Object.fromEntries([...state.backoffs].map(([group, { untilMs, cause }]) => [group, { until: time(untilMs), cause }])),
-      stockouts: state.stockouts.map(({ scope, code, untilMs }) => ({ ...scope, code, until: time(untilMs) })),
+      backoffs: Object.fromEntries([...state.backoffs].map(([group, { untilMs, cause }]) => [group, { until: isoTime(untilMs), cause }])),
+      stockouts: state.stockouts.map(({ scope, code, untilMs }) => ({ ...scope, code, until: isoTime(untilMs) })),
       increases: [...state.increases.values()],
-      deleting: [...state.deleting].map(([node, { group, sinceMs }]) => ({ node, group, since: time(sinceMs) })),
+      deleting: [...state.deleting].map(([node, { group, sinceMs }]) => ({ node, group, since: isoTime(sinceMs) })),
     },
   }) as object;
 }
 
-function seen({ cluster, cloud, nowMs }: Observation): object {
+function observationDocument({ cluster, cloud, nowMs }: Observation): object {
   return {
-    at: time(nowMs),
+    at: isoTime(nowMs),
     stalenessMs: cluster.stalenessMs,
     counts: {
       nodes: cluster.nodes.size,
@@ -71,19 +70,19 @@ function seen({ cluster, cloud, nowMs }: Observation): object {
       pendingPods: cluster.pendingPods.length,
       disruptionBudgets: cluster.disruptionBudgets.length,
     },
-    pendingPods: capped(cluster.pendingPods.map((pod) => pendingPod(pod))),
-    groups: cloud.groups.map(group),
+    pendingPods: capped(cluster.pendingPods.map(pendingPodDocument)),
+    groups: cloud.groups.map(groupDocument),
     scaleUpBlocked: cloud.scaleUpBlocked,
     scaleDownBlocked: cloud.scaleDownBlocked,
     quotas: cloud.quotas ?? [],
   };
 }
 
-function pendingPod(pod: Pod): object {
-  return { pod: podName(pod), unschedulableSince: pod.unschedulable === undefined ? undefined : time(pod.unschedulable.sinceMs) };
+function pendingPodDocument(pod: Pod): object {
+  return { pod: podName(pod), unschedulableSince: pod.unschedulable === undefined ? undefined : isoTime(pod.unschedulable.sinceMs) };
 }
 
-function group({
+function groupDocument({
   id,
   kind,
   minSize,
@@ -107,45 +106,45 @@ function capped(rows: readonly unknown[]): readonly unknown[] {
   return rows.length <= MOST_ROWS ? rows : [...rows.slice(0, MOST_ROWS), `and ${rows.length - MOST_ROWS} more`];
 }
 
-function time(ms: number): string {
+function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 const CREDENTIALS: readonly RegExp[] = [
-  // A JSON web token, wherever it stands.
+  // A JSON web token anywhere in the text.
   /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
   /\bBearer\s+[\w.~+/-]+=*/gi,
   /\b(?:client_secret|client_assertion|access_token|password|sig|AccountKey)=[^&\s"']+/gi,
 ];
 
-function redacted(value: unknown): unknown {
+function withoutCredentials(value: unknown): unknown {
   if (typeof value === 'string') return CREDENTIALS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
-  if (Array.isArray(value)) return value.map(redacted);
+  if (Array.isArray(value)) return value.map(withoutCredentials);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted(part)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutCredentials(part)]));
 }
 
-type Told = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'nextDueMs'> & { readonly id: string };
+type AgentTimes = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'nextDueMs'> & { readonly id: string };
 
-/** What is known of the agents as a document for a person at a terminal: the times, which programs read in ms, in words too. Pure. */
-export function agentReport(agents: readonly Told[]): readonly object[] {
+/** The agents, with each time in milliseconds for programs and as ISO text for people. */
+export function agentReport(agents: readonly AgentTimes[]): readonly object[] {
   return agents.map(({ lastStartMs, lastSuccessMs, nextDueMs, ...rest }) => ({
     ...rest,
     lastStart: roundedTime(lastStartMs),
-    lastStartMs: whole(lastStartMs),
+    lastStartMs: wholeMs(lastStartMs),
     lastSuccess: roundedTime(lastSuccessMs),
-    lastSuccessMs: whole(lastSuccessMs),
+    lastSuccessMs: wholeMs(lastSuccessMs),
     nextDue: roundedTime(nextDueMs),
-    nextDueMs: whole(nextDueMs),
+    nextDueMs: wholeMs(nextDueMs),
   }));
 }
 
-/** An agent that has never run, or is never due, has no such time. */
-function whole(ms: number | undefined): number | undefined {
+/** undefined: the agent has never run, or is never due. */
+function wholeMs(ms: number | undefined): number | undefined {
   return ms === undefined || !Number.isFinite(ms) ? undefined : Math.round(ms);
 }
 
 function roundedTime(ms: number | undefined): string | undefined {
-  const rounded = whole(ms);
+  const rounded = wholeMs(ms);
   return rounded === undefined ? undefined : new Date(rounded).toISOString();
 }

@@ -8,8 +8,8 @@ import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 
 /**
- * Who may read /debug. With a token file, requests that send its content as bearer token. Without one, only requests from
- * the same pod or machine: `kubectl port-forward` is one of them.
+ * Access to /debug. With a token file, requests need its content as bearer token. Without one, only requests from
+ * localhost have access; `kubectl port-forward` is one of them.
  */
 export interface DebugAccess {
   /** Returns the token now in the file; throws when the file cannot be read. undefined: no file is configured. */
@@ -73,7 +73,7 @@ export interface HttpDeps {
   readonly snapshot: () => object | undefined;
   /** What a dry run would have written. undefined: not a dry run. */
   readonly withheld: () => readonly object[] | undefined;
-  /** Marks the cached data of one node group as stale, so it is read again. undefined: of all node groups. */
+  /** Invalidates the cached data of one node group, so it is read again. undefined: of all node groups. */
   readonly refresh: (group: string | undefined) => RefreshResult;
 }
 

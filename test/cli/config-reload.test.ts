@@ -21,7 +21,7 @@ function started(text: string) {
   const lines: { readonly level: string; readonly msg: string; readonly [fact: string]: unknown }[] = [];
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const applied: Config[] = [];
-  const news: ReloadOutcome[] = [];
+  const outcomes: ReloadOutcome[] = [];
   const readFile = (): string => {
     if (content === GONE) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
     return content;
@@ -37,7 +37,7 @@ function started(text: string) {
       content: () => content,
       load,
       apply: ({ config }) => void applied.push(config),
-      announce: (told) => void news.push(told),
+      announce: (outcome) => void outcomes.push(outcome),
     },
     settings,
   );
@@ -45,7 +45,7 @@ function started(text: string) {
     content = next;
     reload.checkFiles();
   };
-  return { clock, metrics, lines, applied, news, reload, write, change: (next: string) => void (content = next) };
+  return { clock, metrics, lines, applied, outcomes, reload, write, change: (next: string) => void (content = next) };
 }
 
 describe('a changed configuration file', () => {
@@ -55,12 +55,12 @@ describe('a changed configuration file', () => {
     expect(await valueOf(process.metrics.config.reloads, { outcome: 'refused' })).toBe(0);
     expect(process.applied.map(({ policy, logLevel }) => [policy.scaleDown.unneededForMs, logLevel])).toEqual([[300_000, 'debug']]);
     expect(process.lines).toMatchObject([{ level: 'info', generation: 2, changed: ['logLevel', 'scaleDown.unneededTime'] }]);
-    expect(process.news).toEqual([{ kind: 'applied', message: 'Generation 2 applied: logLevel, scaleDown.unneededTime changed.' }]);
+    expect(process.outcomes).toEqual([{ kind: 'applied', message: 'Generation 2 applied: logLevel, scaleDown.unneededTime changed.' }]);
     expect(await valueOf(process.metrics.config.generation)).toBe(2);
     expect(await valueOf(process.metrics.config.reloads, { outcome: 'applied' })).toBe(1);
   });
 
-  it('that is not valid is refused with line and reason, once, and the one before goes on', async () => {
+  it('refuses an invalid file once, with line and reason, and the running configuration stays', async () => {
     const process = started('scaleDown:\n  unneededTime: 10m\n');
     const bad = 'scaleDown:\n  unneededTime: soon\n  maxParallelism: 0\n';
     process.write(bad);
@@ -70,8 +70,8 @@ describe('a changed configuration file', () => {
       expect.stringMatching(new RegExp(`^key scaleDown.unneededTime of ${FILE}, line 2 is "soon"; it must be `)),
       expect.stringMatching(new RegExp(`^key scaleDown.maxParallelism of ${FILE}, line 3 is 0; it must be `)),
     ]);
-    expect(process.news).toHaveLength(1);
-    expect(process.news[0]?.message).toContain('refused; generation 1 stays: key scaleDown.unneededTime');
+    expect(process.outcomes).toHaveLength(1);
+    expect(process.outcomes[0]?.message).toContain('refused; generation 1 stays: key scaleDown.unneededTime');
     expect(await valueOf(process.metrics.config.refused)).toBe(1);
     expect(await valueOf(process.metrics.config.generation)).toBe(1);
     // Put back as it was: nothing is wrong any more, and nothing is new.
@@ -104,7 +104,7 @@ describe('a changed configuration file', () => {
     process.write(text);
     expect(process.applied).toEqual([]);
     expect(String(process.lines[0]?.['what'])).toMatch(sentence);
-    expect(process.news).toMatchObject([{ kind: 'refused', message: expect.stringMatching(sentence) }]);
+    expect(process.outcomes).toMatchObject([{ kind: 'refused', message: expect.stringMatching(sentence) }]);
     // The same file once more, as an editor or a second ConfigMap update leaves it: it works at once.
     process.write('scaleDown:\n  unneededTime: 5m\n');
     expect(process.applied.map(({ policy }) => policy.scaleDown.unneededForMs)).toEqual([300_000]);
@@ -130,7 +130,7 @@ describe('a changed configuration file', () => {
     process.write(`logLevel: info\n${text}`);
     expect(process.applied).toHaveLength(isLive ? 1 : 0);
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(isLive ? 0 : 1);
-    expect(process.news[0]?.message).toMatch(
+    expect(process.outcomes[0]?.message).toMatch(
       isLive ? /^Generation 2 applied: \S+ changed\.$/ : /^Generation 1 stays; restart needed for: \S+\.$/,
     );
   });
@@ -149,7 +149,7 @@ describe('a changed configuration file', () => {
     });
   });
 
-  it('names the settings that wait for a restart, leaves them as they run, and forgets them when they are put back', async () => {
+  it('names settings that need a restart, leaves them unchanged, and forgets them when they are restored', async () => {
     const process = started('http:\n  address: 127.0.0.1:8085\n');
     process.write('http:\n  address: 127.0.0.1:9000\nscaleUp:\n  maxNodesTotal: 7\n  proactive: true\ncluster:\n  startupTaints: [a]\n');
     expect(process.applied[0]).toMatchObject({
@@ -157,7 +157,7 @@ describe('a changed configuration file', () => {
       policy: { scaleUp: { maxNodesTotal: 7, proactive: false }, cluster: { taints: { startup: [] } } },
     });
     expect(process.lines.at(-1)).toMatchObject({ level: 'warn', keys: ['cluster.startupTaints', 'http.address', 'scaleUp.proactive'] });
-    expect(process.news[0]?.message).toContain('restart needed for: cluster.startupTaints, http.address, scaleUp.proactive.');
+    expect(process.outcomes[0]?.message).toContain('restart needed for: cluster.startupTaints, http.address, scaleUp.proactive.');
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(3);
     process.write('scaleUp:\n  maxNodesTotal: 7\nhttp:\n  address: 127.0.0.1:8085\n');
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(0);
@@ -171,7 +171,7 @@ describe('a changed configuration file', () => {
     process.write('scaleUp: {priorities: {1: [a]}, maxNodesTotal: 8}\n');
     expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['least-waste'], maxNodesTotal: 8 });
     expect(process.applied.at(-1)?.policy.scaleUp).not.toHaveProperty('priorities');
-    expect(process.news.at(-1)?.message).toContain('restart needed for: scaleUp.priorities.');
+    expect(process.outcomes.at(-1)?.message).toContain('restart needed for: scaleUp.priorities.');
   });
 
   it('with ineffective settings is reported once', () => {
@@ -179,8 +179,8 @@ describe('a changed configuration file', () => {
     const both = 'scaleUp: {balancingLabels: [a], balancingIgnoreLabels: [b]}\n';
     process.write(both);
     process.write(`${both}loop: {scanInterval: 20s}\n`);
-    const told = process.lines.flatMap(({ warning }) => (warning === undefined ? [] : [warning]));
-    expect(told).toEqual([expect.stringContaining('balancingIgnoreLabels')]);
+    const warnings = process.lines.flatMap(({ warning }) => (warning === undefined ? [] : [warning]));
+    expect(warnings).toEqual([expect.stringContaining('balancingIgnoreLabels')]);
   });
 
   it('shares by which similar groups may differ are live', () => {
@@ -205,7 +205,7 @@ describe('a changed configuration file', () => {
     expect(applied?.azure.discovery).toMatchObject([{ selectors: [{ key: 'team', value: 'x' }], max: 5 }]);
     expect(applied?.azure.nodeGroupOptions).toMatchObject([{ name: 'a', options: { unneededForMs: 300_000 } }]);
     expect(applied?.azure.vmssCacheTtlMs).toBe(60_000);
-    expect(process.news[0]?.message).toBe(
+    expect(process.outcomes[0]?.message).toBe(
       'Generation 2 applied: discovery, nodeGroupOptions changed; restart needed for: azure.cache.vmssTtl.',
     );
     // What a flag says wins over the file as ever.
@@ -217,9 +217,9 @@ describe('a changed configuration file', () => {
     const process = started('azure:\n  credential:\n    clientSecret: hush-one\n');
     process.write('azure:\n  credential:\n    certificatePassword: hush-two\n');
     process.write('azure:\n  credential:\n    clientSecret: [hush-three]\n');
-    const told = JSON.stringify([process.lines, process.news]);
-    expect(told).toContain('azure.credential.certificatePassword');
-    for (const secret of ['hush-one', 'hush-two', 'hush-three']) expect(told).not.toContain(secret);
+    const output = JSON.stringify([process.lines, process.outcomes]);
+    expect(output).toContain('azure.credential.certificatePassword');
+    for (const secret of ['hush-one', 'hush-two', 'hush-three']) expect(output).not.toContain(secret);
   });
 
   it('is looked at every ten seconds, and a look that throws ends nothing', async () => {

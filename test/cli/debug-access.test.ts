@@ -6,7 +6,7 @@ const from = (remoteAddress: string, authorization?: string) => ({
   socket: { remoteAddress },
 });
 
-describe('who may see /debug', () => {
+describe('access to /debug', () => {
   it.each([
     ['127.0.0.1', undefined],
     ['::1', undefined],

@@ -268,7 +268,7 @@ describe('two replicas', () => {
     const waited = await replicas.until(async () => !(await leads(first)), MINUTE);
     expect(waited).toBeLessThanOrEqual(12 * SECOND);
     expect(await leads(second)).toBe(false);
-    expect((await first.daemon.ended)?.message).toBe('Leadership was lost; every write was given up.');
+    expect((await first.daemon.ended)?.message).toBe('Leadership was lost; all writes in progress were cancelled.');
     const [loops, calls] = [first.reports.length, await armCalls(first)];
     world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await replicas.until(() => leads(second), 30 * SECOND);

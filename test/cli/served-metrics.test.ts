@@ -181,7 +181,7 @@ describe('what a daemon serves', () => {
     }
   });
 
-  it('serves the native names alone when asked to', async () => {
+  it('serves only the native names if configured', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--cluster-autoscaler-metrics=false'] });
     await world.advance(20_000);
     const text = await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text();

@@ -60,7 +60,7 @@ describe('the notation of the status', () => {
   });
 });
 
-it('the right to write it is asked for by the name that it has', () => {
+it('checks the permission to write it under its configured name', () => {
   const names = { namespace: 'n', leaseName: 'l', leaseNamespace: 'n' };
   const asked = (statusConfigMapName: string): readonly string[] =>
     requiredAccesses({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>

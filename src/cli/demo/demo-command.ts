@@ -146,6 +146,7 @@ async function startStage(input: StageInput, children: Child[]): Promise<Stage> 
   };
   await untilReady(stage);
   screen.writeLine(`The autoscaler runs in a process of its own, as in production; metrics at ${metricsUrl}/metrics.`);
+  screen.writeLine('In the tables, █ is a ready node, ░ an upcoming node, and · a node that the pool may still add.');
   return stage;
 }
 

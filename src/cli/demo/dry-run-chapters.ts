@@ -44,13 +44,13 @@ export interface DryRunSummary {
 
 export function summarizeDryRun(account: Account, state: WorldState, withheld: readonly WithheldWrite[]): DryRunSummary {
   const armWrites = account.calls.filter(({ method }) => method !== 'GET').length;
-  const untouched = armWrites === 0 && state.marked === 0 && account.evictions.length === 0;
+  const untouched = armWrites === 0 && state.tainted === 0 && account.evictions.length === 0;
   return {
     ok: untouched && account.violations.length === 0 && account.unmet.length === 0,
     dryRun: true,
     durationSeconds: Math.round((account.endedMs - account.startedMs) / 10) / 100,
     armWrites,
-    nodesMarked: state.marked,
+    nodesMarked: state.tainted,
     podsEvicted: account.evictions.length,
     armReads: account.calls.length - armWrites,
     wishes: withheld.filter(({ kind }) => kind !== 'event'),

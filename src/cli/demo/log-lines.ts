@@ -26,7 +26,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `${group(line)} is at ${line.observed}, not ${line.from}, since another writer changed it (412): planning again`,
   'Scale-up failed': (line) => `${group(line)} increase failed: ${line.code ?? line.reason ?? 'see the log'}`,
   'Node removal started': (line) =>
-    `${line.node} ${line.dryRun === true ? 'would be removed' : 'is being removed'}: ${line.cause}${utilization(line)}, ${counted(line.pods, 'pod')} to move`,
+    `${line.node} ${line.dryRun === true ? 'would be removed' : 'is being removed'}: ${line.cause}${drainOf(line)}`,
   'Node deletion accepted': (line) =>
     line.dryRun === true ? `${line.node} would be deleted` : `${line.node} is drained and is being deleted`,
   'Node removal given up and undone': (line) => `${line.node} is not removed: ${line.reason}`,
@@ -42,7 +42,7 @@ export function decisionOf(text: string): string | undefined {
   const known = SENTENCES[line.msg];
   if (known !== undefined) return known(line);
   return line.level === 'error' || (line.level === 'warn' && line.code !== undefined)
-    ? `${group(line)} ${line.msg}${line.code === undefined ? '' : ` (${line.code})`}`.trim()
+    ? `${line.nodeGroup === undefined ? '' : `${group(line)}: `}${line.msg}${line.code === undefined ? '' : ` (${line.code})`}`
     : undefined;
 }
 
@@ -59,8 +59,11 @@ function parse(text: string): LogLine | undefined {
   }
 }
 
-function utilization(line: LogLine): string {
-  return line.utilization === undefined || line.cause === 'empty' ? '' : ` (${Math.round(line.utilization * 100)} % requested)`;
+/** Empty nodes have nothing to drain. */
+function drainOf({ cause, utilization, pods }: LogLine): string {
+  if (cause === 'empty') return '';
+  const share = utilization === undefined ? '' : ` (${Math.round(utilization * 100)} % requested)`;
+  return `${share}, ${counted(pods, 'pod')} to move`;
 }
 
 /** The pool's name of a scale set: `aks-general-12345678-vmss` is `general`. */

@@ -55,7 +55,7 @@ export interface Picture {
   readonly decision: string;
 }
 
-const COLUMNS = ['pool', 'min', 'target', 'ready', 'max', ''] as const;
+const COLUMNS = ['POOL', 'MIN', 'TARGET', 'READY', 'MAX', ''] as const;
 
 /** Renders the table. No line is longer than `width` characters. */
 export function renderPicture(picture: Picture, width: number): readonly string[] {

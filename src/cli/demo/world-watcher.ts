@@ -25,7 +25,7 @@ export interface WorldState {
   /** Pods that left a node with the deletion taint. */
   readonly evicted: number;
   /** Nodes that had a taint of the daemon in this or an earlier read. */
-  readonly marked: number;
+  readonly tainted: number;
   readonly violations: readonly { readonly rule: string; readonly subject: string; readonly detail: string }[];
 }
 
@@ -118,7 +118,7 @@ export class Watcher {
   readonly #poolOfNode = new Map<string, string>();
   /** Every node that had the deletion taint. */
   readonly #drained = new Set<string>();
-  readonly #marked = new Set<string>();
+  readonly #taintedNodes = new Set<string>();
   #failures: readonly FailedOperation[] = [];
   #lastSeq = 0;
 
@@ -183,7 +183,7 @@ export class Watcher {
       boundByApp,
       conflicts: this.#calls.filter((call) => call.status === 412).length,
       evicted: this.#evictions.size,
-      marked: this.#marked.size,
+      tainted: this.#taintedNodes.size,
       violations: arm.violations,
     };
   }
@@ -233,7 +233,7 @@ export class Watcher {
   #recordTaints(nodes: readonly NodeJson[]): void {
     for (const { metadata, spec } of nodes) {
       const keys = (spec.taints ?? []).map(({ key }) => key);
-      if (keys.some((key) => OUR_TAINTS.test(key))) this.#marked.add(metadata.name);
+      if (keys.some((key) => OUR_TAINTS.test(key))) this.#taintedNodes.add(metadata.name);
       if (keys.includes(DRAINING)) this.#drained.add(metadata.name);
     }
   }

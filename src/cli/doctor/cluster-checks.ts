@@ -1,4 +1,4 @@
-/** Checks of the cluster: permissions, asked of its own authorizer, disruption budgets, and rules that match nothing. */
+/** Checks of the cluster: permissions (decided by its own authorizer), disruption budgets, and rules that match nothing. */
 import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
 import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts';

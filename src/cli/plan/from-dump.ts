@@ -28,7 +28,7 @@ function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned }:
   return { scaleUp: increases, scaleDown: { scaleUpPlanned, ...cutAsRecorded(scaleDown) } };
 }
 
-/** Tells an edited or truncated dump from a bug: the daemon itself writes complete dumps. */
+/** Distinguishes an edited or truncated dump from a bug: the daemon itself writes complete dumps. */
 function readWholeDump(file: string, text: string, names: ResourceNames): Dump {
   const dump = readOrRefuse(file, text, names);
   const required: readonly unknown[] = [

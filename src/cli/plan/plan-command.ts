@@ -1,6 +1,6 @@
 /**
  * `plan`: shows what the autoscaler would do and why, for a cluster in a file, a live cluster or a recorded decision.
- * The room asks the planner the daemon's own questions. Must not know how to write to the cluster or to Azure.
+ * The room calls the daemon's own planner. Must not know how to write to the cluster or to Azure.
  */
 import { parseArgs } from 'node:util';
 import { isConfigErrors } from '../../config/types/config.ts';

@@ -34,7 +34,7 @@ const state = (change: Partial<WorldState> = {}): WorldState => ({
   boundByApp: new Map(),
   conflicts: 0,
   evicted: 0,
-  marked: 0,
+  tainted: 0,
   violations: [],
   ...change,
 });
@@ -49,7 +49,7 @@ describe('the account of a dry run', () => {
 
   it.each([
     ['a write to Azure, even one that was refused', account({ calls: [{ ...read, method: 'PUT', status: 412 }] }), state()],
-    ['a mark on a node', account(), state({ marked: 1 })],
+    ['a taint on a node', account(), state({ tainted: 1 })],
     ['an eviction', account({ evictions: [{ pod: 'p', pool: 'general' }] }), state()],
     ['a violation', account({ violations: [{ rule: 'r', subject: 's', detail: 'd' }] }), state()],
     ['a promise that did not come true', account({ unmet: ['p'] }), state()],

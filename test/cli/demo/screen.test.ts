@@ -14,7 +14,7 @@ const PICTURE: Picture = {
 describe('the demo table', () => {
   it('shows ready nodes, nodes on their way and room to grow', () => {
     expect(renderPicture(PICTURE, 80)).toEqual([
-      '   pool     min  target  ready  max',
+      '   POOL     MIN  TARGET  READY  MAX',
       '   general    1       4      2    5  ██░░·',
       '   memory     0       0      0    2  ·· backoff',
       '   pods: 12 pending, 9 bound, after 7 s',

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { listOf, nodeJson, podJson } from './support.ts';
-import { told } from './told.ts';
+import { planOutcome } from './plan-outcome.ts';
 
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 9}\n';
 const node = nodeJson('n-0', 'a');
 const template = { metadata: { labels: { app: 'w' } }, spec: { containers: [{ name: 'c', resources: { requests: { cpu: '4' } } }] } };
 const added = async (...objects: readonly Record<string, unknown>[]) =>
-  told(
+  planOutcome(
     { p: POOLS, c: listOf(node, podJson('web-0', '4', { on: 'n-0' })), q: objects.map((object) => JSON.stringify(object)).join('\n---\n') },
     '--add-pods',
     'q',
@@ -92,7 +92,7 @@ describe('--add-pods', () => {
 });
 
 describe('--pools', () => {
-  const asked = async (p: string) => told({ p, c: listOf(podJson('web', '4'), podJson('api', '4')) });
+  const asked = async (p: string) => planOutcome({ p, c: listOf(podJson('web', '4'), podJson('api', '4')) });
   const pool = (part: Record<string, unknown> = {}) =>
     JSON.stringify([{ name: 'a', vmSize: 'Standard_D4s_v5', min: 0, max: 5, allocatable: { cpu: 4, memory: '9Gi' }, ...part }]);
 

@@ -1,7 +1,7 @@
 /** Which pool grows, as a user asks for it. Each expectation was worked out by hand. */
 import { describe, expect, it } from 'vitest';
 import { listOf, podJson } from './support.ts';
-import { told } from './told.ts';
+import { planOutcome } from './plan-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const pool = (name: string, cpu: number, memory: string, part: Json = {}): Json => ({
@@ -14,8 +14,8 @@ const pool = (name: string, cpu: number, memory: string, part: Json = {}): Json 
 });
 const pods = (count: number, cpu: string) => Array.from({ length: count }, (_, at) => podJson(`w-${at}`, cpu));
 const chain = (...expanders: readonly string[]): Json => ({ expanders });
-const told1 = (waiting: readonly Json[], pools: readonly Json[], scaleUp: Json) =>
-  told({ c: listOf(...waiting), p: JSON.stringify(pools), k: JSON.stringify({ scaleUp }) }, '--config=k');
+const outcomeOf = (waiting: readonly Json[], pools: readonly Json[], scaleUp: Json) =>
+  planOutcome({ c: listOf(...waiting), p: JSON.stringify(pools), k: JSON.stringify({ scaleUp }) }, '--config=k');
 
 describe('the chain that the configuration names', () => {
   it.each<[string, readonly Json[], readonly Json[], Json, readonly string[]]>([
@@ -91,11 +91,11 @@ describe('the chain that the configuration names', () => {
       ['a 0->1', 'b 0->1'],
     ],
   ])('%s', async (_what, waiting, pools, scaleUp, expected) => {
-    expect(await told1(waiting, pools, scaleUp)).toEqual(expected);
+    expect(await outcomeOf(waiting, pools, scaleUp)).toEqual(expected);
   });
 
   it('price without any price anywhere is still a mistake', async () => {
-    const [said] = await told1(pods(1, '1'), [pool('a', 4, '16Gi')], chain('price'));
+    const [said] = await outcomeOf(pods(1, '1'), [pool('a', 4, '16Gi')], chain('price'));
     expect(said).toMatch(/^key scaleUp\.expanders .*price together with scaleUp\.prices/);
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { listOf, nodeJson, podJson, type Files } from './support.ts';
-import { told as toldOf } from './told.ts';
+import { planOutcome } from './plan-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
-const told = (cluster: string, files: Files = {}, ...argv: readonly string[]) => toldOf({ p: POOLS, c: cluster, ...files }, ...argv);
+const outcomeOf = (cluster: string, files: Files = {}, ...argv: readonly string[]) =>
+  planOutcome({ p: POOLS, c: cluster, ...files }, ...argv);
 
 const web = podJson('web', '1');
 const node = nodeJson('n-0', 'a');
@@ -56,16 +57,16 @@ describe('the forms in which objects come', () => {
       ['c: Node n-0: status.allocatable is missing; it must be a map of resources to quantities.'],
     ],
   ])('%s', async (_what, document, expected) => {
-    expect(await told(JSON.stringify(document))).toEqual(expected);
+    expect(await outcomeOf(JSON.stringify(document))).toEqual(expected);
   });
 
   it('a text as Windows writes it', async () => {
-    expect(await told(`\uFEFF${listOf(web)}`)).toEqual(['a 0->1']);
+    expect(await outcomeOf(`\uFEFF${listOf(web)}`)).toEqual(['a 0->1']);
   });
 
   it('lists without an end are refused, not followed', async () => {
     const deep = `${'{"kind":"List","items":['.repeat(50)}${']}'.repeat(50)}`;
-    expect(await told(deep)).toEqual(['c: List: items is not a list of objects.']);
+    expect(await outcomeOf(deep)).toEqual(['c: List: items is not a list of objects.']);
   });
 });
 
@@ -78,8 +79,8 @@ describe('what a file does not say', () => {
     };
     const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
     const loner = podJson('loner', '1', { on: 'n-0', spec: { affinity }, metadata: { namespace: 'other' } });
-    expect(await told(listOf(node, loner, web))).toEqual(['a 1->2']);
-    expect(await told(listOf(node, loner, web, { kind: 'Namespace', metadata: { name: 'default', labels: {} } }))).toEqual(['a 1->2']);
+    expect(await outcomeOf(listOf(node, loner, web))).toEqual(['a 1->2']);
+    expect(await outcomeOf(listOf(node, loner, web, { kind: 'Namespace', metadata: { name: 'default', labels: {} } }))).toEqual(['a 1->2']);
   });
 
   it('system priority classes, and the class of pods that name none', async () => {
@@ -88,14 +89,14 @@ describe('what a file does not say', () => {
       podJson(name, '1', { spec: priorityClassName === undefined ? {} : { priorityClassName } });
     const usual = { kind: 'PriorityClass', metadata: { name: 'usual' }, value: 5, globalDefault: true };
     const low = { kind: 'PriorityClass', metadata: { name: 'low' }, value: 1 };
-    expect(await told(listOf(room, named('web'), named('zz', 'system-cluster-critical')))).toContain('zz@n-0');
-    expect(await told(listOf(room, usual, low, named('aa', 'low'), named('web')))).toContain('web@n-0');
-    expect(await told(listOf(room, usual, low, named('aa', 'usual'), named('web')))).toContain('aa@n-0');
+    expect(await outcomeOf(listOf(room, named('web'), named('zz', 'system-cluster-critical')))).toContain('zz@n-0');
+    expect(await outcomeOf(listOf(room, usual, low, named('aa', 'low'), named('web')))).toContain('web@n-0');
+    expect(await outcomeOf(listOf(room, usual, low, named('aa', 'usual'), named('web')))).toContain('aa@n-0');
   });
 
   it('a namespace that is empty is the default one', async () => {
-    expect(await told(listOf(podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual(['a 0->1']);
-    expect(await told(listOf(web, podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual([
+    expect(await outcomeOf(listOf(podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual(['a 0->1']);
+    expect(await outcomeOf(listOf(web, podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual([
       'Pod default/web: metadata.name is used twice; names must be unique.',
     ]);
   });
@@ -113,25 +114,25 @@ describe('what a file does not say', () => {
       provisioner: 'disk.csi.azure.com',
       volumeBindingMode: 'WaitForFirstConsumer',
     };
-    expect(await told(listOf(node, claim, disk, podJson('db', '1', { spec: { volumes } })))).toEqual(['db@n-0']);
+    expect(await outcomeOf(listOf(node, claim, disk, podJson('db', '1', { spec: { volumes } })))).toEqual(['db@n-0']);
   });
 
-  it('pods of a node that is marked for deletion need room, and it has none; an old mark means nothing', async () => {
+  it('plans room for pods of a node with the deletion taint, and ignores an expired taint', async () => {
     const marked = (value: string) =>
       nodeJson('n-0', 'a', { spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value, effect: 'NoSchedule' }] } });
     const running = podJson('running', '1', { on: 'n-0' });
     const now = ['--now', '2026-11-21T10:00:00Z'];
     const seconds = Date.parse('2026-11-21T10:00:00Z') / 1000;
-    expect(await told(listOf(marked(`${seconds - 60}`), running), {}, ...now)).toEqual(['a 1->2']);
-    expect(await told(listOf(marked(`${seconds - 3600}`), running), {}, ...now)).toEqual([]);
+    expect(await outcomeOf(listOf(marked(`${seconds - 60}`), running), {}, ...now)).toEqual(['a 1->2']);
+    expect(await outcomeOf(listOf(marked(`${seconds - 3600}`), running), {}, ...now)).toEqual([]);
   });
 
   it('a time without a zone is UTC', async () => {
     const seconds = Date.parse('2026-11-21T10:00:00Z') / 1000;
     const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', value: `${seconds}`, effect: 'NoSchedule' }];
     const objects = listOf(nodeJson('n-0', 'a', { spec: { taints } }), podJson('running', '1', { on: 'n-0' }));
-    expect(await told(objects, {}, '--now', '2026-11-21T10:04:59')).toEqual(['a 1->2']);
-    expect(await told(objects, {}, '--now', '2026-11-21T10:05:00')).toEqual([]);
+    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:04:59')).toEqual(['a 1->2']);
+    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:05:00')).toEqual([]);
   });
 });
 
@@ -139,14 +140,14 @@ describe('taints', () => {
   it('that a new node will not keep are not part of its pool, known ones and configured ones', async () => {
     const pool = (taint: string) => ({ p: `[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, taints: ["${taint}"]}]` });
     const config = { k: 'cluster: {startupTaints: [example.com/starting], statusTaints: [example.com/tired]}' };
-    expect(await told(listOf(web), pool('startup-taint.cluster-autoscaler.kubernetes.io/x:NoSchedule'))).toEqual(['a 0->1']);
-    expect(await told(listOf(web), pool('example.com/starting:NoSchedule'))).toEqual(['web impossible']);
-    expect(await told(listOf(web), { ...config, ...pool('example.com/starting:NoSchedule') }, '--config', 'k')).toEqual(['a 0->1']);
+    expect(await outcomeOf(listOf(web), pool('startup-taint.cluster-autoscaler.kubernetes.io/x:NoSchedule'))).toEqual(['a 0->1']);
+    expect(await outcomeOf(listOf(web), pool('example.com/starting:NoSchedule'))).toEqual(['web impossible']);
+    expect(await outcomeOf(listOf(web), { ...config, ...pool('example.com/starting:NoSchedule') }, '--config', 'k')).toEqual(['a 0->1']);
     const tired = nodeJson('n-0', 'a', { spec: { taints: [{ key: 'example.com/tired', effect: 'NoSchedule' }] } });
-    expect(await told(listOf(tired, web))).toEqual(['web impossible']);
-    expect(await told(listOf(tired, web), config, '--config', 'k')).toEqual(['a 1->2']);
+    expect(await outcomeOf(listOf(tired, web))).toEqual(['web impossible']);
+    expect(await outcomeOf(listOf(tired, web), config, '--config', 'k')).toEqual(['a 1->2']);
     const starting = nodeJson('n-0', 'a', { spec: { taints: [{ key: 'example.com/starting', effect: 'NoSchedule' }] } });
-    expect(await told(listOf(starting, web), config, '--config', 'k')).toEqual(['web@(coming in a)']);
+    expect(await outcomeOf(listOf(starting, web), config, '--config', 'k')).toEqual(['web@(coming in a)']);
   });
 
   it('a cordon is one, as spread constraints that honour taints see it', async () => {
@@ -160,6 +161,6 @@ describe('taints', () => {
     };
     const spread = (name: string) => podJson(name, '1', { spec: { topologySpreadConstraints: [constraint] } });
     const pools = { p: '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [we-1]}]' };
-    expect(await told(listOf(zoned('n-0'), spread('one'), spread('two')), pools, '--cordon', 'n-0')).toEqual(['a 0->1']);
+    expect(await outcomeOf(listOf(zoned('n-0'), spread('one'), spread('two')), pools, '--cordon', 'n-0')).toEqual(['a 0->1']);
   });
 });

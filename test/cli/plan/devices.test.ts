@@ -177,7 +177,7 @@ describe('plan and devices', () => {
     expect(fits(await answerOf([...BASE, first, wanting('p', 'first')]))).toEqual(['default/p n-1']);
   });
 
-  it('who only looks at devices takes none, and tainted devices go to who tolerates them', async () => {
+  it('gives admin access no device, and tainted devices only to pods that tolerate the taint', async () => {
     const admin = claimTemplate('admin', [gpus('all', { adminAccess: true })]);
     const busy = [...BASE, admin, ...running('a', 'n-1', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3'])];
     expect(fits(await answerOf([...busy, wanting('p', 'admin')]))).toEqual(['default/p n-1']);

@@ -39,7 +39,7 @@ async function expectSame(record: LoopRecord): Promise<void> {
 const downs = (records: readonly LoopRecord[]) => records.filter(({ scaleDown }) => scaleDown !== undefined);
 
 describe('plan --dump', () => {
-  it('of a loop that ran out of time stops where it stopped, and goes on when another question is asked', async () => {
+  it('stops where the recorded loop ran out of time, unless the input is changed', async () => {
     const tight = { ...groupTemplate(), allocatable: resourceNames.parse({ cpu: '1', memory: '1Gi', pods: '9' }) };
     const groups = [aGroup({ id: 'roomy', target: 0 }), aGroup({ id: 'tight', target: 0, template: tight })];
     const cluster = aCluster({ pods: [aPod({ name: 'web', cpu: '900m', memory: '900Mi' })] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listOf, nodeJson, plan, podJson } from './support.ts';
-import { told } from './told.ts';
+import { planOutcome } from './plan-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
@@ -37,12 +37,12 @@ describe('a new node runs what the one runs that speaks for its pool', () => {
     ['a pod that is over', [{ ...fixed, status: { phase: 'Succeeded' } }], true],
   ])('%s', async (_what, objects, fits) => {
     const web = podJson('web', '3500m');
-    expect(await told({ p: POOLS, c: listOf(node, full, web, ...objects) })).toEqual(fits ? ['a 1->2'] : ['web impossible']);
+    expect(await planOutcome({ p: POOLS, c: listOf(node, full, web, ...objects) })).toEqual(fits ? ['a 1->2'] : ['web impossible']);
   });
 
   it('and a new node of another pool does not', async () => {
     const pools = `${POOLS}- {name: b, vmSize: Standard_D4s_v5, min: 0, max: 5, allocatable: {cpu: 4, memory: 9Gi}}\n`;
-    expect(await told({ p: pools, c: listOf(node, full, agent('1'), podJson('web', '3500m')) })).toEqual(['b 0->1']);
+    expect(await planOutcome({ p: pools, c: listOf(node, full, agent('1'), podJson('web', '3500m')) })).toEqual(['b 0->1']);
   });
 });
 
@@ -63,7 +63,7 @@ describe('nodes that are starting', () => {
       metadata: { ...Object(node['metadata']), creationTimestamp },
       status: { capacity: size, allocatable: size, ...status },
     };
-    expect(await told({ p: POOLS.replace('min: 0', 'min: 1'), c: listOf(young, podJson('web', '1')) })).toEqual(expected);
+    expect(await planOutcome({ p: POOLS.replace('min: 0', 'min: 1'), c: listOf(young, podJson('web', '1')) })).toEqual(expected);
   });
 });
 
@@ -89,7 +89,7 @@ describe('pools of one zone each, one of them with nodes', () => {
       labels: { 'topology.kubernetes.io/zone': 'westeurope-1', 'topology.kubernetes.io/region': 'westeurope' },
     });
     const waiting = ['a', 'b', 'c', 'd', 'e'].map((name) => spread(name));
-    expect(await told({ p: pools, c: listOf(node, spread('first', 'n-0'), ...waiting) })).toEqual(['z1 1->2', 'z2 0->2', 'z3 0->2']);
+    expect(await planOutcome({ p: pools, c: listOf(node, spread('first', 'n-0'), ...waiting) })).toEqual(['z1 1->2', 'z2 0->2', 'z3 0->2']);
   });
 });
 
@@ -122,7 +122,7 @@ describe('the region of zones that are only numbers', () => {
     ['is not known where volumes differ', [volume('v', 'eastus-1'), volume('w', 'westus-1')], '', ['web impossible']],
     ['is not known where nothing says it', [], '', ['web impossible']],
   ])('%s', async (_what, objects, more, expected) => {
-    expect(await told({ p: pools + more, c: listOf(picky, ...objects) })).toEqual(expected);
+    expect(await planOutcome({ p: pools + more, c: listOf(picky, ...objects) })).toEqual(expected);
   });
 });
 
@@ -153,11 +153,11 @@ describe('a pool that is named as its scale set', () => {
   it.each([SET, SET.toUpperCase(), 'general', 'General'])(
     'has the nodes of its scale set, and gives new ones their labels: %s',
     async (name) => {
-      expect(await told({ c: listOf(there, busy, waiting), p: pools(name) })).toEqual([`${name} 1->2`]);
+      expect(await planOutcome({ c: listOf(there, busy, waiting), p: pools(name) })).toEqual([`${name} 1->2`]);
     },
   );
 
   it('without a node gives the label that AKS would', async () => {
-    expect(await told({ c: listOf(waiting), p: pools(SET) })).toEqual([`${SET} 0->1`]);
+    expect(await planOutcome({ c: listOf(waiting), p: pools(SET) })).toEqual([`${SET} 0->1`]);
   });
 });

@@ -1,7 +1,7 @@
 /** Where pods may go, as a user asks for it: spread, affinity between pods, requests. Each expectation was worked out by hand. */
 import { describe, expect, it } from 'vitest';
 import { listOf, nodeJson, podJson } from './support.ts';
-import { told } from './told.ts';
+import { planOutcome } from './plan-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Row = readonly [what: string, objects: readonly Json[], pools: readonly Json[], expected: readonly string[]];
@@ -28,7 +28,7 @@ const many = (count: number, cpu: string, part: Parameters<typeof podJson>[2] = 
   Array.from({ length: count }, (_, at) => podJson(`w-${at}`, cpu, part));
 const check = (rows: readonly Row[]): void => {
   it.each(rows)('%s', async (_what, objects, pools, expected) => {
-    expect(await told({ c: listOf(...objects), p: JSON.stringify(pools) })).toEqual(expected);
+    expect(await planOutcome({ c: listOf(...objects), p: JSON.stringify(pools) })).toEqual(expected);
   });
 };
 

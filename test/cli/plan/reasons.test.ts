@@ -33,7 +33,7 @@ const refused = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable'
 const pending = (name: string, spec: Json = {}, more: Json = {}): Json => ({ ...podJson(name, '1', { spec }), ...more });
 const about = (metadata: Json): Json => ({ metadata: { name: 'p', namespace: 'default', ...metadata } });
 
-describe('plan says of every pending pod why no pool was asked', () => {
+describe('plan reports for every pending pod why no pool helps', () => {
   const gated = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' };
   const rows: readonly (readonly [string, Json, string])[] = [
     ['PS02: a gated pod', pending('p', { schedulingGates: [{ name: 'g' }] }), 'not-unschedulable: .*scheduling gate'],

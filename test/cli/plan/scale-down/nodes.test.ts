@@ -96,7 +96,7 @@ describe('use of a node', () => {
   it.each(cases)('$name', check);
 });
 
-describe('nodes that are not asked about', () => {
+describe('nodes that annotations exclude', () => {
   const cases: readonly Case[] = [
     {
       name: 'an annotation to the letter',

@@ -10,10 +10,10 @@ const SHAPE = z.object({
 });
 
 /**
- * What `plan` says of the files `c` and `p`: `a 0->1` for every increase, `pod@node` for every fit, `pod verdict` for the
- * others; or the sentence by which it refuses.
+ * Plans the files `c` and `p`. Returns `a 0->1` for every increase, `pod@node` for every fit, `pod verdict` for every other
+ * pod, or the error.
  */
-export async function told(files: Files, ...argv: readonly string[]): Promise<readonly string[]> {
+export async function planOutcome(files: Files, ...argv: readonly string[]): Promise<readonly string[]> {
   const { code, out, err } = await plan(['--cluster', 'c', '--pools', 'p', '--json', ...argv], files);
   if (code !== 0) return [err.trim()];
   const { scaleUp } = SHAPE.parse(JSON.parse(out));
