@@ -28,7 +28,7 @@ import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
 import { withFork } from '../scheduling/snapshot/snapshot.ts';
 
-export interface RunOnceInput {
+interface RunOnceInput {
   readonly loopId: number;
   readonly trigger: LoopTriggerCause;
   readonly state: LoopState;

@@ -3,7 +3,7 @@ import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } fr
 import type { LoopDeps } from './deps/loop-deps.ts';
 import type { StepFailure, StepName } from '../domain/loop-report.ts';
 
-export type StepOutcome<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
+type StepOutcome<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 
 export class Steps {
   readonly #deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics'>;

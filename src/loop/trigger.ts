@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { LoopTriggerCause } from '../domain/loop-report.ts';
 
-export interface TriggerTimes {
+interface TriggerTimes {
   readonly scanIntervalMs: number;
   /** A batch ends after this time without a wake ... */
   readonly batchIdleMs: number;

@@ -17,12 +17,11 @@ import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
-import { configFindings } from './metrics/config-findings.ts';
-import { initializeCounters, joinTimeouts } from './metrics/loop-metrics.ts';
+import { initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
-export interface ObserverDeps {
+interface ObserverDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly events: EventRecorder;

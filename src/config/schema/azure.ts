@@ -4,7 +4,7 @@ import { isGlob, matchesGlob } from '../../lib/glob.ts';
 import type { CredentialConfig } from '../types/config.ts';
 import { flag, text } from '../types/value-types.ts';
 
-export interface GivenCredential {
+interface GivenCredential {
   readonly method?: CredentialConfig['method'] | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;

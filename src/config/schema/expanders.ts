@@ -22,7 +22,7 @@ const chain = z
 const pattern = text('a regular expression').refine(isPattern, { error: 'a regular expression' });
 
 /** Levels of the priority expander, from the configuration or from the ConfigMap. */
-export const levelsAsRead = z
+const levelsAsRead = z
   .record(z.string().regex(/^-?\d{1,9}$/, { error: LEVELS_ACCEPT }), z.array(pattern, { error: 'a list of patterns' }), {
     error: LEVELS_ACCEPT,
   })

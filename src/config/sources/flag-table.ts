@@ -4,7 +4,7 @@
  */
 import type { TextKind } from './text-values.ts';
 
-export type FlagKind = TextKind | 'nodes' | 'discovery' | 'bounds' | 'file' | 'ignored' | 'retired';
+type FlagKind = TextKind | 'nodes' | 'discovery' | 'bounds' | 'file' | 'ignored' | 'retired';
 
 export interface Flag {
   readonly name: string;

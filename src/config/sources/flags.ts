@@ -103,7 +103,7 @@ function withText(flag: Flag, text: string | undefined): GivenFlag | { readonly 
   return isUnset ? { flag, text: '' } : { error: `--${flag.name} has no value; write --${flag.name}=VALUE.` };
 }
 
-export interface FlagLayer extends Layer {
+interface FlagLayer extends Layer {
   readonly configFile: string | undefined;
   readonly cloudConfigFile: string | undefined;
 }

@@ -5,7 +5,7 @@
  */
 import { EMPTY_LAYER, type Layer } from './layers.ts';
 
-export interface Retired {
+interface Retired {
   /** In azure.json. */
   readonly key?: string;
   readonly variable?: string;

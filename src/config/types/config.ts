@@ -5,7 +5,7 @@
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
 
-export type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 export type CredentialConfig =
   | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }

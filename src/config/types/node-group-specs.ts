@@ -4,7 +4,7 @@
  */
 import { defined } from '../../lib/defined.ts';
 
-export type SpecOutcome<Value> = { readonly value: Value } | { readonly problem: string };
+type SpecOutcome<Value> = { readonly value: Value } | { readonly problem: string };
 
 const NODES_ACCEPTS = 'MIN:MAX:NAME such as 1:10:aks-pool1-12345678-vmss';
 const DISCOVERY_ACCEPTS = 'label:TAG=VALUE[,TAG=VALUE...][,min=N][,max=N] such as label:cluster-autoscaler-enabled=true,min=1,max=10';

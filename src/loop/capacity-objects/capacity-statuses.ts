@@ -23,7 +23,7 @@ export interface StatusWrite {
   readonly after: CapacityStatus;
 }
 
-export interface CapacityStatusesDeps {
+interface CapacityStatusesDeps {
   readonly writer: CapacityObjectWriter;
   readonly clock: Clock;
   readonly log: Log;

@@ -110,7 +110,7 @@ function withholdingStatuses(writes: WithheldWrites): CapacityObjectWriter {
 }
 
 /** Events are withheld, since they would promise a pod's owner nodes that never come. */
-export function withholdingEvents(writes: WithheldWrites): EventRecorder {
+function withholdingEvents(writes: WithheldWrites): EventRecorder {
   return {
     record: ({ subject, reason, message }) => writes.record('event', subjectOf(subject), `${reason}: ${message}`),
     flush: () => Promise.resolve(),

@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** A closed set, used as a metric label. */
-export type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object';
+type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object';
 
 export interface WithheldWrite {
   readonly kind: WithheldKind;

@@ -11,7 +11,7 @@ import type { Log } from '../../telemetry/log.ts';
 const WRITE_INTERVAL_MS = 59_000;
 
 /** The source of the templates. `revision` grows with each change of the text. */
-export interface TemplateLearner {
+interface TemplateLearner {
   learnedTemplates(): { readonly revision: number; readonly text: () => string };
   restoreTemplates(text: string): string | undefined;
 }

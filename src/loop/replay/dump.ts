@@ -12,7 +12,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
 
-export const DUMP_VERSION = 1;
+const DUMP_VERSION = 1;
 
 /** A plan in a form that can be compared: pods by name and uid, maps in order. */
 export type PlainPlan = unknown;

@@ -8,7 +8,7 @@ import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { plainPlan, type Dump } from './dump.ts';
 
-export interface Replay {
+interface Replay {
   readonly scaleUp: ScaleUpPlan | undefined;
   readonly scaleDown: ScaleDownPlan | undefined;
   /** Whether every new plan equals the recorded one. */

@@ -52,7 +52,7 @@ export async function applyDeletionTaint(
 }
 
 /** Removes the taint and the cordon first. After a crash in between, the second taint must still show whose cordon it is. */
-export async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, signal: AbortSignal): Promise<void> {
+async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, signal: AbortSignal): Promise<void> {
   await tainter.untaint(taint.node, TO_BE_DELETED_TAINT, { uncordon: taint.uncordon }, signal);
   if (taint.cordonedBefore) await tainter.untaint(taint.node, CORDONED_BEFORE_TAINT, { uncordon: false }, signal);
 }

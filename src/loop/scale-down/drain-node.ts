@@ -18,7 +18,7 @@ import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
 const DELAY_POLL_MS = 5_000;
 
-export interface DelayDeps {
+interface DelayDeps {
   /** Reads the node without a cache. Returns undefined if it is gone. */
   readonly read: () => Promise<FreshNode | undefined>;
   readonly clock: Clock;

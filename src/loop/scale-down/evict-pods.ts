@@ -13,7 +13,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-export interface EvictDeps {
+interface EvictDeps {
   readonly reader: Pick<ClusterReader, 'podExists'>;
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;

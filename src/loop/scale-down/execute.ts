@@ -8,7 +8,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { DrainRunner } from './drain-runner.ts';
 
-export interface ExecuteScaleDownInput {
+interface ExecuteScaleDownInput {
   readonly plan: ScaleDownPlan;
   readonly runner: DrainRunner;
   readonly log: Log;

@@ -77,7 +77,7 @@ export interface RecheckInput {
   readonly stage: 'before-taint' | 'before-evict' | 'before-delete';
 }
 
-export type RecheckResult =
+type RecheckResult =
   | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[]; readonly expendables: readonly Pod[] }
   | { readonly go: false; readonly message: string };
 

@@ -14,7 +14,7 @@ import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../d
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-export interface SoftTaintInput {
+interface SoftTaintInput {
   readonly plan: ScaleDownPlan;
   readonly observation: Observation;
   readonly tainter: NodeTainter;

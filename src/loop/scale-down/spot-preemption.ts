@@ -23,7 +23,7 @@ const RETRY_MS = 1_000;
 /** Subtracted from the notice, so that a pod's grace period ends before its instance does. */
 const SPARE_MS = 2_000;
 
-export type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
+type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
 
 /** Owns the evacuations under way. A loop starts them and never waits for them. */
 export class PreemptionResponder {

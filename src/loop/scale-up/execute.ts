@@ -10,7 +10,7 @@ import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { buffersWithoutScaleUpEvents, podsWithoutScaleUpEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
 
-export interface ExecuteScaleUpInput {
+interface ExecuteScaleUpInput {
   readonly plan: ScaleUpPlan;
   readonly observation: Observation;
   readonly deps: LoopDeps;

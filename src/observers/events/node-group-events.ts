@@ -19,7 +19,7 @@ type EventText = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
 /** As upstream: an autoscaler may run before the first nodes are ready. A missing ready node is reported after this time. */
 const FIRST_NODES_MS = 600_000;
 
-export interface NodeGroupEventInput {
+interface NodeGroupEventInput {
   readonly policy: Policy;
   /** Namespace of the status object. */
   readonly namespace: string;

@@ -8,11 +8,12 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
-import type { ScaleUpPlan, Removal } from '../../domain/plan.ts';
+import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { classifyVerdict, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
+import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';
 
 /** The gauges of one loop, published as its last step. */
 export function loopGauges(metrics: Metrics): LoopGauges {
@@ -127,4 +128,22 @@ function initializeGroup({ scaleUp, scaleDown, cache, cluster }: Metrics, group:
   for (const step of STEPS) scaleDown.failures.inc({ ...own, step }, 0);
   for (const stage of STAGES) scaleUp.groupStages.begin({ ...own, stage });
   scaleUp.podsToBound.zero(own);
+}
+
+/** Publishes the number of configuration warnings by kind. The log and events contain their texts. */
+export function configFindings(metrics: Metrics['config'], priorities: PriorityRulesReader | undefined): LoopListener {
+  return ({ observation, rounds }) => {
+    metrics.findings.set({ kind: 'bad-priority-rules' }, priorities?.current().problem === undefined ? 0 : 1);
+    if (observation !== undefined) metrics.findings.set({ kind: 'no-node-group' }, observation.cloud.groups.length === 0 ? 1 : 0);
+    if (observation !== undefined) {
+      const { optionsWithoutGroup = [], rulesWithoutGroup = [] } = observation.cloud;
+      metrics.findings.set({ kind: 'options-without-group' }, optionsWithoutGroup.length);
+      metrics.findings.set({ kind: 'discovery-without-group' }, rulesWithoutGroup.length);
+    }
+    const plan = rounds.at(-1)?.plan;
+    // Without a plan, the earlier values still hold.
+    if (plan === undefined) return;
+    const notes = plan.notes ?? [];
+    for (const kind of NOTE_KINDS) metrics.findings.set({ kind }, notes.filter((note) => note.kind === kind).length);
+  };
 }

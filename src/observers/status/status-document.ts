@@ -16,7 +16,7 @@ export type StatusMap = { readonly [key: string]: StatusValue };
 /** When each condition took its present value, by condition. */
 export type Transitions = ReadonlyMap<string, { readonly status: string; readonly sinceMs: number }>;
 
-export interface StatusInput {
+interface StatusInput {
   readonly observation: Observation;
   readonly state: LoopState;
   /** undefined if the loop did not plan removals. */

@@ -12,7 +12,7 @@ const MIN_INTERVAL_MS = 10_000;
 /** An unchanged document is written again after this time, so that its age shows that the autoscaler is alive. */
 const REFRESH_MS = 60_000;
 
-export interface StatusPublisherDeps {
+interface StatusPublisherDeps {
   readonly writer: StatusWriter;
   readonly policy: Policy;
   readonly clock: Clock;

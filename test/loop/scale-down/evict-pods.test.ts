@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aPod, type PodOptions } from '../../support/builders.ts';
-import { MINUTE, setUp, removalOf, isMarked, lastOutcome } from '../removal-stage.ts';
+import { MINUTE, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
 
 describe('the order of evictions', () => {
   const daemon = (name: string, rest: PodOptions = {}): PodOptions => ({ name, daemonSet: true, ...rest });

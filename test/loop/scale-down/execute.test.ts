@@ -10,7 +10,7 @@ import { keyOf, START_MS } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
-import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from '../removal-stage.ts';
+import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from './removal-stage.ts';
 
 describe('a removal', () => {
   it('marks, waits, deletes by id, and leaves the mark on the node that goes', async () => {

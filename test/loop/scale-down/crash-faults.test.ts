@@ -3,13 +3,13 @@
  * last as long as the first process; the second starts with nothing but the cluster and the cloud.
  */
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { EvictOutcome } from '../../src/domain/outcome.ts';
-import type { Policy } from '../../src/domain/policy.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT } from '../../src/loop/scale-down/deletion-taint.ts';
-import { aPod } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import type { EvictOutcome } from '../../../src/domain/outcome.ts';
+import type { Policy } from '../../../src/domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { CORDONED_BEFORE_TAINT } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { aPod } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { assertSafe, Life, makeWorld, POLICY, type World } from './crash-support.ts';
 
 /** Short, so that every way out is reached within one life. */

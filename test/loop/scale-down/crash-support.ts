@@ -1,21 +1,21 @@
 /** One life of scale-down over a fake world that can be stopped dead at any port call. Shared by the tests of crash safety. */
 import { expect } from 'vitest';
-import type { LoopState } from '../../src/domain/loop-state.ts';
-import type { Policy } from '../../src/domain/policy.ts';
-import type { OwnerState } from '../../src/domain/workloads.ts';
-import { DrainRunner } from '../../src/loop/scale-down/drain-runner.ts';
-import { undoLeftovers } from '../../src/loop/scale-down/deletion-taint.ts';
-import { executeScaleDown } from '../../src/loop/scale-down/execute.ts';
-import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
-import { emptyLoopState, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../src/planning/state/loop-state.ts';
-import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { aGroup, aNode, aPod, resourceNames, START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { FakeCloud } from '../support/fake-cloud.ts';
-import { FakeCluster } from '../support/fake-cluster.ts';
-import { aPolicy } from '../support/policy.ts';
-import { silentLog } from '../support/silent-log.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { Policy } from '../../../src/domain/policy.ts';
+import type { OwnerState } from '../../../src/domain/workloads.ts';
+import { DrainRunner } from '../../../src/loop/scale-down/drain-runner.ts';
+import { undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
+import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
+import { emptyLoopState, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { aGroup, aNode, aPod, resourceNames, START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeCloud } from '../../support/fake-cloud.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 const MIN = 1;
 const NODES = 4;

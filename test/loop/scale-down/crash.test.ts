@@ -4,13 +4,13 @@
  * Whatever the moment, no mark is left behind, no node goes with pods on it, and the minimum holds.
  */
 import { describe, expect, it } from 'vitest';
-import type { Policy } from '../../src/domain/policy.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT } from '../../src/loop/scale-down/deletion-taint.ts';
-import { aGroup, aNode, aPod, START_MS } from '../support/builders.ts';
-import { FakeClock, settle } from '../support/fake-clock.ts';
-import { FakeCloud } from '../support/fake-cloud.ts';
-import { FakeCluster } from '../support/fake-cluster.ts';
+import type { Policy } from '../../../src/domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { CORDONED_BEFORE_TAINT } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { aGroup, aNode, aPod, START_MS } from '../../support/builders.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { FakeCloud } from '../../support/fake-cloud.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
 import { assertSafe, firstLife, hook, Life, makeWorld, POLICY } from './crash-support.ts';
 
 async function callsOfAWholeLife(): Promise<number> {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { LoopState, SeenDeletionTaint } from '../../src/domain/loop-state.ts';
-import { nodeGroupId } from '../../src/domain/ids.ts';
-import type { Instance } from '../../src/domain/node-group.ts';
-import type { ScaleDownPlan } from '../../src/domain/plan.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT, undoLeftovers } from '../../src/loop/scale-down/deletion-taint.ts';
-import { updateSoftTaints } from '../../src/loop/scale-down/soft-taint.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
-import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../support/builders.ts';
-import { FakeCluster } from '../support/fake-cluster.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import type { LoopState, SeenDeletionTaint } from '../../../src/domain/loop-state.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { Instance } from '../../../src/domain/node-group.ts';
+import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { CORDONED_BEFORE_TAINT, undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { updateSoftTaints } from '../../../src/loop/scale-down/soft-taint.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 const SIGNAL = new AbortController().signal;
 const SECONDS = String(START_MS / 1000);

@@ -1,9 +1,9 @@
 /** What stops a removal that was begun, and what is put back then. */
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT } from '../../src/loop/scale-down/deletion-taint.ts';
-import { aNode, aPod } from '../support/builders.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { CORDONED_BEFORE_TAINT } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { aNode, aPod } from '../../support/builders.ts';
 import { MINUTE, G, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
 
 describe('the re-check on fresh data', () => {

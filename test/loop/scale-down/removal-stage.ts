@@ -1,18 +1,18 @@
 /** One group, its nodes and pods, and a runner that drains them in virtual time. */
-import { nodeGroupId } from '../../src/domain/ids.ts';
-import type { Removal } from '../../src/domain/plan.ts';
-import type { Pod } from '../../src/domain/pod.ts';
-import type { DrainPolicy } from '../../src/domain/policy.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taints.ts';
-import { DrainRunner } from '../../src/loop/scale-down/drain-runner.ts';
-import type { OwnerReader } from '../../src/domain/ports/cluster.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { aGroup, aNode, aPod, keyOf, START_MS, type NodeOptions, type PodOptions } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { FakeCloud } from '../support/fake-cloud.ts';
-import { FakeCluster } from '../support/fake-cluster.ts';
-import { aPolicy } from '../support/policy.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { Removal } from '../../../src/domain/plan.ts';
+import type { Pod } from '../../../src/domain/pod.ts';
+import type { DrainPolicy } from '../../../src/domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { DrainRunner } from '../../../src/loop/scale-down/drain-runner.ts';
+import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { aGroup, aNode, aPod, keyOf, START_MS, type NodeOptions, type PodOptions } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeCloud } from '../../support/fake-cloud.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 export const MINUTE = 60_000;
 export const G = nodeGroupId('g');
