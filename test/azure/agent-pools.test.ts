@@ -1,4 +1,4 @@
-/** What the documents of agent pools say of nodes to come: taints of the start, parts of GPUs, and what nobody can reckon with. */
+/** What agent pool models say of new nodes: startup taints, GPU partitions, and effects that planning cannot include. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAgentPool } from '../../src/azure/rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../src/azure/rows/agent-pool.ts';
@@ -78,8 +78,8 @@ describe('GPUs that are cut', () => {
     ['of twice the memory', 'Standard_NC24ads_A100_v4', 1, 'MIG2g', 'mixed', { name: 'nvidia.com/mig-2g.20gb', amount: 3 }],
     ['in other letter case', 'standard_nd96isr_h100_v5', 8, 'mig3G', 'MIXED', { name: 'nvidia.com/mig-3g.40gb', amount: 16 }],
     ['not cut after all', 'Standard_NC40ads_H100_v5', 1, 'MIG4g', 'None', { name: 'nvidia.com/gpu', amount: 1 }],
-    ['of a GPU whose parts nobody named', 'Standard_ND128isr_GB300_v6', 4, 'MIG1g', 'Mixed', undefined],
-    ['into parts that nobody knows', 'Standard_ND96asr_v4', 8, 'MIG9g', 'Single', undefined],
+    ['of a GPU without documented partition names', 'Standard_ND128isr_GB300_v6', 4, 'MIG1g', 'Mixed', undefined],
+    ['into unknown partitions', 'Standard_ND96asr_v4', 8, 'MIG9g', 'Single', undefined],
   ])('%s', (_what, vmSize, gpus, gpuInstanceProfile, strategy, expected) => {
     expect(gpuResourceOf(vmSize, gpus, pool({ gpuInstanceProfile, ...managed(strategy) }).gpuPartitioning)).toEqual(expected);
   });
@@ -107,7 +107,7 @@ describe('GPUs that are cut', () => {
 describe('labels that no document states', () => {
   const aks = (name: string): string => `kubernetes.azure.com/${name}`;
   it.each<[string, Partial<TemplateSource>, string, boolean]>([
-    ['of a set: its security is told', { modelLabels: {} }, aks('security-type'), false],
+    ['of a set: its security type is known', { modelLabels: {} }, aks('security-type'), false],
     ['of a size of a VMs pool: it is not', {}, aks('security-type'), true],
     ['its tier of storage is, where its disk says so', {}, aks('storagetier'), false],
     ['and is not, where it does not', { osDisk: { ephemeral: false, tier: undefined, sizeGb: undefined } }, 'storagetier', true],

@@ -1,4 +1,4 @@
-/** Bodies and headers as nobody would write them, and as they come all the same. */
+/** Unusual forms of error bodies and headers that Azure returns. */
 import { describe, expect, it } from 'vitest';
 import { classifyResponse, classifyInstanceFailure, classifyOperationError, failureReason } from '../../src/azure/arm/errors.ts';
 import { QuotaLedger } from '../../src/azure/sizes/core-quotas.ts';
@@ -43,7 +43,7 @@ describe('forms of refusals', () => {
       { kind: 'quota', quota: 'LowPriorityCores', name: 'lowprioritycores' },
     ],
     ['a code of some quota', { status: 400, body: coded('CoreQuotaExceeded', 'no') }, { kind: 'quota', quota: 'unnamed quota' }],
-    ['a code that only speaks of quotas', { status: 400, body: coded('InvalidQuotaName', 'no') }, { kind: 'bug' }],
+    ['a code that only mentions quotas', { status: 400, body: coded('InvalidQuotaName', 'no') }, { kind: 'bug' }],
     [
       'the older sentence of a quota, of a family',
       { status: 409, body: coded('QuotaExceeded', older('Standard D Family Cores')) },

@@ -1,4 +1,4 @@
-/** The adapter against the scripted ARM, on a clock that moves when told. */
+/** The adapter against the scripted ARM, on a clock that tests advance. */
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureDeps } from '../../src/azure/wiring.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';

@@ -51,7 +51,7 @@ export class ScriptedArm {
   readonly sets = new Map<string, ScriptedSet>();
   readonly operations = new Map<string, { status: string; error?: unknown }>();
   readonly requests: ArmRequest[] = [];
-  /** Cores of the region by quota: used and limit. Empty: Azure tells none. */
+  /** Cores of the region by quota: used and limit. If empty, Azure lists none. */
   usages: readonly (readonly [name: string, used: number, limit: number])[] = [];
   intercept: (request: ArmRequest) => ArmReply | undefined = () => undefined;
   url = '';

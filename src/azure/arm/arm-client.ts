@@ -18,7 +18,7 @@ import { type RateLimits, TokenBucket } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
 
-export interface ArmCallsDeps {
+interface ArmCallsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['arm'];
   readonly rateLimits: RateLimits;

@@ -21,7 +21,7 @@ export type ArmOperation =
   | 'listAutoscaleSettings'
   | 'getSubnet';
 
-export interface OperationRateLimit {
+interface OperationRateLimit {
   /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
   readonly family: string;
   readonly access: 'read' | 'write';

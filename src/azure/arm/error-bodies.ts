@@ -9,7 +9,7 @@ export interface ArmErrorBody {
   readonly details: readonly ArmErrorBody[];
 }
 
-export const NO_BODY: ArmErrorBody = { code: '', message: '', target: '', details: [] };
+const NO_BODY: ArmErrorBody = { code: '', message: '', target: '', details: [] };
 /** Azure nests less deeply; the limit guards against a hostile body. */
 const MAX_DEPTH = 6;
 

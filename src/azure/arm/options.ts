@@ -21,7 +21,7 @@ export type AzureCredentialOptions =
   | { readonly method: 'azure-cli' };
 
 /** Waits `firstMs`, then each time `exponent` times the wait before. Each wait is longer by up to `jitter` of itself. */
-export interface ReadRetries {
+interface ReadRetries {
   readonly retries: number;
   readonly exponent: number;
   readonly firstMs: number;

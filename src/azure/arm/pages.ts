@@ -5,7 +5,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from './arm-client.ts';
 import { describeCall, type ArmCall } from './call-list.ts';
 
-export interface PagedRead<Raw, Value> {
+interface PagedRead<Raw, Value> {
   readonly call: ArmCall;
   readonly signal: AbortSignal;
   /** Starts the iteration. The first request leaves with the first `next`. */

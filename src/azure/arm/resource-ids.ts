@@ -17,7 +17,7 @@ export interface InstanceRef {
 }
 
 /** A failure is expected: nodes of other clouds and empty provider ids exist. */
-export type ParsedId = { readonly ok: true; readonly ref: InstanceRef } | { readonly ok: false; readonly reason: string };
+type ParsedId = { readonly ok: true; readonly ref: InstanceRef } | { readonly ok: false; readonly reason: string };
 
 const PROVIDER_PREFIX = 'azure://';
 

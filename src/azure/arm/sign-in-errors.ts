@@ -146,7 +146,7 @@ const RULES: readonly SignInRule[] = [
 ];
 
 /** Whether the error already names its cause. Then the endpoint settings add nothing. */
-export function isSpecificSignInError({ code = '' }: { readonly code: string | undefined }): boolean {
+function isSpecificSignInError({ code = '' }: { readonly code: string | undefined }): boolean {
   return code === NO_METADATA || code === METADATA_TROUBLE || code.startsWith('AADSTS');
 }
 

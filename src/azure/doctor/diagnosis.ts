@@ -66,7 +66,7 @@ export interface AzureDiagnosis {
   sizes(signal: AbortSignal): Promise<ReadResult<SkuCatalog>>;
 }
 
-export interface DiagnosisDeps {
+interface DiagnosisDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -9,7 +9,7 @@ import { foldName, parseProviderId, type InstanceRef } from '../arm/resource-ids
 import type { Registration } from './registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 
-export interface OwnershipInput {
+interface OwnershipInput {
   readonly nodes: ReadonlyMap<NodeName, Node>;
   readonly registration: Registration;
   /** Grows when instances are added, removed or changed. */

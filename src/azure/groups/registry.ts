@@ -177,7 +177,7 @@ export function groupKindOf(group: RegisteredGroup, set: ScaleSetRow | undefined
   return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
 }
 
-export interface RegistrationSources {
+interface RegistrationSources {
   readonly selection: GroupSelection;
   /** Changes whenever a set or a size of a pool changes. */
   readonly version: number;

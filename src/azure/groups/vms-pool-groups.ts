@@ -16,7 +16,7 @@ export function isOperationRunning({ provisioningState }: PoolSizeRow): boolean 
 }
 
 /** A size as the registry stores it. */
-export interface DiscoveredSize {
+interface DiscoveredSize {
   readonly id: NodeGroupId;
   readonly key: string;
   readonly kind: 'vms-pool';
@@ -55,7 +55,7 @@ export function sizeTarget(view: RowView<PoolSizeRow> | undefined): TargetSize {
   return { known: true, value: target, version: row.etag ?? '', confirmed, observedAtMs: seen.atMs };
 }
 
-export interface SizeSourceInput {
+interface SizeSourceInput {
   readonly size: PoolSizeRow;
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;

@@ -20,16 +20,16 @@ const SCHEMA = 1;
 const KINDS: ReadonlySet<string> = new Set<PriceKind>(['linux', 'windows', 'linux/spot', 'windows/spot']);
 
 /** Prices are valid for one region and one currency. */
-export interface PriceListKey {
+interface PriceListKey {
   readonly location: string;
   readonly currency: string;
 }
 
 /** A failure is expected: a file of an older program, of another region or currency, or half written. */
-export type PriceReading = { readonly ok: true; readonly table: PriceTable } | { readonly ok: false; readonly reason: string };
+type PriceReading = { readonly ok: true; readonly table: PriceTable } | { readonly ok: false; readonly reason: string };
 
 /** The prices as text, for keeping them across processes. */
-export function writePriceText(table: PriceTable, scope: PriceListKey): string {
+function writePriceText(table: PriceTable, scope: PriceListKey): string {
   const sizes = Object.entries(table).sort(compareBy(([key]) => key));
   return `${JSON.stringify({ schema: SCHEMA, ...foldKey(scope), sizes: Object.fromEntries(sizes) }, undefined, 1)}\n`;
 }
@@ -63,7 +63,7 @@ const CHECK_EVERY_MS = 5 * MINUTE;
 /** Prices change about once a month. After this many missed refreshes they are reported as old. */
 const OLD_AFTER_REFRESHES = 3;
 
-export interface PriceCacheDeps {
+interface PriceCacheDeps {
   readonly scope: PriceListKey;
   readonly refreshMs: number;
   readonly clock: { now(): number };
@@ -165,7 +165,7 @@ export class PriceCache implements PriceTableReader {
   }
 }
 
-export interface RetailPricesDeps {
+interface RetailPricesDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly log: Log;

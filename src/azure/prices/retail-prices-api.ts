@@ -81,7 +81,7 @@ function textOf(item: Readonly<Record<string, unknown>>, key: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-export interface RetailPriceClientDeps {
+interface RetailPriceClientDeps {
   readonly options: RetailPriceOptions;
   readonly location: string;
   readonly caPem: string | undefined;

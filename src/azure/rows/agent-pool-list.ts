@@ -21,7 +21,7 @@ export interface ListedAgentPool extends AgentPool {
   };
 }
 
-export interface AgentPoolListDeps {
+interface AgentPoolListDeps {
   readonly options: Pick<AzureOptions, 'subscriptionId'>;
   readonly clients: Pick<ArmClients, 'raw' | 'getRaw'>;
 }

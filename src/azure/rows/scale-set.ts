@@ -5,7 +5,7 @@
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
-import { foldName, foldedResourceNameOf, resourceNameOf, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
+import { foldName, resourceNameOf, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
 import { labelsFromScaleSet } from './pool-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.ts';
 import type { TemplateSource } from './template-source.ts';
@@ -166,11 +166,6 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
   const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
   return instanceRow(raw, parsed.ref, foldName(owner));
-}
-
-/** The folded name of the scale set that a virtual machine belongs to. Empty if it has none. */
-export function setOfMachine(raw: VirtualMachine): string {
-  return foldedResourceNameOf(raw.virtualMachineScaleSet?.id);
 }
 
 function instanceRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {

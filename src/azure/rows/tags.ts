@@ -13,11 +13,11 @@ import type { DiscoveryRule, NamedGroupOptions, WritePath } from '../arm/options
 import { foldName } from '../arm/resource-ids.ts';
 
 /** A whole node template as JSON in one tag, for scale sets that are out of tag slots: a set holds 50 tags, a value 256 characters. */
-export const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
+const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
 
 type Texts = Readonly<Record<string, string>>;
 
-export interface TemplateTag {
+interface TemplateTag {
   readonly labels: Texts;
   /** `key=value:Effect` or `key:Effect`. */
   readonly taints: readonly string[];
@@ -32,7 +32,7 @@ const EMPTY_TEMPLATE: TemplateTag = { labels: {}, taints: [], resources: {}, opt
 const TEMPLATE_KEYS = ['labels', 'taints', 'resources', 'options'];
 
 /** An unreadable part is left out and reported; the others apply. */
-export function parseTemplateTag(text: string | undefined): TemplateTag {
+function parseTemplateTag(text: string | undefined): TemplateTag {
   if (text === undefined || text.trim() === '') return EMPTY_TEMPLATE;
   const raw = jsonOf(text);
   if (!isRecord(raw)) return { ...EMPTY_TEMPLATE, problems: ['it is not a JSON object'] };
@@ -104,7 +104,7 @@ export function kubernetesVersionOf(tags: Tags): string | undefined {
   return text?.split(':')[1];
 }
 
-export type RuleMatch =
+type RuleMatch =
   | { readonly kind: 'limits'; readonly min: number; readonly max: number }
   | { readonly kind: 'not-matched' }
   | { readonly kind: 'skipped'; readonly reason: string };
@@ -140,7 +140,7 @@ function readLimit(tags: Tags, name: 'min' | 'max', fallback: number | undefined
 }
 
 /** Reads the tag with a whole template. Tags for single parts win over it. */
-export function templateTagOf(tags: Tags): TemplateTag {
+function templateTagOf(tags: Tags): TemplateTag {
   return parseTemplateTag(findTag(tags, TEMPLATE_TAG));
 }
 

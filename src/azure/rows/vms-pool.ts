@@ -10,7 +10,7 @@ import { isRecord } from '../arm/error-bodies.ts';
 import { readTags, type Tags } from './tags.ts';
 
 /** What all sizes of a pool share. */
-export interface SharedPoolState {
+interface SharedPoolState {
   readonly provisioningState: string;
   /** `Running` or `Stopped`; empty if unknown. */
   readonly powerState: string;

@@ -3,7 +3,7 @@
  * version. New names appear faster than any table of them, so unknown parts are kept and reported, never refused. Decisions
  * use the numbers of the capabilities: the number in a name is not always the count of vCPUs.
  */
-export interface VmSizeName {
+interface VmSizeName {
   /** As given. */
   readonly raw: string;
   readonly tier: 'Standard' | 'Basic';

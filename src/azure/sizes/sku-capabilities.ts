@@ -9,7 +9,7 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /** Where an ephemeral OS disk can be placed, and the room there. */
-export interface EphemeralPlacement {
+interface EphemeralPlacement {
   readonly placement: 'CacheDisk' | 'ResourceDisk' | 'NvmeDisk';
   readonly bytes: number;
 }

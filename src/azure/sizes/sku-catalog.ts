@@ -12,7 +12,7 @@ import { parseVmSize } from './size-names.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 
 /** A restriction of the subscription on a size that the region or zone offers. */
-export interface SkuRestriction {
+interface SkuRestriction {
   readonly kind: 'location' | 'zone';
   /** Zone numbers. Empty for a restriction of the whole location. */
   readonly zones: readonly string[];
@@ -221,7 +221,7 @@ export interface CatalogKey {
 }
 
 /** A failure is expected: a file of an older program, of another region, or half written. */
-export type CatalogReading = { readonly ok: true; readonly catalog: SkuCatalog } | { readonly ok: false; readonly reason: string };
+type CatalogReading = { readonly ok: true; readonly catalog: SkuCatalog } | { readonly ok: false; readonly reason: string };
 
 /** The catalogue as text, for keeping it across processes. It holds only sizes, which change over months. */
 export function writeCatalog({ observedAtMs, version, byName }: SkuCatalog, scope: CatalogKey): string {

@@ -14,7 +14,7 @@ import { findTag } from '../rows/tags.ts';
 /** The maximum length of a label value. */
 const LONGEST_VALUE = 63;
 
-export interface AksLabelInput {
+interface AksLabelInput {
   readonly sku: Sku;
   readonly pool: AgentPoolRow | undefined;
   readonly nodeResourceGroup: string;

@@ -11,7 +11,7 @@ export function reservedCpuMillis(vcpus: number): number {
   return 140 + 10 * (vcpus - 4);
 }
 
-export interface MemoryReservationInput {
+interface MemoryReservationInput {
   readonly memoryBytes: number;
   readonly maxPods: number;
   /** `1.33.2`; undefined: assumed to be current. */

@@ -14,7 +14,7 @@ export interface ExemplaryNodes {
   readonly validUntilMs: number;
 }
 
-export interface ExemplaryNodesInput {
+interface ExemplaryNodesInput {
   readonly nodes: ReadonlyMap<NodeName, Node>;
   readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
   /** Resource indexes of the devices that the group's size has. */

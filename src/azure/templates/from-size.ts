@@ -16,7 +16,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
 import type { TemplateOrigin, TemplateOrigins, NodeTemplate } from '../../domain/node-template.ts';
 
-export interface SizeTemplateInput {
+interface SizeTemplateInput {
   readonly sku: Sku;
   readonly pool: AgentPoolRow | undefined;
   readonly nodeResourceGroup: string;

@@ -39,7 +39,7 @@ export interface GroupTemplateInput {
   readonly startupTaints: string;
 }
 
-export interface GroupTemplateDeps {
+interface GroupTemplateDeps {
   readonly options: AzureOptions;
   readonly names: ResourceNames;
   readonly memory: TemplateMemory;

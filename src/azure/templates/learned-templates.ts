@@ -279,7 +279,7 @@ export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): str
   return JSON.stringify({ version: VERSION, sum: sumOf(groups), groups });
 }
 
-export type ReadLearned =
+type ReadLearned =
   | { readonly ok: true; readonly records: ReadonlyMap<string, LearnedTemplate> }
   /** Why the text is not used, as a sentence. */
   | { readonly ok: false; readonly reason: string };

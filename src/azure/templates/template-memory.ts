@@ -25,7 +25,7 @@ import type { NodeTemplate } from '../../domain/node-template.ts';
 const LONGEST_BOOT_MS = 3_600_000;
 
 /** The current state of one group. */
-export interface GroupToLearn {
+interface GroupToLearn {
   readonly key: string;
   readonly id: NodeGroupId;
   readonly source: TemplateSource;

@@ -55,7 +55,7 @@ export interface AgentReport extends AgentStatus {
 }
 
 /** A table, and the agent that lists each of its rows. */
-export interface FencedTable {
+interface FencedTable {
   readonly fences: () => readonly FenceStatus[];
   readonly agentOf: (key: string) => string;
 }

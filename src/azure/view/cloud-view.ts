@@ -49,7 +49,7 @@ interface Built {
   readonly group: NodeGroup;
 }
 
-export interface CloudViewDeps {
+interface CloudViewDeps {
   readonly store: AzureInventory;
   readonly backoffs: Pick<WriteBackoffs, 'reasonFor'>;
   readonly options: AzureOptions;

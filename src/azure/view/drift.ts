@@ -13,16 +13,16 @@ import type { AzureInventory } from '../inventory/inventory.ts';
 import { tagProblems, type Tags } from '../rows/tags.ts';
 
 /** Which count differs: AKS and the list of instances against the capacity, nodes against running instances. */
-export type DriftKind = 'agent-pool' | 'instances' | 'nodes';
+type DriftKind = 'agent-pool' | 'instances' | 'nodes';
 
-export interface Drift {
+interface Drift {
   readonly kind: DriftKind;
   readonly counted: number;
   readonly expected: number;
 }
 
 /** The inputs that are not part of the group itself. */
-export interface DriftInput {
+interface DriftInput {
   /** AKS's count. undefined: unknown, or of a VMs pool, whose size it is. */
   readonly agentPoolCount: number | undefined;
   /** AKS scales the pool down by deallocating, and does not count deallocated instances. If absent, AKS deletes them. */
@@ -49,7 +49,7 @@ export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, dea
 }
 
 /** Whether no change is known to run in the group. `inFlight`: our changes that have not ended. */
-export function isAtRest({ target, instances, frozen }: NodeGroup, inFlight: number): boolean {
+export function isGroupSettled({ target, instances, frozen }: NodeGroup, inFlight: number): boolean {
   if (!target.known || !target.confirmed || inFlight > 0 || frozen !== undefined) return false;
   return instances?.every(({ state }) => state === 'running' || state === 'deallocated') === true;
 }
@@ -91,7 +91,7 @@ export class DriftWatch {
   }
 }
 
-export interface InventoryReporterDeps {
+interface InventoryReporterDeps {
   readonly store: AzureInventory;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -146,7 +146,7 @@ export class InventoryReporter {
     metrics.cluster.groupDrift.reset();
     const nodes = new Map<NodeGroupId, number>();
     for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
-    const atRest = groups.flatMap((group) => {
+    const settled = groups.flatMap((group) => {
       const registered = this.#deps.store.registration().byId.get(group.id);
       if (registered === undefined) return [];
       const pool = registered.kind === 'scale-set' ? this.#deps.store.facts.poolOf(registered) : undefined;
@@ -158,9 +158,9 @@ export class InventoryReporter {
       for (const { kind, counted, expected } of drifts) {
         metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
       }
-      return isAtRest(group, this.#deps.store.changes.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
+      return isGroupSettled(group, this.#deps.store.changes.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
     });
-    const news = this.#drifts.newLastingDrifts(atRest, nowMs);
+    const news = this.#drifts.newLastingDrifts(settled, nowMs);
     if (news === undefined) return;
     if (news.length === 0) log.info({}, 'AKS, scale sets and nodes agree on pool sizes again');
     // One line for all pools: the sentence is the same.

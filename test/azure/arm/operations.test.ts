@@ -62,7 +62,7 @@ function followed(
 
 describe('the pace of following an operation', () => {
   it.each<[string, number | undefined, number]>([
-    ['ten seconds when nobody says', undefined, 10],
+    ['ten seconds by default', undefined, 10],
     ['as long as Azure says', 4_000, 4],
     ['never under two seconds', 0, 2],
     ['never over half a minute', 3_600_000, 30],

@@ -41,7 +41,7 @@ describe('the headers of an answer', () => {
   it.each([
     ['nothing', {}],
     ['an empty header', { [RESOURCE]: '' }],
-    ['a count that is none', { [RESOURCE]: 'Microsoft.Compute/GetVMScaleSetResource;many' }],
+    ['an invalid count', { [RESOURCE]: 'Microsoft.Compute/GetVMScaleSetResource;many' }],
     ['a negative count', { [READS]: '-1' }],
     ['a name without a count', { [RESOURCE]: 'Microsoft.Compute/GetVMScaleSetResource' }],
   ])('of %s is nothing', (_what, headers) => {

@@ -28,7 +28,7 @@ describe('a group', () => {
     ['an unknown orchestration mode', { ...row, orchestration: 'Quantum' }, undefined, /"Quantum"; supported are/],
     ['no orchestration at all', projectScaleSet({ ...RAW, orchestrationMode: '' }), undefined, /""; supported are/],
     ['its orchestration in other letter case', projectScaleSet({ ...RAW, orchestrationMode: 'UNIFORM' }), undefined, undefined],
-    ['a set that tells no orchestration is of the kind that was there first', projectScaleSet(RAW), undefined, undefined],
+    ['a set without an orchestration mode is Uniform', projectScaleSet(RAW), undefined, undefined],
     ['a pool in place of a set', undefined, { type: 'VirtualMachines' }, /is of type VirtualMachines: .* as p\/SIZE$/],
     [
       'a pool of another kind in place of a set',

@@ -48,7 +48,7 @@ describe('meters of the public price list', () => {
     expect(read(newer, D4).perHour).toEqual({ linux: 0.2 });
   });
 
-  it("the region's own meter goes before one that is borrowed", () => {
+  it("the region's own meter wins over a borrowed one", () => {
     expect(read({ ...D4, retailPrice: 9, isPrimaryMeterRegion: false, effectiveStartDate: '2025-01-01T00:00:00Z' }, D4).perHour).toEqual({
       linux: 0.23,
     });

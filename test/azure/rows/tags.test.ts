@@ -196,7 +196,7 @@ describe('tags: options of a group', () => {
     expect(optionTagsOf(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);
   });
 
-  it('what the user states goes before tags, and for the scale set before its pool', () => {
+  it("the user's options win over tags, and those for the scale set over those for its pool", () => {
     const tags = { [`${O}scaledownunneededtime`]: '1m', [`${O}scaledownunreadytime`]: '2m', 'aks-managed-poolName': 'Gpu' };
     const stated = [
       { name: 'gpu', options: { unneededForMs: 5, zeroOrMax: true } },

@@ -81,7 +81,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['no sizes', { virtualMachinesProfile: { scale: { manual: [] } } }, []],
     ['sizes that cannot be named', { virtualMachinesProfile: { scale: { manual: [null, { count: 2 }, { size: '' }] } } }, []],
     ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS returned no count for this size']]],
-    ['a count that is none', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS returned no count for this size']]],
+    ['an invalid count', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS returned no count for this size']]],
     ['a count of 0', manual({ size: SMALL, count: 0 }), [[SMALL, 0, undefined]]],
     [
       'a size twice, in any letter case',

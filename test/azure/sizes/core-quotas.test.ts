@@ -67,11 +67,11 @@ describe('the ledger of quotas', () => {
     expect(usedIn(ledger, 1)).toBe(80);
   });
 
-  const told = { quota: `${FAMILY} Cores`, limit: 100, usage: 84, required: 24 };
+  const refused = { quota: `${FAMILY} Cores`, limit: 100, usage: 84, required: 24 };
   it('a refusal with numbers is a newer reading of its quota, and lists that lag behind do not undo it', () => {
     const ledger = new QuotaLedger();
     ledger.recordUsages([usage(40), usage(40, 200, 'cores')], 0);
-    expect(ledger.recordRefusal(DRAWS, told, MINUTE)).toBe(true);
+    expect(ledger.recordRefusal(DRAWS, refused, MINUTE)).toBe(true);
     expect(usedIn(ledger, MINUTE)).toBe(84);
     ledger.recordUsages([usage(40), usage(40, 200, 'cores')], 2 * MINUTE);
     expect(usedIn(ledger, 2 * MINUTE)).toBe(84);
@@ -81,10 +81,10 @@ describe('the ledger of quotas', () => {
     expect(usedIn(ledger, 7 * MINUTE)).toBe(40);
   });
 
-  it('learns a lowered limit from a refusal, and a raised one from the next list', () => {
+  it('learns a lowered limit from a refusal, and an increased one from the next list', () => {
     const ledger = new QuotaLedger();
     ledger.recordUsages([usage(84, 200)], 0);
-    expect(ledger.recordRefusal(DRAWS, told, MINUTE)).toBe(true);
+    expect(ledger.recordRefusal(DRAWS, refused, MINUTE)).toBe(true);
     expect(ledger.quotas(MINUTE)).toMatchObject([{ limit: 100, used: 84 }]);
     ledger.recordUsages([usage(84, 300)], 2 * MINUTE);
     expect(ledger.quotas(2 * MINUTE)).toMatchObject([{ limit: 300, used: 84 }]);
@@ -103,24 +103,24 @@ describe('the ledger of quotas', () => {
   ] as const)('%s is the quota that lists call otherwise', (quota, priority, name) => {
     const ledger = new QuotaLedger();
     ledger.recordUsages([usage(40, 100, name)], 0);
-    expect(ledger.recordRefusal(quotaDrawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, priority), { ...told, quota }, 0)).toBe(true);
+    expect(ledger.recordRefusal(quotaDrawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, priority), { ...refused, quota }, 0)).toBe(true);
     expect(ledger.quotas(0)).toMatchObject([{ used: 84 }]);
   });
 
   it.each([
     ['usages cannot be read', { read: false }],
-    ['it tells no numbers', { told: { quota: told.quota } }],
-    ['its numbers do not explain it', { told: { ...told, usage: 40 } }],
-    ['it is about another family', { told: { ...told, quota: 'standardNVFamily Cores' } }],
-    ['it required less than one node', { told: { ...told, required: 4, usage: 98 } }],
+    ['it has no numbers', { refused: { quota: refused.quota } }],
+    ['its numbers do not explain it', { refused: { ...refused, usage: 40 } }],
+    ['it is about another family', { refused: { ...refused, quota: 'standardNVFamily Cores' } }],
+    ['it required less than one node', { refused: { ...refused, required: 4, usage: 98 } }],
     ['the last reading is half an hour old', { atMs: 31 * MINUTE }],
   ])(
     'a refusal changes nothing when %s',
-    (_, { read = true, told: said = told, atMs = 0 }: { read?: boolean; told?: RefusedQuota; atMs?: number }) => {
+    (_, { read = true, refused: numbers = refused, atMs = 0 }: { read?: boolean; refused?: RefusedQuota; atMs?: number }) => {
       const ledger = new QuotaLedger();
       if (read) ledger.recordUsages([usage(40), usage(40, 100, 'standardNVFamily')], 0);
       const before = ledger.quotas(atMs);
-      expect(ledger.recordRefusal(DRAWS, said, atMs)).toBe(false);
+      expect(ledger.recordRefusal(DRAWS, numbers, atMs)).toBe(false);
       expect(ledger.quotas(atMs)).toEqual(before);
     },
   );

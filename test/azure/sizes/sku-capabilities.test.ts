@@ -1,4 +1,4 @@
-/** What sizes of Azure can do, as the list of the region tells it. */
+/** Capabilities of VM sizes as the list of the region has them. */
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf, type SkuCapabilities } from '../../../src/azure/sizes/sku-capabilities.ts';

@@ -128,7 +128,7 @@ describe('labels of a pool without nodes', () => {
     ['the name of a long node resource group is cut to 63', { group: LONG_GROUP }, { [aks('cluster')]: LONG_GROUP.slice(0, 63) }],
     ['and never ends in what no label may end in', { group: `${'a'.repeat(62)}_b` }, { [aks('cluster')]: `${'a'.repeat(62)}z` }],
     ['nor has parentheses', { group: 'MC_(rg)_x)' }, { [aks('cluster')]: 'MC_-rg-_x-z' }],
-    ['memory is told in MiB, without a fraction', { sku: { memoryBytes: 3.5 * 1024 * MIB } }, { [aks('sku-memory')]: '3584' }],
+    ['memory is in MiB, without a fraction', { sku: { memoryBytes: 3.5 * 1024 * MIB } }, { [aks('sku-memory')]: '3584' }],
     ['cores of a constrained size are those that are left', { sku: { vcpus: 2, quotaVcpus: 8 } }, { [aks('sku-cpu')]: '2' }],
     [
       'Spot',
@@ -296,7 +296,7 @@ describe('facts from nodes of other pools', () => {
   });
 
   it.each<[string, Partial<VirtualMachineScaleSet>, string | undefined]>([
-    ['is its own subnet, where others tell theirs', inSubnet(['Pods', false], ['Nodes-b', true]), 'Nodes-b'],
+    ['is its own subnet if other nodes show theirs', inSubnet(['Pods', false], ['Nodes-b', true]), 'Nodes-b'],
     ['is unknown where its own is', {}, undefined],
   ])('%s', (_what, set, expected) => {
     const labels = new ClusterLabels();

@@ -187,12 +187,12 @@ describe('templates from a live node', () => {
     ['one that goes', aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '', effect: 'NoSchedule' }] }), [], false],
     ['one whose devices are not up yet', aNode(), [gpu], false],
     ['one whose devices are up', aNode({ resources: { 'nvidia.com/gpu': '1' } }), [gpu], true],
-  ])('%s may speak for the group: %s', (_name, node, devices, expected) => {
+  ])('%s can be the exemplary node of the group: %s', (_name, node, devices, expected) => {
     expect(exemplaryFromMs(node, devices) !== undefined).toBe(expected);
   });
 });
 
-describe('who speaks for a group', () => {
+describe('the exemplary node of a group', () => {
   const A = nodeGroupId('a');
   const readySince = (ageMs: number) => ({ ready: true, sinceMs: START_MS - ageMs, reason: '' });
   const find = (nodes: readonly Node[], nowMs = START_MS) =>
@@ -211,7 +211,7 @@ describe('who speaks for a group', () => {
     expect(find([young], validUntilMs).good.get(A)).toBe(young);
   });
 
-  it('TM02: one that has settled speaks for it, though another comes first by name', () => {
+  it('TM02: a settled node is chosen although another comes first by name', () => {
     const old = aNode({ name: 'n9' });
     expect(find([aNode({ name: 'n0', readiness: readySince(30_000) }), old]).good.get(A)).toBe(old);
   });
@@ -237,7 +237,7 @@ describe('who speaks for a group', () => {
   });
 });
 
-describe('an estimate beside a node that is too young to speak for its group', () => {
+describe('an estimate beside a node that is too young to be exemplary', () => {
   const taint = { key: 'team', value: 'a', effect: 'NoSchedule' } as const;
   const stated = { key: 'dedicated', value: 'x', effect: 'NoSchedule' } as const;
   const estimate = { ...template(), taints: [stated] };
@@ -246,7 +246,7 @@ describe('an estimate beside a node that is too young to speak for its group', (
   it.each<[string, Partial<Node>, readonly string[]]>([
     ['ready: its taints count', {}, ['dedicated', 'team']],
     ['not ready: it may lose them', { readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }, ['dedicated']],
-    ['cordoned: somebody works on it', { unschedulable: true }, ['dedicated']],
+    ['cordoned for maintenance', { unschedulable: true }, ['dedicated']],
     ['with what is known already', { taints: [stated] }, ['dedicated']],
   ])('%s', (_name, young, expected) => {
     expect(keys(young)).toEqual(expected);
@@ -329,7 +329,7 @@ describe('sizes of the region', () => {
       },
       64,
     ],
-    ['no places told, and NVMe disks: not there', { ...yes, MaxResourceVolumeMB: '32768', NvmeDiskSizeInMiB: '65536' }, 32],
+    ['no placements listed, and NVMe disks: not there', { ...yes, MaxResourceVolumeMB: '32768', NvmeDiskSizeInMiB: '65536' }, 32],
     [
       'a cache that is no place for it',
       { ...yes, CachedDiskBytes: '107374182400', SupportedEphemeralOSDiskPlacements: 'ResourceDisk' },

@@ -192,7 +192,7 @@ describe('the text that is kept', () => {
     ['of a later version', text.replace('"version":1', '"version":2'), 'its version is 2, not 1'],
     ['without groups', '{"version":1}', 'it has no groups'],
     ['edited by hand', text.replace('"memory":', '"memory":9'), 'it was changed since it was written'],
-  ])('that is %s is not believed', (_name, given, reason) => {
+  ])('that is %s is not used', (_name, given, reason) => {
     expect(readLearned(given)).toEqual({ ok: false, reason });
   });
 
@@ -231,7 +231,7 @@ describe('the memory', () => {
     expect(at.memory.templateFor({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
   });
 
-  it('takes over what was kept, and what it has seen itself goes before', () => {
+  it('restores stored records, and its own observations win', () => {
     const at = memory();
     at.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
     const older = { ...RECORD, allocatable: { cpu: 1 } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { driftsOf, DriftWatch, isAtRest } from '../../../src/azure/view/drift.ts';
+import { driftsOf, DriftWatch, isGroupSettled } from '../../../src/azure/view/drift.ts';
 import type { Instance, InstanceState, NodeGroup } from '../../../src/domain/node-group.ts';
 import { aGroup, anInstance } from '../../support/builders.ts';
 
@@ -16,7 +16,7 @@ describe('what differs', () => {
   it.each<[string, NodeGroup, number | undefined, number, string, boolean?]>([
     ['nothing', group(3, running(3)), 3, 3, ''],
     ['AKS counts fewer than the capacity', group(3, running(3)), 1, 3, 'agent-pool 1/3'],
-    ['AKS tells no count', group(3, running(3)), undefined, 3, ''],
+    ['AKS lists no count', group(3, running(3)), undefined, 3, ''],
     ['a machine is missing', group(3, running(2)), 3, 2, 'instances 2/3'],
     ['a machine is being deleted', group(2, [...running(2), 'deleting']), 2, 2, ''],
     ['a node is missing', group(3, running(3)), 3, 2, 'nodes 2/3'],
@@ -34,7 +34,7 @@ describe('what differs', () => {
   });
 });
 
-describe('at rest', () => {
+describe('a settled group', () => {
   it.each<[string, NodeGroup, number, boolean]>([
     ['all run', group(2, running(2)), 0, true],
     ['one is created', group(2, [...running(1), 'creating']), 0, false],
@@ -42,7 +42,7 @@ describe('at rest', () => {
     ['a change of ours runs', group(2, running(2)), 1, false],
     ['it is frozen', group(2, running(2), { frozen: 'its agent pool is in state Upgrading' }), 0, false],
   ])('%s', (_, each, inFlight, is) => {
-    expect(isAtRest(each, inFlight)).toBe(is);
+    expect(isGroupSettled(each, inFlight)).toBe(is);
   });
 });
 
