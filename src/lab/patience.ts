@@ -37,7 +37,8 @@ export class Patience {
   readonly #meter: SpeedMeter;
   #leftMs: number;
   #lookedAtMs: number;
-  #measuredAtMs = Number.NEGATIVE_INFINITY;
+  /** Most waits are over before the first measurement, which takes as long as many of them. */
+  #measuredAtMs: number;
   #slowdown = 1;
 
   /** `limitMs`: milliseconds of an idle machine. */
@@ -45,6 +46,7 @@ export class Patience {
     this.#leftMs = limitMs;
     this.#meter = meter;
     this.#lookedAtMs = meter.now();
+    this.#measuredAtMs = this.#lookedAtMs;
   }
 
   /** Whether the limit is used up. Call it at each look: the time since the last one is what counts. */
@@ -56,6 +58,7 @@ export class Patience {
     }
     this.#leftMs -= (nowMs - this.#lookedAtMs) / this.#slowdown;
     this.#lookedAtMs = nowMs;
-    return this.#leftMs <= 0;
+    // The divisions may leave a rounding error.
+    return this.#leftMs < 0.001;
   }
 }
