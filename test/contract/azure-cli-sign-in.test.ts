@@ -43,11 +43,11 @@ describe('signing in with the Azure CLI', () => {
     [
       'knows no such tenant',
       fails("ERROR: The subscription of '0' doesn't exist in cloud 'AzureCloud'."),
-      /answered "The subscription of '0'/,
+      /returned "The subscription of '0'/,
     ],
-    ['breaks', fails('Traceback (most recent call last):'), /answered without a token; run az account get-access-token/],
-    ['says something else', 'echo hello', /answered without a token/],
-    ['says nothing', 'exit 0', /answered without a token/],
+    ['breaks', fails('Traceback (most recent call last):'), /returned no token; run az account get-access-token/],
+    ['says something else', 'echo hello', /returned no token/],
+    ['says nothing', 'exit 0', /returned no token/],
   ])('one that %s ends the start with one sentence', async (_what, script, sentence) => {
     const error = await refusal(script);
     expect(error.kind).toBe('auth');
@@ -58,6 +58,6 @@ describe('signing in with the Azure CLI', () => {
   it('a token that Azure refuses is reported as refused', async () => {
     const error = await refusal(`echo '{"accessToken":"x","expires_on":4102444800}'`);
     expect([error.kind, error.code]).toEqual(['auth', 'InvalidAuthenticationToken']);
-    expect(error.message).toContain('where the token comes from');
+    expect(error.message).toContain('the source of the token');
   });
 });

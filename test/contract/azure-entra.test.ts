@@ -69,14 +69,14 @@ describe('what Entra ID answers', () => {
     ['no such resource', refuses(500011, 'The resource principal named https://x was not found.'), 'auth', /azure\.cloud, azure\.scopes/],
     ['a policy forbids it', refuses(53003, 'Access has been blocked by Conditional Access policies.'), 'auth', /Conditional Access policy/],
     [
-      'what nobody knew',
+      'an unknown code',
       refuses(90099, 'The application has no consent.'),
       'auth',
-      /says "The application has no consent" \(AADSTS90099\)/,
+      /returned "The application has no consent" \(AADSTS90099\)/,
     ],
-    ['too many requests of one client', refuses(50196, 'A client request loop.'), 'unavailable', /passing trouble \(AADSTS50196\)/],
-    ['a token without an end', tokens((_, response) => json(response, 200, { token_type: 'Bearer' })), 'auth', /gave no token/],
-    ['a page for people', page, 'unavailable', /is not one; check the authority host/],
+    ['too many requests of one client', refuses(50196, 'A client request loop.'), 'unavailable', /temporary problem \(AADSTS50196\)/],
+    ['a token without an end', tokens((_, response) => json(response, 200, { token_type: 'Bearer' })), 'auth', /the response has no token/],
+    ['a page for people', page, 'unavailable', /is another service; check the authority host/],
   ])('%s', async (_what, answer, kind, sentence) => {
     respond = answer;
     const error = await refusal();

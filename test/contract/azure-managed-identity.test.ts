@@ -54,8 +54,6 @@ describe('managed identity', () => {
     process.env[VARIABLE] = url;
     const error = await refusal('nobody');
     expect(error.kind).toBe('auth');
-    expect(error.message).toMatch(
-      /^Cannot sign in to Azure for [^\n]+ this machine has no such managed identity; assign it to the machine[^\n]+\.$/,
-    );
+    expect(error.message).toMatch(/^Cannot sign in to Azure for [^\n]+ this VM has no such managed identity; assign it to the VM[^\n]+\.$/);
   });
 });

@@ -41,12 +41,12 @@ describe('the metadata endpoint of a machine', () => {
       'auth',
       /unreachable network/,
     ],
-    ['an answer without a token', answers(200, {}), 'auth', /gave no token/],
+    ['an answer without a token', answers(200, {}), 'auth', /the response has no token/],
     [
       'too many who ask',
       answers(429, { error: 'too_many_requests' }, '0'),
       'unavailable',
-      /troubled \("too_many_requests"\); it will be asked again/,
+      /temporary problem \("too_many_requests"\); the sign-in will be tried again/,
     ],
   ])('%s', async (_what, answer, kind, sentence) => {
     respond = answer;

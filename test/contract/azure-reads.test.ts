@@ -69,11 +69,11 @@ describe('azure: reading', () => {
   it('freezes a group without a scale set, with its reason; the loop reports it', async () => {
     const r = await prepared();
     await r.azure.start(r.signal);
-    expect(r.view().groups).toMatchObject([{ id: USER_POOL, frozen: expect.stringContaining('there is no scale set named') as string }]);
+    expect(r.view().groups).toMatchObject([{ id: USER_POOL, frozen: expect.stringContaining('has no scale set named') as string }]);
     r.arm.addSet(USER_POOL, 1);
     await r.pass(70_000);
     expect(r.view().groups).toMatchObject([{ id: USER_POOL, frozen: undefined }]);
-    expect(r.logLines.filter((line) => line.includes('there is no scale set named'))).toEqual([]);
+    expect(r.logLines.filter((line) => line.includes('has no scale set named'))).toEqual([]);
   });
 
   it('a node that joined after the list has its set listed at once, and only once', async () => {
@@ -261,7 +261,7 @@ describe('azure: reading', () => {
     await r.azure.start(r.signal);
     await r.pass(200_000);
     expect(r.view().groups).toHaveLength(1);
-    const told = r.logLines.filter((line) => line.includes('cannot be read and are left out'));
+    const told = r.logLines.filter((line) => line.includes('Template tags of a group cannot be parsed'));
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('node-template_taint_gpu');
   });

@@ -134,7 +134,9 @@ describe('signing in', () => {
     });
     const error = await refusal(m.azure.refresh(m.group('general').id, m.signal));
     expect([error.kind, error.code]).toEqual(['auth', 'AuthorizationFailed']);
-    expect(error.message).toMatch(/^Azure refused getScaleSet \S+: the identity 0a1b may not do \S+\/read on \/subscriptions\/s; assign/);
+    expect(error.message).toMatch(
+      /^Azure refused getScaleSet \S+: the identity 0a1b lacks the permission \S+\/read on \/subscriptions\/s; assign/,
+    );
     m.arm.control.removeFault('role');
     await m.azure.refresh(m.group('general').id, m.signal);
     expect(m.group('general').target).toMatchObject({ known: true });
