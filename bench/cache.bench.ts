@@ -67,7 +67,7 @@ function fill() {
   const table = new Table<Instance>({
     clock,
     order,
-    wantRefresh: () => undefined,
+    requestRefresh: () => undefined,
     definition: {
       name: 'instances',
       scopeOf: (key) => key.slice(0, key.indexOf('/')),

@@ -44,7 +44,7 @@ function oneLoop(observation: Observation, snapshot: ClusterSnapshot, policy: Po
   const scaleUp = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
   const scaleUpPlanned = scaleUp.increases.length > 0;
   const scaleDown = planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
-  reduceScaleDownPlan(state, scaleDown, observation, policy);
+  reduceScaleDownPlan(state, scaleDown, observation);
 }
 
 function observationOf({ podsPerNode, pending }: { readonly podsPerNode: number; readonly pending: number }): Observation {

@@ -90,7 +90,7 @@ function oneLoop(observation: Observation, before: LoopState, snapshot: ClusterS
   snapshot.sync(observation.cluster);
   const state = reduceObservation(before, observation, POLICY);
   const plan = planScaleDown({ observation, state, policy: POLICY, names: resourceNames, snapshot, scaleUpPlanned: false });
-  return { plan, state: reduceScaleDownPlan(state, plan, observation, POLICY) };
+  return { plan, state: reduceScaleDownPlan(state, plan, observation) };
 }
 
 function largeCluster(): Observation {

@@ -7,10 +7,10 @@ import type { PodShape } from './pod.ts';
 
 export type CapacityKind = 'CapacityQuota' | 'CapacityBuffer' | 'ProvisioningRequest';
 
-/** Which object, and which state of it. `version` is opaque; a write hands it back and is refused when it is no longer true. */
+/** Identifies an object and its version. `version` is opaque; a write passes it back and is refused if it is outdated. */
 export interface CapacityObjectRef {
   readonly kind: CapacityKind;
-  /** Empty: of the whole cluster. */
+  /** Empty for a cluster-wide object. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -29,42 +29,42 @@ export interface StatusCondition {
   readonly observedGeneration?: number;
 }
 
-/** What a status says; only the fields that the kind has. */
+/** The fields of a status; each kind has some of them. */
 export interface CapacityStatus {
   readonly conditions: readonly StatusCondition[];
-  /** Of a quota: what its nodes have, by resource, in whole units. */
+  /** For a quota: the capacity of its nodes, by resource, in whole units. */
   readonly used?: Readonly<Record<string, number>>;
-  /** Of a buffer. */
+  /** For a buffer. */
   readonly replicas?: number;
   readonly podTemplate?: string;
   readonly podTemplateGeneration?: number;
   readonly provisioningStrategy?: string;
 }
 
-/** What is wrong with an object, for its conditions. */
+/** Why an object is invalid, for its conditions. */
 export interface ObjectProblem {
   readonly reason: string;
   readonly message: string;
 }
 
-/** A limit on what nodes with certain labels may have together. */
+/** A limit on the total capacity of the nodes with certain labels. */
 export interface CapacityQuota {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
-  /** Set: not enforced, and why. */
+  /** If set, the quota is not enforced, and why. */
   readonly problem?: ObjectProblem;
   readonly selector: LabelSelector;
   /** By resource, in whole units (cores, bytes, ones); `nodes` counts nodes. */
   readonly limits: Readonly<Record<string, number>>;
 }
 
-/** What one pod takes of ResourceQuotas, and what else they ask about it. CPU in millicores, everything else in whole units. */
+/** What one pod counts in ResourceQuotas, and what their scopes read. CPU in millicores, everything else in whole units. */
 export interface QuotaUse {
   /** By the names that quotas use: `pods`, `requests.cpu`, `limits.memory` ... */
   readonly amounts: Readonly<Record<string, number>>;
   readonly priorityClass: string;
   readonly bestEffort: boolean;
-  /** Its affinity names other namespaces. */
+  /** Whether its affinity names other namespaces. */
   readonly reachesNamespaces: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface ResourceQuota {
   readonly scopes: readonly QuotaScope[];
 }
 
-/** The pods that an object of this group speaks of. */
+/** A pod template that capacity objects refer to. */
 export interface PodTemplate {
   readonly namespace: string;
   readonly name: string;
@@ -93,7 +93,7 @@ export interface PodTemplate {
   readonly quotaUse?: QuotaUse;
 }
 
-/** A workload that buffers are cut after. */
+/** A workload whose pods a buffer copies. */
 export interface ScalableWorkload {
   readonly kind: string;
   readonly apiGroup: string;
@@ -104,13 +104,13 @@ export interface ScalableWorkload {
   readonly quotaUse?: QuotaUse;
 }
 
-export interface ScalableRef {
+interface ScalableRef {
   readonly apiGroup: string;
   readonly kind: string;
   readonly name: string;
 }
 
-/** Spare room for pods that are not there yet. */
+/** Spare room for future pods. */
 export interface CapacityBuffer {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
@@ -124,13 +124,13 @@ export interface CapacityBuffer {
   readonly limits?: Readonly<Record<string, number>>;
 }
 
-/** Pods of one kind in a request. */
-export interface PodSet {
+/** Equal pods of a request. */
+interface PodSet {
   readonly podTemplate: string;
   readonly count: number;
 }
 
-/** Room that a queue asks for before it lets a batch of pods go. */
+/** Room that a queue requests before it starts a batch of pods. */
 export interface ProvisioningRequest {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
@@ -159,7 +159,10 @@ export function isTrue(status: CapacityStatus, type: string): boolean {
   return conditionOf(status, type)?.status === 'True';
 }
 
-/** The status with this condition; its time stays while its truth does. The status itself when that says so already. */
+/**
+ * The status with this condition. The condition keeps its time while its status does not change. Returns the same object if nothing
+ * changes.
+ */
 export function withCondition(status: CapacityStatus, wanted: Omit<StatusCondition, 'sinceMs'>, nowMs: number): CapacityStatus {
   const present = conditionOf(status, wanted.type);
   const sinceMs = present?.status === wanted.status ? present.sinceMs : Math.floor(nowMs / 1000) * 1000;

@@ -8,7 +8,7 @@ import { AutoscalerError } from '../lib/errors.ts';
 import { parseQuantity } from './quantity.ts';
 
 /** true, false, or why the selector cannot be evaluated. */
-export type SelectorResult = boolean | { readonly error: string };
+type SelectorResult = boolean | { readonly error: string };
 
 export interface Selector {
   readonly matches: (device: Device) => SelectorResult;

@@ -2,7 +2,7 @@ import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
 import type { NodeTemplate } from './node-template.ts';
 
-export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
+type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
 
 /** The state of one instance as the cloud reports it. `failed` comes with an error. */
 export type InstanceState = 'creating' | 'running' | 'deleting' | 'failed' | 'deallocated' | 'unknown';

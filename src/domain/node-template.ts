@@ -32,7 +32,7 @@ export interface StaticPod {
  * Names of labels and resources that stay unknown until the group has its first node; a final `*` matches any rest. Their absence in the
  * template means nothing.
  */
-export interface TemplateUnknowns {
+interface TemplateUnknowns {
   readonly labels: readonly string[];
   readonly resources: readonly string[];
 }

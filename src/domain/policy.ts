@@ -11,7 +11,7 @@ export interface PriorityLevel {
 }
 
 /** The list prices at the start of the loop. */
-export interface ListPrices {
+interface ListPrices {
   readonly table: PriceTable;
   /** Remarks for people, one sentence each. */
   readonly remarks: readonly string[];

@@ -9,13 +9,12 @@ export type Resources = Float64Array;
 
 export const CPU = 0;
 export const MEMORY = 1;
-export const EPHEMERAL_STORAGE = 2;
 export const PODS = 3;
 /** Attach slots of a CSI driver, in ones: `attachable-volumes-csi-<driver>`, a name that Kubernetes itself has used. */
 const ATTACHABLE = 'attachable-volumes-csi-';
 const FIXED = ['cpu', 'memory', 'ephemeral-storage', 'pods'] as const;
 
-export interface AttachSlots {
+interface AttachSlots {
   readonly index: number;
   readonly driver: string;
 }
@@ -110,10 +109,4 @@ export function largest(left: Resources, right: Resources): Resources {
   const result = new Float64Array(Math.max(left.length, right.length));
   for (let index = 0; index < result.length; index++) result[index] = Math.max(left[index] ?? 0, right[index] ?? 0);
   return result;
-}
-
-export function sameResources(left: Resources, right: Resources): boolean {
-  const length = Math.max(left.length, right.length);
-  for (let index = 0; index < length; index++) if ((left[index] ?? 0) !== (right[index] ?? 0)) return false;
-  return true;
 }

@@ -37,7 +37,7 @@ export interface CloudNodeGroups {
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
   /** Reads the group from Azure now (one GET and its instances), for a decision that must not use old data. */
   refresh(group: NodeGroupId, signal: AbortSignal): Promise<void>;
-  /** Marks the cache of everything, or of one group, as outdated. The next reads go to Azure. */
+  /** Makes the cache of everything, or of one group, outdated: the next reads go to Azure. */
   invalidate(group?: NodeGroupId): void;
   /** Calls the listener when a loop should start before the next tick. Returns a function that unsubscribes. */
   onWake(listener: () => void): () => void;

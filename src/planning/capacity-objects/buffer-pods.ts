@@ -21,14 +21,14 @@ import type { ResourceNames } from '../../domain/resources.ts';
 export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
 
 /** What the buffer's pods look like. The template of a workload has no generation: it is read from the workload. */
-export interface BufferTemplate {
+interface BufferTemplate {
   readonly shape: PodShape;
   readonly name?: string;
   readonly generation?: number;
   readonly quotaUse?: QuotaUse;
 }
 
-export type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
+type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
 
 /** The size that the spec requests now, or why it has none. */
 export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, names: ResourceNames): BufferSize {
@@ -47,7 +47,7 @@ export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, nam
 }
 
 /** The template that the buffer's status names, as it is now. */
-export function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTemplate | undefined {
+function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTemplate | undefined {
   const { podTemplate } = buffer.status;
   return podTemplate === undefined ? findScalable(buffer, objects) : findTemplate(buffer.ref.namespace, podTemplate, objects);
 }
@@ -79,7 +79,7 @@ function replicasWithinLimits(limits: CapacityBuffer['limits'], { requests }: Po
   }, Number.POSITIVE_INFINITY);
 }
 
-export type BufferReadiness =
+type BufferReadiness =
   | { readonly shape: PodShape; readonly replicas: number }
   | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
 
@@ -110,7 +110,7 @@ export function bufferPods(objects: CapacityObjects, nowMs: number): readonly Po
   });
 }
 
-export interface VirtualPodOptions {
+interface VirtualPodOptions {
   readonly name: string;
   readonly uid: string;
   readonly shape: PodShape;

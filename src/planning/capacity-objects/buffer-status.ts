@@ -19,7 +19,7 @@ import { defined } from '../../lib/defined.ts';
 // `resource_quotas_allocator`: the oldest buffer first, then by name.
 
 /** How many pods of a buffer its quotas admit. */
-export interface QuotaAllowance {
+interface QuotaAllowance {
   readonly replicas: number;
   /** The quota that admits fewest pods, with its short resource. undefined: no quota limits the buffer. */
   readonly limitedBy: string | undefined;
@@ -91,11 +91,11 @@ function matchesScope({ scope, operator, values }: QuotaScope, use: QuotaUse): b
   return values.includes(use.priorityClass) === (operator === 'In');
 }
 
-export const READY = 'ReadyForProvisioning';
+const READY = 'ReadyForProvisioning';
 const PROVISIONING = 'Provisioning';
 const LIMITED = 'LimitedByQuotas';
 
-export interface BufferStatusInput {
+interface BufferStatusInput {
   readonly objects: CapacityObjects;
   readonly names: ResourceNames;
   readonly nowMs: number;

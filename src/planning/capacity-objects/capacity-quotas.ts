@@ -20,7 +20,7 @@ export interface QuotaHeadroom {
   readonly parts: readonly ResourceHeadroom[];
 }
 
-export interface MeasuredNode {
+interface MeasuredNode {
   readonly labels: Labels;
   readonly capacity: Resources;
 }
@@ -67,7 +67,7 @@ export function exceededQuotas(rooms: readonly QuotaHeadroom[], node: MeasuredNo
 }
 
 /** What these nodes have of the resources that the quota limits, in whole units. */
-export function quotaUsage(quota: CapacityQuota, nodes: Iterable<MeasuredNode>, names: ResourceNames): Readonly<Record<string, number>> {
+function quotaUsage(quota: CapacityQuota, nodes: Iterable<MeasuredNode>, names: ResourceNames): Readonly<Record<string, number>> {
   const resources = Object.keys(quota.limits).sort();
   const indexes = resources.map((resource) => indexOf(resource, names));
   const sums = resources.map(() => 0);
@@ -104,7 +104,7 @@ export function isVirtual(labels: Labels): boolean {
 
 // The status that a quota should have, with the texts of upstream's quota controller.
 
-export const QUOTA_VALID = 'cluster-autoscaler.kubernetes.io/valid';
+const QUOTA_VALID = 'cluster-autoscaler.kubernetes.io/valid';
 const RECONCILED = 'Reconciled';
 
 /** Returns the present status itself if nothing changes. */

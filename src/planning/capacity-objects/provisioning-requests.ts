@@ -126,15 +126,16 @@ export function statusAfterTurn(request: ProvisioningRequest, outcome: RequestOu
     { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The request is being served.', observedGeneration },
     nowMs,
   );
-  const say = (type: string, status: 'True' | 'False', reason: string, message: string): CapacityStatus =>
+  const withResult = (type: string, status: 'True' | 'False', reason: string, message: string): CapacityStatus =>
     withCondition(accepted, { type, status, reason, message, observedGeneration }, nowMs);
-  if (outcome === 'found') return say('Provisioned', 'True', 'CapacityIsFound', 'There is room for all of its pods.');
-  if (outcome === 'provisioned') return say('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were requested.');
+  if (outcome === 'found') return withResult('Provisioned', 'True', 'CapacityIsFound', 'There is room for all of its pods.');
+  if (outcome === 'provisioned')
+    return withResult('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were requested.');
   if (outcome === 'unchecked')
-    return say('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be checked; the check is retried.');
+    return withResult('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be checked; the check is retried.');
   const message = 'There is no room for all of its pods.';
-  if (isCheck(request) && request.parameters['noRetry'] === 'true') return say('Failed', 'True', 'CapacityIsNotFound', message);
-  return say('Provisioned', 'False', 'CapacityIsNotFound', message);
+  if (isCheck(request) && request.parameters['noRetry'] === 'true') return withResult('Failed', 'True', 'CapacityIsNotFound', message);
+  return withResult('Provisioned', 'False', 'CapacityIsNotFound', message);
 }
 
 /** The status after time passed, pods arrived, or nodes failed (`broken`). Returns the present status itself if nothing changes. */
@@ -146,23 +147,24 @@ export function statusOverTime(
 ): CapacityStatus {
   const { status, ref } = request;
   if (isOver(request) || !isServed(request, policy)) return status;
-  const say = (type: string, reason: string, message: string): CapacityStatus =>
+  const withResult = (type: string, reason: string, message: string): CapacityStatus =>
     withCondition(status, { type, status: 'True', reason, message, observedGeneration: ref.generation }, nowMs);
   if (isTrue(status, 'Provisioned')) {
     const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
     if ((consumersByRequest(cluster).get(requestName(request)) ?? []).length >= wanted)
-      return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods are running on nodes.');
-    if (!isBookedAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
-    if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes could be added: ${broken}`);
+      return withResult('BookingExpired', 'CapacityBookingConsumed', 'All of its pods are bound to nodes.');
+    if (!isBookedAt(status, nowMs))
+      return withResult('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    if (broken !== undefined) return withResult('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes could be added: ${broken}`);
     if (lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
-      return say('Failed', 'FailedToBookCapacity', 'A pod template that it names no longer exists.');
+      return withResult('Failed', 'FailedToBookCapacity', 'A pod template that it names no longer exists.');
     return status;
   }
   const ageMs = nowMs - ref.createdAtMs;
-  if (ageMs > WEEK_MS) return say('Failed', 'Expired', 'ProvisioningRequest is expired');
+  if (ageMs > WEEK_MS) return withResult('Failed', 'Expired', 'ProvisioningRequest is expired');
   return !lacksTemplate(request, cluster) || ageMs <= TEMPLATE_MS
     ? status
-    : say('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
+    : withResult('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
 }
 
 /** Whether a template is certainly missing. If templates cannot be read, none counts as missing. */

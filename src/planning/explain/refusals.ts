@@ -14,7 +14,7 @@ import {
 import { isAttachResource } from '../../domain/resources.ts';
 import { describeFit, describeSkip } from './describe-reasons.ts';
 
-export interface Explanation {
+interface Explanation {
   /** The reason's name, one of a closed list. */
   readonly reason: string;
   readonly detail: string;

@@ -17,7 +17,7 @@ const GIB = 2 ** 30;
 const EXAMPLES = 3;
 
 /** Why a node is not removed. `Inhibited`: the node could be removed, but this loop removes nothing. */
-export type UnremovableOrInhibited = UnremovableReason | 'Inhibited';
+type UnremovableOrInhibited = UnremovableReason | 'Inhibited';
 
 export interface ExplainedNode {
   readonly node: NodeName;
@@ -40,7 +40,7 @@ export interface ExplainedNode {
 }
 
 /** The sum over the nodes of one kind of blocker. Nodes of unmanaged groups do not count. */
-export interface BlockerTotal {
+interface BlockerTotal {
   readonly reason: UnremovableOrInhibited;
   /** The reason of the blocking pods, if pods block. */
   readonly blockedBy: BlockingPodReason | undefined;

@@ -28,8 +28,8 @@ export function restoreUnneeded(state: LoopState, observation: Observation, { ca
  * Since when a node is unneeded by its soft taint, milliseconds since the epoch. undefined: no such taint, or its value cannot be parsed.
  */
 export function softTaintedSinceMs(node: Node): number | undefined {
-  const mark = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
-  return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
+  const found = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
+  return found !== undefined && /^\d{1,12}$/.test(found.value) ? Number(found.value) * 1000 : undefined;
 }
 
 type RemovalWindow = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
@@ -63,8 +63,8 @@ function taintedForDeletion({ cluster, nowMs }: Observation, { removalWindowMs }
 function countDeletingInstances({ cloud, cluster }: Observation): number {
   const counted = new Set<string>();
   for (const [name, key] of cloud.instanceOfNode) {
-    const isMarked = cluster.nodes.get(name)?.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT) === true;
-    if (isMarked) counted.add(key);
+    const isTainted = cluster.nodes.get(name)?.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT) === true;
+    if (isTainted) counted.add(key);
   }
   const instances = cloud.groups.flatMap((group) => group.instances ?? []);
   return instances.filter(({ key, state }) => state === 'deleting' && !counted.has(key)).length;

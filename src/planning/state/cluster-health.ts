@@ -12,14 +12,14 @@ import { countNodes, type NodeCounts } from './node-counts.ts';
 const DEFAULTS = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
 
 /** Why the whole cluster is frozen. */
-export interface ClusterProblem {
+interface ClusterProblem {
   /** `sick`: too many nodes are unready. `empty`: no node can take a pod, and the policy forbids to scale up from that. */
   readonly kind: 'sick' | 'empty';
   readonly detail: string;
 }
 
 /** Unhealthy only if both limits are exceeded. Nodes that are starting, stopped or leaving do not count as unready. */
-export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
+function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
   const { okUnreadyNodes, maxUnreadyShare } = { ...DEFAULTS, ...policy.cluster };
   return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
 }

@@ -49,8 +49,8 @@ export const FOREIGN_TAINT_TRUSTED_MS = 300_000;
 
 /** When the deletion taint was written, milliseconds since the epoch. undefined: no taint, or its value cannot be parsed. */
 export function deletionTaintedAtMs(taints: Node['taints']): number | undefined {
-  const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
-  return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
+  const taint = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
+  return taint !== undefined && /^\d{1,12}$/.test(taint.value) ? Number(taint.value) * 1000 : undefined;
 }
 
 /** Keeps what is known of each taint and decides the owner of new ones. Call it before the observation's targets are stored. */
@@ -59,10 +59,10 @@ export function trackDeletionTaints(state: LoopState, { cluster, nowMs }: Observ
   const marks = new Map<NodeName, SeenDeletionTaint>();
   for (const [name, { taints }] of cluster.nodes) {
     const known = state.marks?.get(name);
-    const isMarked = hasTaint(taints, TO_BE_DELETED_TAINT);
+    const isTainted = hasTaint(taints, TO_BE_DELETED_TAINT);
     // Our own taint may be written at any moment, and the watch may lag.
-    if (known !== undefined && (isMarked || (known.ours && nowMs - known.sinceMs < FOREIGN_TAINT_TRUSTED_MS))) marks.set(name, known);
-    else if (isMarked)
+    if (known !== undefined && (isTainted || (known.ours && nowMs - known.sinceMs < FOREIGN_TAINT_TRUSTED_MS))) marks.set(name, known);
+    else if (isTainted)
       marks.set(name, { sinceMs: Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs), ours: isFirstLook || state.deleting.has(name) });
   }
   return marks.size === 0 ? undefined : marks;

@@ -121,7 +121,7 @@ export function reduceIncrease(
 }
 
 /** Keeps the timers of nodes that are still unneeded, and remembers which nodes need no new check for a while. */
-export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation, _policy: Policy): LoopState {
+export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation): LoopState {
   const remembered = plan.kept.flatMap((kept) => rememberUnremovable(kept, observation.nowMs));
   return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
 }

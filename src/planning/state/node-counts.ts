@@ -41,7 +41,7 @@ export interface CountedNodes {
   readonly byGroup: ReadonlyMap<NodeGroupId, NodeCounts>;
 }
 
-export interface CountInput {
+interface CountInput {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;

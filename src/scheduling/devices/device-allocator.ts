@@ -40,7 +40,7 @@ export interface AllocationInput {
 }
 
 /** By claim: the devices that it takes from others. Devices of admin access are not included. */
-export type AllocatedPlaces = readonly (readonly number[])[];
+type AllocatedPlaces = readonly (readonly number[])[];
 
 /** After this many steps a claim counts as unfillable, so that no search delays a plan. */
 const MAX_STEPS = 20_000;
@@ -67,7 +67,7 @@ interface Choice {
 }
 
 /** Owns one try to fill all claims. */
-export class DeviceSearch {
+class DeviceSearch {
   readonly picks: number[][];
   /** If set, why the search failed in a way that makes kube-scheduler give up the pod. */
   fault: string | undefined;

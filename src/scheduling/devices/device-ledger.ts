@@ -19,7 +19,7 @@ import { DeviceIndex, type DeviceList } from './device-list.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
 /** The devices of a pod: its own, and shared claims. */
-export interface PodDevices {
+interface PodDevices {
   readonly own: readonly number[];
   readonly shared: readonly { readonly key: string; readonly places: readonly number[] }[];
 }
@@ -174,7 +174,7 @@ export class DeviceLedger {
 }
 
 /** Why a node without a complete pool has no devices. */
-export function describeMissingDevices({ devices }: Pick<Node, 'devices'>): string {
+function describeMissingDevices({ devices }: Pick<Node, 'devices'>): string {
   const incomplete = devices?.incomplete ?? [];
   return incomplete.length === 0 ? 'the node publishes no devices' : `the node's pools ${incomplete.join(', ')} are not complete`;
 }

@@ -29,7 +29,7 @@ const MAX_COUNTERS = 5_000;
 const SPARE_DOMAINS = 10_000;
 
 /** The labels of namespaces influence which pods a term matches, so a change of them drops the caches too. */
-export function mustReset(
+function mustReset(
   {
     shapes,
     ledger,
@@ -95,11 +95,6 @@ export class ClusterSnapshot implements Snapshot {
     if (gone || come) this.#rebuildOrder();
     this.#undo.dirty.clear();
     this.#seen = { nodes: cluster.nodes, podsByNode: cluster.podsByNode };
-  }
-
-  /** The number of cached values of topology labels. Tests check that churn does not let it grow. */
-  get rememberedDomains(): number {
-    return this.#ledger.domains;
   }
 
   nodeNames(): readonly NodeName[] {

@@ -7,7 +7,7 @@ import { fitsStatically, staticKey, type NodeOnlyShape } from './node-only-fit.t
 import type { ShapeTies, TopologyIndex } from './topology-index.ts';
 
 /** Shapes with the same result on every node, with that result per node slot: twice the slot's stamp, plus 1 for a fit. */
-export interface StaticClass {
+interface StaticClass {
   readonly wishes: NodeOnlyShape;
   verdicts: Float64Array;
 }

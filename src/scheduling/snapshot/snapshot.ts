@@ -5,7 +5,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { DeviceAllocationFailure } from './device-allocation-failure.ts';
 
-export interface Forkable {
+interface Forkable {
   /** Everything after fork() can be dropped by revert() or kept by commit(). Forks nest; each costs O(changes). */
   fork(): void;
   commit(): void;

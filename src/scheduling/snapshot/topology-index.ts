@@ -20,7 +20,7 @@ import { refusedByTaints } from '../predicates/node-gates.ts';
 import { floorsOf, refusedBySpread, spreadAdmits, type SpreadRule } from '../predicates/topology-spread.ts';
 
 /** What the index reads when a new counter counts the present pods. */
-export interface Occupancy {
+interface Occupancy {
   eachNode(visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void;
 }
 

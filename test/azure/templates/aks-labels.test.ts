@@ -8,7 +8,7 @@ import { projectAgentPool } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 import { buildCatalog, findSku, type Sku } from '../../../src/azure/sizes/sku-catalog.ts';
 import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
-import { EPHEMERAL_STORAGE } from '../../../src/domain/resources.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aNode, resourceNames } from '../../support/builders.ts';
 
@@ -229,7 +229,7 @@ describe('what pods write', () => {
     ['goes to the OS disk of a size without a temporary one', { osDiskSizeGB: 64, kubeletDiskType: 'Temporary' }, {}, 64],
     ['goes to a disk of AKS’s usual size when the pool says zero', { osDiskSizeGB: 0 }, {}, 128],
   ])('%s', (_what, pool, capabilities, gib) => {
-    expect(made({ pool, sku: sizes(capabilities) ?? {} }).capacity[EPHEMERAL_STORAGE]).toBe(gib * GIB);
+    expect(made({ pool, sku: sizes(capabilities) ?? {} }).capacity[new ResourceNames().indexOf('ephemeral-storage')]).toBe(gib * GIB);
   });
 
   it('a part of a GPU is one', () => {

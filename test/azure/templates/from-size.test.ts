@@ -19,12 +19,13 @@ import {
 } from '../../../src/azure/sizes/sku-catalog.ts';
 import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
-import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
+import { CPU, MEMORY, PODS, ResourceNames } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 
+const EPHEMERAL_STORAGE = new ResourceNames().indexOf('ephemeral-storage');
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 const SKU: Sku = {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InlineDisk } from '../../../src/domain/volumes.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { disksQuarrel } from '../../../src/scheduling/predicates/volumes.ts';
+import { disksConflict } from '../../../src/scheduling/predicates/volumes.ts';
 import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 
@@ -25,7 +25,7 @@ describe('a disk that a node lets in once', () => {
     ['no monitor at all', disk({ kind: 'rbd', ids: [] }), disk({ kind: 'rbd', ids: [] }), false],
     ['a disk of another kind', disk(), disk({ kind: 'gcePersistentDisk' }), false],
   ])('%s', (_what, left, right, quarrel) => {
-    expect([disksQuarrel(left, right), disksQuarrel(right, left)]).toEqual([quarrel, quarrel]);
+    expect([disksConflict(left, right), disksConflict(right, left)]).toEqual([quarrel, quarrel]);
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(aCluster({ nodes: [aNode({ name: 'n' })], pods: [wanting([right], there)] }));
     const pod = wanting([left]);
@@ -71,7 +71,7 @@ describe('a disk that a node lets in once', () => {
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'n' })], pods: [] }));
         const podsThere = () => snapshot.get('n')?.pods ?? [];
         const isFree = () => snapshot.check(wanting([wanted]), 'n').length === 0;
-        const isFreeByHand = () => !podsThere().some(({ shape }) => (shape.loneDisks ?? []).some((one) => disksQuarrel(one, wanted)));
+        const isFreeByHand = () => !podsThere().some(({ shape }) => (shape.loneDisks ?? []).some((one) => disksConflict(one, wanted)));
         const walk = (steps: typeof first, prefix: string): void => {
           steps.forEach(({ disks, how }, at) => {
             const [leaving] = podsThere();

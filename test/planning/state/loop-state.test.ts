@@ -327,7 +327,7 @@ describe('scale-down', () => {
       { node: 'd', reason: 'NoPlaceToMovePods', recheckAtMs: START_MS + MINUTE },
       { node: 'e', reason: 'BlockedByPod' },
     ] as const;
-    const next = reduceScaleDownPlan(START, plan({ kept, unneeded: new Map([['u', 7]]) }), look(group(1), 1), policy);
+    const next = reduceScaleDownPlan(START, plan({ kept, unneeded: new Map([['u', 7]]) }), look(group(1), 1));
     expect([...next.unremovable.keys()]).toEqual(['a', 'd']);
     expect(next.unneededSince.get('u')).toBe(7);
   });

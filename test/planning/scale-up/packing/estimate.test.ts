@@ -127,7 +127,7 @@ describe('estimate', () => {
         );
         const snapshot = new ClusterSnapshot({ names: resourceNames });
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'present', cpu: '1m' })] }));
-        const groups = groupPods(pods, snapshot.tiedShapes(tiedShapes));
+        const groups = groupPods(pods, snapshot.interdependentShapes(tiedShapes));
         const found = estimateInterdependent(
           groups,
           [{ template: template('4', ['we-1', 'we-2']), limit }],
