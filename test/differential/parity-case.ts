@@ -71,7 +71,7 @@ export function askPlanner(cluster: ParityCluster, pod: ParityObject): PlannersA
   snapshot.sync(view);
   const [pending] = view.pendingPods;
   if (pending === undefined) throw new Error(`Pod ${pod.metadata.name} is not pending.`);
-  const fault = snapshot.deviceFault(pending);
+  const fault = snapshot.deviceAllocationFailure(pending);
   const given: readonly FitReason[] =
     fault === undefined ? [] : [{ kind: 'device', message: fault.fault, detail: `on node ${fault.node}` }];
   const names = [...view.nodes.keys()].sort();

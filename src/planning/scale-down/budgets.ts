@@ -4,7 +4,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import type { DisruptionBudget } from '../../domain/workloads.ts';
-import { judgeNode, judgePod } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain, checkPodDrain } from '../../scheduling/drainability/drainability.ts';
 import { isVirtual } from '../capacity-objects/capacity-quotas.ts';
 import { brokenNodes } from '../state/node-counts.ts';
 import { type ScaleDownContext, isLeaving } from './plan-context.ts';
@@ -25,7 +25,7 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
   const draining = [...context.draining.values()].flat();
   const drains = draining.filter((name) => {
     const pods = observation.cluster.podsByNode.get(name) ?? [];
-    return judgeNode(pods, context.drain).movable.length > 0;
+    return checkNodeDrain(pods, context.drain).movable.length > 0;
   });
   const windowStart = observation.nowMs - policy.scaleDown.removalWindowMs;
   const spent = state.removals.filter((startMs) => startMs > windowStart).length;
@@ -84,7 +84,7 @@ export class BudgetLedger {
     for (const name of [...context.draining.values()].flat()) {
       const pods = context.observation.cluster.podsByNode.get(name) ?? [];
       // The budget's own count no longer has a terminating pod.
-      this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && judgePod(pod, context.drain).kind !== 'daemon-set'));
+      this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && checkPodDrain(pod, context.drain).kind !== 'daemon-set'));
     }
   }
 

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
-import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { awaitsDevices } from '../state/unpublished-devices.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { isStarting } from '../state/node-counts.ts';
@@ -108,7 +108,7 @@ function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>,
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
-  return { ...known, utilization, drain: judgeNode(pods, context.drain) };
+  return { ...known, utilization, drain: checkNodeDrain(pods, context.drain) };
 }
 
 /** How much of the node is used, and the threshold up to which it is a candidate. For a node with devices only these count. */

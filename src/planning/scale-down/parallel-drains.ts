@@ -4,7 +4,7 @@
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
-import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { ZoneSurplus } from './removal-order.ts';
@@ -23,7 +23,7 @@ export class ParallelDrains {
     const { groupOfNode } = context.observation.cloud;
     const draining = [...context.draining.values()]
       .flat()
-      .filter((name) => judgeNode(podsByNode.get(name) ?? [], context.drain).movable.length > 0);
+      .filter((name) => checkNodeDrain(podsByNode.get(name) ?? [], context.drain).movable.length > 0);
     this.#drains = draining.length;
     for (const name of draining) {
       const [node, group] = [nodes.get(name), groupOfNode.get(name)];

@@ -10,7 +10,7 @@ import { isPreempted } from '../state/preempted-nodes.ts';
 import { FOREIGN_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
-import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 
 /** What all parts of one plan read, indexed once per plan. */
 export interface ScaleDownContext {

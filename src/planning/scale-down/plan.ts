@@ -15,7 +15,7 @@ import { makeScaleDownContext, type ScaleDownContext, type ScaleDownContextInput
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
 import { defined } from '../../lib/defined.ts';
-import { withFork } from '../../scheduling/snapshot/fork.ts';
+import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 
 export interface PlanScaleDownInput extends ScaleDownContextInput {
   /** True if this loop adds nodes: then it must not remove others. `unknown` if planning the scale-up failed. */

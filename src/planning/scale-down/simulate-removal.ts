@@ -5,8 +5,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
-import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { tryInFork } from '../../scheduling/snapshot/fork.ts';
+import { tryInFork, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 
 /** The order in which pods are placed: higher priority first, then larger requests, then by name. */
 export function placementOrder(left: Pod, right: Pod): number {
@@ -48,7 +47,7 @@ function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, de
   snapshot.addNode(withDeletionTaint(node), []);
   for (const pod of [...movable].sort(placementOrder)) {
     const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
-    if (place === undefined || snapshot.deviceFault(pod) !== undefined) return { unplaced: pod };
+    if (place === undefined || snapshot.deviceAllocationFailure(pod) !== undefined) return { unplaced: pod };
     snapshot.addPod(pod, place);
     taken.add(place);
   }

@@ -4,7 +4,7 @@ import { isWhole } from '../../domain/node-group.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
@@ -100,7 +100,9 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
     // The replacement of a terminating pod is counted where it runs or waits.
-    const moving = judgeNode(present.pods, context.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !isReservation(pod));
+    const moving = checkNodeDrain(present.pods, context.drain).movable.filter(
+      (pod) => pod.deletionAtMs === undefined && !isReservation(pod),
+    );
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
@@ -113,7 +115,7 @@ function movableNow(candidate: Candidate, context: ScaleDownContext): readonly P
   const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
   const real = pods.filter((pod) => !isReservation(pod));
-  return [...judgeNode(real, context.drain).movable, ...pods.filter(isReservation)];
+  return [...checkNodeDrain(real, context.drain).movable, ...pods.filter(isReservation)];
 }
 
 function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownContext): UnremovableNode {

@@ -3,7 +3,7 @@ import { compareText } from '../../lib/comparison.ts';
 import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
 import type { InstanceRemoval } from '../../domain/plan.ts';
 import { NOT_READY_TAINT } from '../../domain/taints.ts';
-import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { RemovalAllowance, GroupMinimums } from './budgets.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { isOverdue, mayJoin } from '../state/unregistered.ts';
@@ -84,7 +84,7 @@ function instancesClosedToPods(group: NodeGroup, { observation, policy }: ScaleD
 function isInUse(group: NodeGroup, { observation, drain }: ScaleDownContext): boolean {
   return [...observation.cloud.groupOfNode].some(([name, id]) => {
     if (id !== group.id) return false;
-    const { movable, waiting, blocker } = judgeNode(observation.cluster.podsByNode.get(name) ?? [], drain);
+    const { movable, waiting, blocker } = checkNodeDrain(observation.cluster.podsByNode.get(name) ?? [], drain);
     return movable.length > 0 || waiting.length > 0 || blocker !== undefined;
   });
 }

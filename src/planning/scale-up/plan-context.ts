@@ -5,7 +5,7 @@ import type { NodeTemplate } from '../../domain/node-template.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { seededRandom, stableHash } from '../../lib/random.ts';
-import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { fullQuotaHeadroom } from '../capacity-objects/capacity-quotas.ts';
 import { type Expander, checkExpanderChain, createExpanders } from '../expanders/expander.ts';
 import { unhealthyGroups } from '../state/cluster-health.ts';
@@ -78,7 +78,7 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
     if (group.template === undefined) return [];
     const upcoming = findUpcomingNodes(group, index);
     if (upcoming.unregistered.length + upcoming.unready.length === 0) return [];
-    const template = makeTemplate(group, attaching(group.template, names), observation.cluster.daemonSets, NO_ZONES);
+    const template = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, NO_ZONES);
     return [{ template, upcoming }];
   });
 }
@@ -140,7 +140,7 @@ export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpCon
   return cloud.groups.flatMap((group) => {
     const nodes = minimumIncreases.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
-    const offered = attaching(group.template, input.names);
+    const offered = withAttachLimits(group.template, input.names);
     const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
   });

@@ -4,8 +4,8 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { withFork } from '../../scheduling/snapshot/fork.ts';
-import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { withFork } from '../../scheduling/snapshot/snapshot.ts';
+import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { clusterProblem, stalenessProblem } from '../state/cluster-health.ts';
 import { isReservation } from '../state/reserved-room.ts';
@@ -133,7 +133,7 @@ function growableGroups(context: ScaleUpContext): GrowableGroups {
       (group.template === undefined ? undefined : limitReason(context.headroom, group, group.template, { policy: policy.scaleUp, size }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = withConfirmedDevices(attaching(group.template, names), group, context.input);
+      const offered = withConfirmedDevices(withAttachLimits(group.template, names), group, context.input);
       templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, outOfStockZones(group, context.standing)));
       bounds.set(group.id, { size, ceiling: ceiling.ceiling });
     }
@@ -203,7 +203,7 @@ function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCap
   const first = isRequest ? [...daemons, ...roomPods.booked] : roomPods.booked;
   const waiting = isRequest ? [...displaced, ...roomPods.waiting] : [];
   const all = [...first, ...waiting, ...pods, ...roomPods.last];
-  const interdependent = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
+  const interdependent = capacity.snapshot.interdependentShapes([...new Set(all.map((pod) => pod.shape))]);
   const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
   place(first);
   for (const pod of place(waiting)) verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });

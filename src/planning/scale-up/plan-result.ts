@@ -7,9 +7,9 @@ import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../doma
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { withFork } from '../../scheduling/snapshot/fork.ts';
+import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
-import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
@@ -117,7 +117,7 @@ interface RefusalInput {
 function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
   const { names } = input.context.input;
   const template =
-    known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, names), [], new Set()));
+    known ?? (target.template === undefined ? undefined : makeTemplate(target, withAttachLimits(target.template, names), [], new Set()));
   const skip = input.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, names);
   const fit = alone.length > 0 || template === undefined ? alone : refusalsByOtherPods(input, pods, template);

@@ -10,7 +10,7 @@ import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snaps
 import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
 import type { UpcomingNodes } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
-import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
+import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 
 export interface UpcomingGroupNodes {
   readonly template: GroupTemplate;

@@ -9,7 +9,7 @@ import type { DaemonSet } from '../../../domain/workloads.ts';
 import { refusedByPorts, takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { countFits, insufficientResources, needOf } from '../../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../../scheduling/predicates/devices.ts';
-import { allocate, shortfall, nothingInUse } from '../../../scheduling/devices/device-allocator.ts';
+import { allocateDevices, describeShortfall, noDevicesInUse } from '../../../scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
@@ -107,8 +107,8 @@ function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: 
     return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
   const list = index.listDevices(pools);
-  const input = { index, claims, list, inUse: nothingInUse(list) };
-  return allocate(input) === undefined ? [cannotAllocate(`on a new node: ${shortfall(input)}`)] : [];
+  const input = { index, claims, list, inUse: noDevicesInUse(list) };
+  return allocateDevices(input) === undefined ? [cannotAllocate(`on a new node: ${describeShortfall(input)}`)] : [];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {

@@ -14,7 +14,7 @@ import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { addPlaceholderNodes, removePlaceholderNodes, dependsOnZones, placeholderNode } from '../groups/zonal-siblings.ts';
 import { newNodeFrom, variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
+import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 
 /** One of the groups that are packed as one family. */
 export interface FamilyMember {

@@ -1,6 +1,6 @@
 /** Groups that are one per zone, or similar, estimated and grown as one family. A group alone is a family of one. */
 import { isWhole } from '../../../domain/node-group.ts';
-import { withFork } from '../../../scheduling/snapshot/fork.ts';
+import { withFork } from '../../../scheduling/snapshot/snapshot.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import { zonalFamilies } from '../groups/zonal-siblings.ts';

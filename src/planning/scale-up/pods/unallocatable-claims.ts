@@ -22,7 +22,7 @@ export function withoutUnallocatableClaims(
 }
 
 function verdictOnClaims(pod: Pod, groups: readonly NodeGroup[], snapshot: ClusterSnapshot): PodVerdict | undefined {
-  const found = snapshot.deviceFault(pod);
+  const found = snapshot.deviceAllocationFailure(pod);
   if (found === undefined) return undefined;
   const fit: FitReason = {
     kind: 'device',
