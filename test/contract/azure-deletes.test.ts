@@ -106,7 +106,7 @@ describe('azure: deleting machines', () => {
   it('a number that another machine has now is refused', async () => {
     const { r, set } = await started(3);
     set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: 'somebody-else', zone: undefined });
-    expect(await remove(r, [1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/another machine/) });
+    expect(await remove(r, [1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/now another instance/) });
     expect(posts(r)).toHaveLength(0);
   });
 
@@ -289,7 +289,7 @@ describe('azure: deleting machines', () => {
     await r.pass(60_000);
     const { events } = r.view();
     expect(events).toMatchObject([
-      { kind: 'delete-failed', instances: [key(1)], message: 'Azure no longer knows the operation, and the machines are still there' },
+      { kind: 'delete-failed', instances: [key(1)], message: 'Azure no longer knows the operation, and the instances still exist' },
       { kind: 'delete-succeeded', instances: [key(2)] },
     ]);
     expect(posts(r)).toHaveLength(1);

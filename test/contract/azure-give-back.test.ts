@@ -56,7 +56,7 @@ describe('capacity of a failed scale-up', () => {
     expect(living(meeting)).toHaveLength(3);
     expect(written(meeting)).toEqual([5, 2, 3]);
     expect(meeting.violations.list()).toEqual([]);
-    const line = meeting.logLines.find((text) => text.includes('was given back'));
+    const line = meeting.logLines.find((text) => text.includes('could not fill was removed'));
     expect(JSON.parse(line ?? '{}')).toMatchObject({ from: 5, to: 2, listed: 2, before: 2 });
     expect(await meeting.metrics.registry.getSingleMetricAsString('aks_autoscaler_scale_up_given_back_nodes_total')).toMatch(/ 3$/);
   });

@@ -66,7 +66,7 @@ describe('writing through AKS', () => {
     const [set] = s.arm.control.state().sets;
     expect([set?.capacity, set?.instances.filter(({ power }) => power === 'deallocated').length]).toEqual([3, 2]);
     const [group] = s.groups();
-    expect(await s.increase(group?.id ?? '', 1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('counts 1 of 3') });
+    expect(await s.increase(group?.id ?? '', 1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('AKS counts 1 of 3') });
     await s.call('PUT', `${pool}?api-version=2025-05-01`, { properties: { count: 3, tags } });
     await s.pass(600_000);
     expect(await s.increase(group?.id ?? '', 1)).toMatchObject({ kind: 'accepted', target: 4 });
@@ -125,7 +125,7 @@ describe('writing through AKS', () => {
     await m.azure.refresh(group, m.signal);
     expect(await m.increase(m.group('general'), 1)).toMatchObject({
       kind: 'refused',
-      reason: expect.stringContaining('AKS aims at 4 already'),
+      reason: expect.stringContaining('the count in AKS is already 4'),
     });
   });
 
@@ -164,7 +164,7 @@ describe('writing through AKS', () => {
 
   it('without knowledge of the pool nothing is written, and the reason is shown', async () => {
     const m = await meet({ ...through, clusterName: undefined, clusterResourceGroup: undefined });
-    expect(m.group('general').growthHeld).toContain('told of no agent pool');
+    expect(m.group('general').growthHeld).toContain('AKS lists no agent pool');
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'refused' });
     expect(writes(m)).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * The caching agents: what each reads, how often, and what absence from its list means. All of them together cost
- * O(pools) calls at rest. They throw on failure; an error is never an empty list.
+ * The caching agents: what each reads, how often, and what absence from its list means. At rest they need O(pools) calls
+ * together. They throw on failure: an error is never an empty list.
  */
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { AgentPolicy, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
@@ -31,7 +31,7 @@ export interface AgentDeps {
   readonly order: LogicalClock;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
-  /** Machines whose nodes have not been heard of for a while, by folded key. */
+  /** Instances whose nodes have been silent for a while, by folded key. */
   readonly silent: () => ReadonlySet<string>;
 }
 
@@ -46,11 +46,11 @@ interface AgentShape {
   readonly order: number;
   readonly operation: ArmOperation;
   readonly policy: AgentPolicy;
-  /** Decisions are made without it as well. */
+  /** True: the loop also decides without it. */
   readonly optional?: boolean;
 }
 
-/** A caching agent whose budget is its operation's. */
+/** A caching agent with the rate-limit budget of its operation. */
 export function cachingAgent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
   return {
     id: shape.id,
@@ -65,34 +65,34 @@ export function cachingAgent(shape: AgentShape, load: (context: RunContext) => P
 }
 
 /** All scale sets of the node resource group. Absence from a complete list means deleted. */
-export function scaleSetsAgent(parts: AgentDeps): CachingAgent {
-  // ARM has answered 200 with no set at all for groups full of them. One such answer is read again before it is believed.
+export function scaleSetsAgent(deps: AgentDeps): CachingAgent {
+  // ARM has returned 200 with an empty list for resource groups full of scale sets. The first such answer is read again.
   let emptyBefore = false;
-  const spotSizes = new SpotScaleSets(parts);
+  const spotSizes = new SpotScaleSets(deps);
   const policy = {
-    intervalMs: parts.options.vmssCacheTtlMs,
+    intervalMs: deps.options.vmssCacheTtlMs,
     jitter: SPREAD,
     errorIntervalMs: 30 * SECOND,
-    // One call a minute costs nothing, and the end of an outage is seen by this agent first.
+    // One call a minute is cheap, and this agent sees the end of an outage first.
     maxErrorIntervalMs: MINUTE,
     timeoutMs: 45 * SECOND,
   };
   return cachingAgent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
-    const list = await readPages(parts, {
+    const list = await readPages(deps, {
       call: { operation: 'listScaleSets', resource: '' },
       signal,
-      open: () => parts.clients.compute.virtualMachineScaleSets.list(parts.options.nodeResourceGroup).byPage(),
+      open: () => deps.clients.compute.virtualMachineScaleSets.list(deps.options.nodeResourceGroup).byPage(),
       project: (raw) => {
         const value = projectScaleSet(raw);
         return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag ?? undefined };
       },
     });
     const pages = await spotSizes.refreshPages(list.pages, signal);
-    const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
+    const isEmpty = list.error === undefined && rowCount(list) === 0 && deps.scaleSets.snapshot().size > 0;
     const doubted = isEmpty && !emptyBefore;
     emptyBefore = isEmpty;
     const read = loaded(list, (complete) =>
-      parts.scaleSets.commitList({
+      deps.scaleSets.commitList({
         agentId: SCALE_SETS_AGENT,
         authority: 'authoritative',
         complete: complete && !doubted,
@@ -103,9 +103,9 @@ export function scaleSetsAgent(parts: AgentDeps): CachingAgent {
   });
 }
 
-/** The machines of one scale set, with their instance views. Flexible sets are read through the list of machines. */
-export function scaleSetInstancesAgent(parts: AgentDeps, setKey: string): CachingAgent {
-  const { vmssVmsCacheTtlMs, vmssVmsCacheJitterMs } = parts.options;
+/** The instances of one scale set, with their instance views. Flexible sets are read through the list of VMs. */
+export function scaleSetInstancesAgent(deps: AgentDeps, setKey: string): CachingAgent {
+  const { vmssVmsCacheTtlMs, vmssVmsCacheJitterMs } = deps.options;
   const jitter: Jitter = { kind: 'shorten', maxMs: vmssVmsCacheJitterMs };
   const policy = {
     intervalMs: vmssVmsCacheTtlMs,
@@ -116,38 +116,38 @@ export function scaleSetInstancesAgent(parts: AgentDeps, setKey: string): Cachin
   };
   const id = instancesAgent(setKey);
   return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
-    const set = parts.scaleSets.get(setKey)?.value;
+    const set = deps.scaleSets.get(setKey)?.value;
     const list =
-      set?.orchestration === 'Flexible' ? await readFlexible(parts, set, signal) : await readUniform(parts, set?.name ?? setKey, signal);
+      set?.orchestration === 'Flexible' ? await readFlexible(deps, set, signal) : await readUniform(deps, set?.name ?? setKey, signal);
     return loaded(list, (complete) =>
-      parts.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
+      deps.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
     );
   });
 }
 
-function readUniform(parts: AgentDeps, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
-  return readPages<VirtualMachineScaleSetVM, InstanceRow>(parts, {
+function readUniform(deps: AgentDeps, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+  return readPages<VirtualMachineScaleSetVM, InstanceRow>(deps, {
     call: { operation: 'listInstances', resource: set },
     signal,
     open: () =>
-      parts.clients.compute.virtualMachineScaleSetVMs.list(parts.options.nodeResourceGroup, set, { expand: 'instanceView' }).byPage(),
+      deps.clients.compute.virtualMachineScaleSetVMs.list(deps.options.nodeResourceGroup, set, { expand: 'instanceView' }).byPage(),
     project: (raw) => listed(projectInstance(raw, set)),
   });
 }
 
-function readFlexible(parts: AgentDeps, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
-  // The field's name is itself in quotes here; an instance view is allowed with this filter only.
+function readFlexible(deps: AgentDeps, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+  // The API needs quotes around the field's name, and allows instance views with this filter only.
   const filter = `'virtualMachineScaleSet/id' eq '${set.armId}'`;
-  return readPages(parts, {
+  return readPages(deps, {
     call: { operation: 'listVms', resource: set.name },
     signal,
-    open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
+    open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
     project: (raw) => listed(projectVm(raw, set.name)),
   });
 }
 
-/** Machines of pools that have no scale set, by pool tag. One list for the whole resource group: added only when needed. */
-export function vmsAgent(parts: AgentDeps): CachingAgent {
+/** Instances of pools without a scale set, by pool tag. It lists the whole resource group, so it is added only when needed. */
+export function vmsAgent(deps: AgentDeps): CachingAgent {
   const policy = {
     intervalMs: 2 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
@@ -156,31 +156,31 @@ export function vmsAgent(parts: AgentDeps): CachingAgent {
     timeoutMs: 45 * SECOND,
   };
   return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
-    const silent = parts.silent();
+    const silent = deps.silent();
     const unclear = new Set<string>();
-    const list = await readPages(parts, {
+    const list = await readPages(deps, {
       call: { operation: 'listVms', resource: '' },
       signal,
-      open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup).byPage(),
+      open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup).byPage(),
       project: (raw) => {
         const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectVm(raw)) : undefined;
         if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
         return row;
       },
     });
-    const pages = await withViews(parts, list.pages, unclear, signal);
-    return loaded(list, (complete) => parts.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }));
+    const pages = await withViews(deps, list.pages, unclear, signal);
+    return loaded(list, (complete) => deps.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }));
   });
 }
 
 /** AKS's view of the pools. `keep` gets them only when the whole list was read. */
 export function agentPoolsAgent(
-  parts: AgentDeps,
+  deps: AgentDeps,
   cluster: { readonly resourceGroup: string; readonly name: string },
   keep: (pools: AgentPools) => void,
 ): CachingAgent {
   const policy = {
-    // Also how late an upgrade of a pool, which we must keep out of, is noticed.
+    // An upgrade of a pool, during which the pool is frozen, is noticed this late.
     intervalMs: 2 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
     errorIntervalMs: MINUTE,
@@ -188,37 +188,40 @@ export function agentPoolsAgent(
     timeoutMs: 30 * SECOND,
   };
   return cachingAgent({ id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy }, async ({ signal }) => {
-    const list = await readPages(parts, {
+    const list = await readPages(deps, {
       call: { operation: 'listAgentPools', resource: cluster.name },
       signal,
-      open: () => agentPoolPages(parts, cluster),
+      open: () => agentPoolPages(deps, cluster),
       project: (raw) => {
         const value = projectAgentPool(raw);
         return value === undefined ? undefined : { key: foldName(value.name), value };
       },
     });
-    // A cluster has a system pool at least, and who AKS scales for itself must not be forgotten.
+    // A cluster has at least a system pool, and pools that AKS scales itself must stay known.
     if (list.error === undefined && rowCount(list) === 0) {
-      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of agent pools of ${cluster.name} is empty.`);
+      throw new AutoscalerError(
+        { kind: 'unavailable', effect: 'none' },
+        `AKS returned an empty list of agent pools for cluster ${cluster.name}.`,
+      );
     }
     return replaceAll(list, (rows) => {
       const byName = new Map(rows.map(({ key, value }) => [key, value]));
-      keep({ observedAtMs: parts.clock.now(), byName, pages: list.pages });
+      keep({ observedAtMs: deps.clock.now(), byName, pages: list.pages });
     });
   });
 }
 
-/** Every size of the region. @throws AutoscalerError when a page of the list could not be read: part of it is worth nothing. */
+/** Every size of the region. @throws AutoscalerError if a page could not be read: part of the list is useless. */
 export async function listSkus(
-  parts: Pick<AgentDeps, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
+  deps: Pick<AgentDeps, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
   signal: AbortSignal,
 ): Promise<SkuCatalog> {
-  const { location } = parts.options;
-  const observedAtMs = parts.clock.now();
-  const { pages, error } = await readPages(parts, {
+  const { location } = deps.options;
+  const observedAtMs = deps.clock.now();
+  const { pages, error } = await readPages(deps, {
     call: { operation: 'listSkus', resource: '' },
     signal,
-    open: () => parts.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
+    open: () => deps.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
     project: (raw) => ({ key: raw.name ?? '', value: raw }),
   });
   if (error !== undefined) throw error;
@@ -234,7 +237,7 @@ function listed(value: InstanceRow | undefined): ListedRow<InstanceRow> | undefi
   return value === undefined ? undefined : { key: value.ref.key, value };
 }
 
-/** Upserts what was read of a broken list; only a complete one may remove rows. */
+/** Commits the pages that were read. Only a complete list may remove rows. */
 function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean) => ListCommit): Loaded {
   const commit = (): CommitSummary => {
     const { listAgain, added, changed, evicted, rejected } = commitList(list.error === undefined);
@@ -243,7 +246,7 @@ function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean)
   return list.error === undefined ? { commit } : { commit, error: list.error };
 }
 
-/** For what is replaced as a whole: part of it is worth nothing. */
+/** For data that is replaced as a whole: part of the list is useless. */
 export function replaceAll<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
   if (list.error !== undefined) throw list.error;
   return {

@@ -1,4 +1,4 @@
-/** The caching agents that there are whatever the groups: for scale sets, sizes, usages, prices and, where AKS may be asked, agent pools. */
+/** The caching agents that do not depend on the groups: scale sets, VM sizes, usages, prices and, if the cluster is named, agent pools. */
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -19,26 +19,26 @@ export interface AllAgentsDeps {
   readonly quota: Pick<QuotaLedger, 'recordUsages'>;
   /** undefined: prices are not read. */
   readonly prices: { agent(): CachingAgent } | undefined;
-  /** A GET of this scale set is due. */
+  /** Requests a GET of this scale set. */
   readonly setDue: (key: string) => void;
   readonly keepPools: (pools: AgentPools) => void;
   readonly keepCatalog: (catalog: SkuCatalog) => void;
   readonly catalog: () => SkuCatalog | undefined;
-  /** Whether Azure's restriction of a size holds one of the groups. */
+  /** Whether a restriction of a VM size keeps one of the groups from growing. */
   readonly isRestricted: () => boolean;
 }
 
-/** In the order in which they are to be known. */
-export function allAgents(parts: AllAgentsDeps): readonly CachingAgent[] {
-  const { agents, quota, prices } = parts;
+/** In the order in which they are registered. */
+export function allAgents(deps: AllAgentsDeps): readonly CachingAgent[] {
+  const { agents, quota, prices } = deps;
   const { clusterName: name, clusterResourceGroup: resourceGroup } = agents.options;
   return [
     scaleSetsAgent(agents),
-    ...(readsBetweenLists(agents.options) ? [spotAgent(parts)] : []),
-    sizesAgent(parts),
+    ...(readsBetweenLists(agents.options) ? [spotAgent(deps)] : []),
+    sizesAgent(deps),
     usageAgent(agents, (rows, atMs) => quota.recordUsages(rows, atMs)),
     ...(prices === undefined ? [] : [prices.agent()]),
-    ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, parts.keepPools)]),
+    ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, deps.keepPools)]),
   ];
 }
 

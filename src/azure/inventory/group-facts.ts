@@ -1,6 +1,6 @@
 /**
- * What scale sets, agent pools and sizes say together of one group: its pool, its size, how it is written and what stands in
- * the way of its growth. Reads what is known; asks Azure for nothing.
+ * Facts of one group combined from scale sets, agent pools and VM sizes: its pool, its VM size, how it is written and what keeps it
+ * from growing. Sends no call.
  */
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -21,8 +21,8 @@ export interface GroupFactsDeps {
   readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
-  readonly vmsPools: Pick<VmsPools, 'heldBecause' | 'poolHeldBecause'>;
-  readonly tokens: Pick<WriteTokens, 'growthHeldBecause'>;
+  readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
+  readonly tokens: Pick<WriteTokens, 'increaseHeldReason'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
@@ -33,95 +33,97 @@ export interface GroupFactsDeps {
 
 const UNTAGGED_MS = 60_000;
 const UNTAGGED =
-  'Azure tells no entity tag of it, so that writing its capacity would be a guess; AZURE_ENABLE_VMSS_ETAG=false lets it be written without one';
+  'Azure returns no entity tag for it, so a write could overwrite the change of another writer; AZURE_ENABLE_VMSS_ETAG=false allows writes without a tag';
 
 const AKS_NOT_ASKED =
-  'AKS is not asked about agent pools: that takes the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
+  'agent pools are not read, since that needs the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
 
 export class GroupFacts {
-  readonly #parts: GroupFactsDeps;
+  readonly #deps: GroupFactsDeps;
   readonly #byName = new Map<string, Sku>();
-  /** Until when (monotonic) a set is not read again whose own read told no entity tag; by key. */
+  /** Scale sets that a GET returned without an entity tag, by key: until when (monotonic) they are not read again. */
   readonly #untaggedUntilMs = new Map<string, number>();
 
-  constructor(parts: GroupFactsDeps) {
-    this.#parts = parts;
+  constructor(deps: GroupFactsDeps) {
+    this.#deps = deps;
   }
 
-  /** The agent pool of a group, when AKS was asked. */
+  /** The agent pool of a group, if agent pools are read. */
   poolOf(group: RegisteredGroup): AgentPoolRow | undefined {
     const row = this.#rowOf(group);
-    // A name without a scale set may be that of a pool: then the pool says why there is none.
+    // A name without a scale set may name a pool: the pool shows why there is no scale set.
     const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
-    return name === undefined ? undefined : this.#parts.pools()?.byName.get(foldName(name));
+    return name === undefined ? undefined : this.#deps.pools()?.byName.get(foldName(name));
   }
 
-  /** Why nothing can be said of agent pools; undefined: AKS has told of them. */
+  /** Why agent pools are unknown; undefined: they have been read. */
   poolsUnknownReason(): string | undefined {
-    if (this.#parts.pools() !== undefined) return undefined;
-    const { clusterName, clusterResourceGroup } = this.#parts.options;
-    return clusterName === undefined || clusterResourceGroup === undefined ? AKS_NOT_ASKED : 'AKS has not told of its agent pools yet';
+    if (this.#deps.pools() !== undefined) return undefined;
+    const { clusterName, clusterResourceGroup } = this.#deps.options;
+    return clusterName === undefined || clusterResourceGroup === undefined
+      ? AKS_NOT_ASKED
+      : 'the agent pools have not been read from AKS yet';
   }
 
-  /** The size of a group's machines. What Azure's list does not tell, for want of it or in it, the name of the size may. */
+  /** The VM size of a group. If Azure's list lacks it or has not been read, the name of the size may show its resources. */
   skuOf(group: RegisteredGroup): Sku | undefined {
     const vmSize = this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '';
-    return findSku(this.#parts.catalog(), vmSize) ?? this.#knownByName(vmSize);
+    return findSku(this.#deps.catalog(), vmSize) ?? this.#knownByName(vmSize);
   }
 
   /** Whether a scale set is written through its agent pool. */
   isWrittenThroughAks(group: RegisteredGroup): boolean {
     const row = this.#rowOf(group);
     if (group.kind === 'vms-pool' || row === undefined) return false;
-    return (writePathTag(row.tags) ?? this.#parts.options.writePath) === 'agentPool';
+    return (writePathTag(row.tags) ?? this.#deps.options.writePath) === 'agentPool';
   }
 
-  /** The name of the pool through which a scale set is written; undefined for a set that is written itself. */
+  /** The name of the pool through which a scale set is written; undefined: the set itself is written. */
   writtenPoolOf(group: RegisteredGroup): string | undefined {
     return this.isWrittenThroughAks(group) ? this.poolOf(group)?.name : undefined;
   }
 
-  /** Why an operation of ours keeps AKS from taking another for this group. */
+  /** The operation of ours that keeps AKS from accepting another for this group. */
   ownOperationReason(group: RegisteredGroup): string | undefined {
-    if (group.kind === 'vms-pool') return this.#parts.vmsPools.heldReason(group.key);
+    if (group.kind === 'vms-pool') return this.#deps.vmsPools.heldReason(group.key);
     const pool = this.writtenPoolOf(group);
-    return pool === undefined ? undefined : this.#parts.vmsPools.poolHeldReason(pool);
+    return pool === undefined ? undefined : this.#deps.vmsPools.poolHeldReason(pool);
   }
 
-  /** Why no machine may be ordered now, while what runs goes on. */
+  /** Why the group cannot be increased now. Deletions stay possible. */
   increaseHeldReason(group: RegisteredGroup): string | undefined {
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
-    const { tokens, clock } = this.#parts;
+    const { tokens, clock } = this.#deps;
     const nowMs = clock.monotonic();
     const rest = unknownPool ?? this.ownOperationReason(group) ?? tokens.increaseHeldReason(group.key, nowMs);
     return rest ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
   }
 
-  /** Azure told no entity tag of a set even when asked for that set alone. @returns why it is not written. */
+  /** A GET of the scale set returned no entity tag. @returns why the set is not written. */
   noteUntagged(group: RegisteredGroup): string {
-    this.#untaggedUntilMs.set(group.key, this.#parts.clock.monotonic() + UNTAGGED_MS);
+    this.#untaggedUntilMs.set(group.key, this.#deps.clock.monotonic() + UNTAGGED_MS);
     return UNTAGGED;
   }
 
-  /** Why Azure sells no machine of the group's size in its zones. */
+  /** Why Azure offers no instances of the group's VM size in its zones. */
   restrictedReason(group: RegisteredGroup): string | undefined {
     const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
     return unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
   }
 
-  /** What one node of a group takes of the region's quotas; empty when its size is not known. */
+  /** The quota that one node of a group uses; empty if its VM size is unknown. */
   drawsOf(group: RegisteredGroup): readonly QuotaDraw[] {
     const sku = this.skuOf(group);
     return sku === undefined ? [] : quotaDrawsOf(sku, this.#priorityOf(group));
   }
 
-  /** The quotas that groups draw on, as far as they are known. */
+  /** The known quotas that the groups use. */
   quotas(nowMs: number): readonly CloudQuota[] {
-    const drawn = new Set([...this.#parts.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
-    return this.#parts.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
+    const drawn = new Set([...this.#deps.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
+    return this.#deps.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
   }
 
-  /** The same object each time: what is made of it is kept while it is the same. */
+  /** Returns the same object each time, since callers cache by identity. */
   #knownByName(vmSize: string): Sku | undefined {
     const known = this.#byName.get(vmSize) ?? knownSize(vmSize);
     if (known !== undefined) this.#byName.set(vmSize, known);
@@ -135,10 +137,10 @@ export class GroupFacts {
   #untaggedBecause({ key }: RegisteredGroup, nowMs: number): string | undefined {
     const untilMs = this.#untaggedUntilMs.get(key);
     if (untilMs === undefined || nowMs >= untilMs) return undefined;
-    return this.#parts.scaleSets.get(key)?.etag === undefined ? UNTAGGED : undefined;
+    return this.#deps.scaleSets.get(key)?.etag === undefined ? UNTAGGED : undefined;
   }
 
   #rowOf(group: RegisteredGroup): ScaleSetRow | undefined {
-    return this.#parts.scaleSets.get(group.key)?.value;
+    return this.#deps.scaleSets.get(group.key)?.value;
   }
 }

@@ -1,4 +1,4 @@
-/** Which caching agents there are now: those of the whole adapter, and one for the machines of each scale set that is a group. */
+/** The current caching agents: those of the whole adapter, and one that lists the instances of each registered scale set. */
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import { foldName } from '../arm/resource-ids.ts';
@@ -20,21 +20,21 @@ export class AgentRoster {
     return this.#ids.has(id);
   }
 
-  /** Nothing when there is one of this id. */
+  /** Does nothing if there is an agent with this id. */
   add(id: string, make: () => CachingAgent): void {
     if (this.#ids.has(id)) return;
     this.#ids.add(id);
     this.#scheduler.add(make());
-    // A pool that appears must not wait for its place in the usual rhythm: until it was read, it is left alone.
+    // A new pool stays frozen until it has been read, so the first read must not wait for the usual interval.
     this.#scheduler.dueNow(id);
   }
 
-  /** Runs it soon, if there is such an agent. */
+  /** Runs the agent soon, if there is one. */
   due(id: string): void {
     if (this.#ids.has(id)) this.#scheduler.dueNow(id);
   }
 
-  /** One agent for the machines of each of these scale sets, and of no other. */
+  /** Keeps one agent for the instances of each of these scale sets, and removes the others. */
   syncInstanceLists(setKeys: ReadonlySet<string>, make: (setKey: string) => CachingAgent): void {
     for (const key of setKeys) this.add(instancesAgent(key), () => make(key));
     for (const id of this.#ids) {
@@ -45,7 +45,7 @@ export class AgentRoster {
   }
 }
 
-/** The agent whose lists tell of a group's machines: that of its scale set, or the one of all VMs pools. */
+/** The id of the agent that lists a group's instances: that of its scale set, or the one of all VMs pools. */
 export function instanceListAgentId(groupKey: string): string {
   return groupKey.includes('/') ? VMS_AGENT : instancesAgent(foldName(groupKey));
 }

@@ -1,7 +1,6 @@
 /**
- * A list of all machines of a resource group comes without their views. Without one a failed machine cannot be told from a good
- * node whose last update failed, nor a deallocated one from one that runs. The few that failed, or whose nodes have
- * fallen silent, are therefore read one by one.
+ * A list of all VMs of a resource group has no instance views. Without one, a failed instance looks like a good node whose last
+ * update failed, and a deallocated one like a running one. So the few that failed, or whose nodes are silent, are read one by one.
  */
 import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -10,7 +9,7 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { projectVm, type InstanceRow } from '../rows/scale-set.ts';
 
-/** In a wave of them the rest is read with the next list. */
+/** If more are unclear, the others are read with the next list. */
 const MOST_VIEWS = 20;
 
 export interface InstanceViewDeps {
@@ -19,21 +18,21 @@ export interface InstanceViewDeps {
   readonly calls: ArmCalls;
 }
 
-/** The pages with the machines that are not clear (by folded key) replaced by what their views tell. Rejects only with `cancelled`. */
+/** The pages, with the unclear instances (by folded key) read again with their views. Rejects only with `cancelled`. */
 export async function withViews(
-  parts: InstanceViewDeps,
+  deps: InstanceViewDeps,
   pages: readonly ListPage<InstanceRow>[],
   unclear: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<readonly ListPage<InstanceRow>[]> {
   const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => unclear.has(key));
-  const values = await Promise.all(listed.slice(0, MOST_VIEWS).map((row) => readView(parts, row, signal)));
+  const values = await Promise.all(listed.slice(0, MOST_VIEWS).map((row) => readView(deps, row, signal)));
   const viewed = new Map(values.flatMap((value) => (value === undefined ? [] : [[value.ref.key as string, value]])));
   const better = (row: ListedRow<InstanceRow>): ListedRow<InstanceRow> => ({ ...row, value: viewed.get(row.key) ?? row.value });
   return viewed.size === 0 ? pages : pages.map((page) => ({ ...page, rows: page.rows.map(better) }));
 }
 
-/** undefined: nothing better is known than what the list said. */
+/** undefined: the VM could not be read, so the listed row stays. */
 async function readView({ options, clients, calls }: InstanceViewDeps, row: ListedRow<InstanceRow>, signal: AbortSignal) {
   const name = row.value.instanceId;
   try {

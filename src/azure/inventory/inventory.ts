@@ -1,6 +1,6 @@
 /**
- * What is known of Azure: the tables, the agents that fill them, the reads out of turn, and the registration made from them.
- * Decides nothing about groups; knows no Kubernetes.
+ * What is known of Azure: the tables, the agents that fill them, single reads between the lists, and the groups registered from
+ * them. Must not know Kubernetes, nor decide or write anything.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CacheHooks } from '../../cache/table/hooks.ts';
@@ -9,7 +9,6 @@ import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import { LogicalClock } from '../../cache/logical-clock.ts';
 import { Slots } from '../../cache/concurrency.ts';
 import { Table } from '../../cache/table/table.ts';
-import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { Random } from '../../lib/random.ts';
@@ -17,7 +16,6 @@ import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from './agents.ts';
-import { foldName } from '../arm/resource-ids.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions, GroupSelection } from '../arm/options.ts';
@@ -47,11 +45,11 @@ export interface AzureInventoryDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hooks: CacheHooks;
-  /** What is ours of the groups: it may keep them from being increased. */
+  /** Rate-limit tokens of our own writes: without one a group cannot be increased. */
   readonly ownWrites: Pick<OwnWrites, 'tokens'>;
-  /** undefined: this process reads the sizes for itself alone. */
+  /** If absent, this process reads the VM sizes for itself. */
   readonly skuShare?: SkuShare | undefined;
-  /** undefined: list prices are forgotten with the process. */
+  /** If absent, list prices are not stored for the next process. */
   readonly keptPrices?: StoredText | undefined;
 }
 
@@ -65,8 +63,8 @@ export class AzureInventory {
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
   readonly changes: GroupChanges;
-  readonly #parts: AzureInventoryDeps;
-  readonly #agentParts: AgentDeps;
+  readonly #deps: AzureInventoryDeps;
+  readonly #agentDeps: AgentDeps;
   readonly #reads: Refresh;
   readonly #roster: AgentRoster;
   readonly #registrations: GroupRegistry;
@@ -75,51 +73,51 @@ export class AzureInventory {
   #catalog: SkuCatalog | undefined;
   #silent: ReadonlySet<string> = new Set();
 
-  constructor(parts: AzureInventoryDeps) {
-    const { clock, hooks, options } = parts;
-    this.#parts = parts;
+  constructor(deps: AzureInventoryDeps) {
+    const { clock, hooks, options } = deps;
+    this.#deps = deps;
     this.#choice = options;
     const order = new LogicalClock(clock);
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
     const table = { clock, order, hooks };
-    this.scaleSets = new Table({ ...table, definition: SCALE_SETS, wantRefresh: (key) => this.#wantSet(key) });
-    this.instances = new Table({ ...table, definition: INSTANCES, wantRefresh: (key, scope) => this.#wantInstance(key, scope) });
+    this.scaleSets = new Table({ ...table, definition: SCALE_SETS, requestRefresh: (key) => this.#wantSet(key) });
+    this.instances = new Table({ ...table, definition: INSTANCES, requestRefresh: (key, scope) => this.#wantInstance(key, scope) });
     this.scheduler = new AgentScheduler({
       clock,
-      random: parts.random,
+      random: deps.random,
       clusterId: `${options.subscriptionId}/${options.nodeResourceGroup}`,
       slots,
       hooks,
-      mayCome: isAgentId,
+      mayBeAdded: isAgentId,
     });
     this.#roster = new AgentRoster(this.scheduler);
     const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
-    this.vmsPools = new VmsPools({ ...parts, order, slots, list: listPools, named: () => this.#choice.nodeGroups });
-    this.#agentParts = { ...parts, order, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
+    this.vmsPools = new VmsPools({ ...deps, order, slots, list: listPools, named: () => this.#choice.nodeGroups });
+    this.#agentDeps = { ...deps, order, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
     this.#reads = new Refresh({
-      agents: this.#agentParts,
+      agents: this.#agentDeps,
       clock,
       slots,
       hooks,
       runNow: (id, signal) => this.scheduler.runNow(id, signal),
       listDue: (group) => this.requestInstanceList(group),
     });
-    this.#registrations = new GroupRegistry(parts.log);
+    this.#registrations = new GroupRegistry(deps.log);
     const groups = (): Iterable<RegisteredGroup> => this.registration().groups.values();
     const { scaleSets, instances, vmsPools, quota } = this;
     const known = { pools: () => this.#pools, catalog: () => this.#catalog, groups };
-    this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, tokens: parts.ownWrites.tokens, quota, ...known });
+    this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, tokens: deps.ownWrites.tokens, quota, ...known });
     const lists = { listedAtMs: (key: string) => this.instancesListedAtMs(key), listDue: (key: string) => this.requestInstanceList(key) };
     this.changes = new GroupChanges({ clock, scaleSets, instances, vmsPools, ...lists });
-    this.prices = createRetailPrices(parts, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
-    this.#addAgents(parts.skuShare);
+    this.prices = createRetailPrices(deps, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
+    this.#addAgents(deps.skuShare);
     if (options.agents !== undefined) this.scheduler.select(options.agents);
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
       if (event.kind === 'external-change') this.changes.noteExternalChange(event);
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
       if (isForeign) this.requestInstanceList(event.key);
-      // It may be AKS, at work on the pool: then it is to be left alone, and not only when the list of pools is due.
+      // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
       if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
     });
     this.vmsPools.sizes.subscribe((event) => {
@@ -132,7 +130,7 @@ export class AzureInventory {
     return this.#catalog;
   }
 
-  /** The same object while no scale set, no pool and no size of one changed. */
+  /** Returns the same object until a scale set, a pool or one of its sizes changes. */
   registration(): Registration {
     return this.#registrations.registrationFrom({
       selection: this.#choice,
@@ -143,12 +141,12 @@ export class AzureInventory {
     });
   }
 
-  /** Which groups there are, and what holds for some of them alone. */
+  /** The selected groups, with options for single ones. */
   get selection(): GroupSelection {
     return this.#choice;
   }
 
-  /** Other groups or limits from now on. Sizes that are named are asked for at once: AKS leaves out those without a machine. */
+  /** Applies other groups or limits. Pools are read at once for newly named sizes: AKS leaves out sizes without an instance. */
   selectGroups({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupSelection): void {
     const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#choice;
     if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return;
@@ -157,19 +155,19 @@ export class AzureInventory {
     this.#roster.due(AGENT_POOLS_AGENT);
   }
 
-  /** Reads everything that a first decision needs. Rejects when the scale sets could not be read. */
+  /** Reads what the first decision needs. Rejects if the scale sets could not be read. */
   async load(signal: AbortSignal): Promise<void> {
-    const { clock, log, options } = this.#parts;
+    const { clock, log, options } = this.#deps;
     await loadInitially({ scheduler: this.scheduler, clock, log, patienceMs: options.startPatienceMs ?? 0 }, signal);
     this.changes.noteInherited();
   }
 
-  /** A GET of the set soon; does not wait. */
+  /** Requests a GET of the scale set; does not wait. */
   requestScaleSet(key: string): void {
     this.#reads.scaleSets.request(key, '');
   }
 
-  /** One GET of the set, begun after this call. */
+  /** Reads the scale set by a GET that begins after this call. */
   refreshScaleSet(key: string, signal: AbortSignal): Promise<void> {
     return this.#reads.scaleSets.refresh(key, '', signal);
   }
@@ -178,12 +176,12 @@ export class AzureInventory {
     return this.#reads.instances.refresh(key, scope, signal);
   }
 
-  /** One list of a group's machines, begun after this call. */
+  /** Lists a group's instances in a call that begins after this one. */
   refreshInstances(groupKey: string, signal: AbortSignal): Promise<void> {
     return this.scheduler.runNow(instanceListAgentId(groupKey), signal);
   }
 
-  /** Usages are read again soon. */
+  /** Requests a read of the usages. */
   requestUsage(): void {
     this.scheduler.dueNow(USAGE_AGENT);
   }
@@ -192,19 +190,19 @@ export class AzureInventory {
     return this.#roster.has(instanceListAgentId(groupKey));
   }
 
-  /** The machines of VMs pools whose nodes are silent now: lists look at them closely, and one that is new is looked at soon. */
-  noteSilent(machines: ReadonlySet<InstanceKey>): void {
-    const isNew = [...machines].some((key) => !this.#silent.has(key));
-    this.#silent = machines;
+  /** The instances of VMs pools whose nodes are silent: lists read their instance views, and a new one is listed soon. */
+  noteSilent(instances: ReadonlySet<InstanceKey>): void {
+    const isNew = [...instances].some((key) => !this.#silent.has(key));
+    this.#silent = instances;
     if (isNew) this.#roster.due(VMS_AGENT);
   }
 
-  /** Lists a group's machines soon. */
+  /** Requests a list of a group's instances. */
   requestInstanceList(groupKey: string): void {
     this.#roster.due(instanceListAgentId(groupKey));
   }
 
-  /** Start of the last complete list of a group's machines, ms since the epoch. */
+  /** Start of the last complete list of a group's instances, ms since the epoch. */
   instancesListedAtMs(groupKey: string): number | undefined {
     const id = instanceListAgentId(groupKey);
     return id === VMS_AGENT ? this.instances.listedAtMs(id) : this.instances.listedAtMs(id, groupKey);
@@ -232,7 +230,7 @@ export class AzureInventory {
     this.vmsPools.stop();
   }
 
-  /** While another change of ours runs, what is read would be neither before nor after; its end asks again. */
+  /** Does not read while our own change is in progress; its end triggers the read. */
   #wantSet(key: string): void {
     if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.#reads.scaleSets.request(key, '');
   }
@@ -243,8 +241,8 @@ export class AzureInventory {
 
   #addAgents(skuShare: SkuShare | undefined): void {
     const agents = allAgents({
-      ...this.#parts,
-      agents: this.#agentParts,
+      ...this.#deps,
+      agents: this.#agentDeps,
       skuShare,
       quota: this.quota,
       prices: this.prices?.cache,
@@ -262,16 +260,16 @@ export class AzureInventory {
     this.#pools = pools;
     this.vmsPools.commitList(pools.pages, true);
     if ([...pools.byName.values()].some((pool) => pool.type === 'VirtualMachines'))
-      this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentParts));
+      this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentDeps));
   }
 
-  /** One agent for the machines of each registered set that exists. */
+  /** One agent for the instances of each registered scale set that exists. */
   #syncAgents(): void {
     const wanted = new Set<string>();
     for (const group of this.registration().groups.values()) {
-      if (group.kind === 'vms-pool') this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentParts));
+      if (group.kind === 'vms-pool') this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentDeps));
       else if (this.scaleSets.get(group.key) !== undefined) wanted.add(group.key);
     }
-    this.#roster.syncInstanceLists(wanted, (key) => scaleSetInstancesAgent(this.#agentParts, key));
+    this.#roster.syncInstanceLists(wanted, (key) => scaleSetInstancesAgent(this.#agentDeps, key));
   }
 }

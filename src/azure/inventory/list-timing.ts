@@ -1,76 +1,76 @@
 /**
- * Which groups are in motion, and when one more list of their machines is worth its price. A list costs the most of all
- * reads and draws on a small budget, so each one out of turn needs a reason that a list can settle: machines that were asked
- * for and are not there yet. Knows no clock, reads nothing and asks for nothing.
+ * Which groups are changing, and when one more list of their instances is worth its cost. A list is the most expensive read and its
+ * budget is small, so an extra one needs a reason: instances that were requested and are not running yet. Must not know the clock,
+ * nor send calls.
  */
 
-/** After a growth the first list is worth it when Azure shows the new machines, later ones when they start or fail. */
+/** After an increase the first list shows the new instances, and later ones whether they started or failed. */
 const FIRST_LISTS_MS = [15_000, 45_000];
 const FURTHER_EVERY_MS = 60_000;
-/** After this the usual rhythm is enough: whatever did not come by now will not come soon. */
+/** After this time the usual interval is enough: an instance that is still missing will not come soon. */
 const WATCHED_FOR_MS = 20 * 60_000;
-/** An operation that a previous leader may have begun is given this long to end. */
+/** The limit for an operation that a previous leader may have begun. */
 const INHERITED_FOR_MS = 10 * 60_000;
-/** How far the clock of the cluster may be behind ours, whole seconds of its stamps included. */
+/** How far the cluster's clock may be behind ours, including the whole seconds of its time stamps. */
 const CLOCK_SKEW_MS = 5_000;
 
-interface Growth {
+interface ListedIncrease {
   readonly sinceMs: number;
-  /** No operation is known to run any more: only machines that are being created can still come. */
+  /** The operation is over: only instances that are being created can still come. */
   readonly ended: boolean;
 }
 
-/** What a list and the size say of a group. All times in ms since the epoch. */
+/** The target size and the listed instances of a group. All times in ms since the epoch. */
 export interface AwaitedInstances {
   readonly nowMs: number;
   /** Start of the last complete list. */
   readonly listedAtMs: number;
-  /** Machines that are neither there nor failed. */
+  /** Listed instances that have neither started nor failed. */
   readonly creating: number;
-  /** Machines fewer than the size asks for. */
+  /** Target size minus listed instances. */
   readonly missing: number;
 }
 
 export class ListTiming {
-  readonly #growths = new Map<string, Growth>();
+  readonly #increases = new Map<string, ListedIncrease>();
   readonly #inherited = new Map<string, { readonly sinceMs: number; readonly endedAtMs: number | undefined }>();
 
-  /** Machines were asked for, by us or by somebody else. */
+  /** We or another writer increased the group. */
   noteIncrease(group: string, nowMs: number): void {
-    this.#growths.set(group, { sinceMs: nowMs, ended: false });
+    this.#increases.set(group, { sinceMs: nowMs, ended: false });
   }
 
-  /** The operation that made the group grow is over. */
+  /** The operation of the increase is over. */
   noteIncreaseEnd(group: string): void {
-    const growth = this.#growths.get(group);
-    if (growth !== undefined) this.#growths.set(group, { ...growth, ended: true });
+    const increase = this.#increases.get(group);
+    if (increase !== undefined) this.#increases.set(group, { ...increase, ended: true });
   }
 
-  /** Whether the machines should be listed now: they are awaited, and 15, 45, 105, 165 ... seconds have passed since the growth. */
+  /** Whether to list now: instances are expected, and 15, 45, 105, 165 ... seconds have passed since the increase. */
   isListDue(group: string, awaited: AwaitedInstances): boolean {
     const { nowMs, listedAtMs, creating, missing } = awaited;
-    const growth = this.#growths.get(group);
-    if (growth === undefined) {
-      // Somebody else's machines, or a previous leader's.
+    const increase = this.#increases.get(group);
+    if (increase === undefined) {
+      // Another writer or a previous leader requested these instances.
       if (creating > 0) this.noteIncrease(group, nowMs);
       return false;
     }
-    const isAwaited = creating > 0 || (missing > 0 && !growth.ended);
-    const isLong = nowMs - growth.sinceMs > WATCHED_FOR_MS;
-    // A machine that never comes to rest keeps its old record, so that it is not watched anew for ever.
-    if (!isAwaited && (growth.ended || isLong)) this.#growths.delete(group);
+    const isAwaited = creating > 0 || (missing > 0 && !increase.ended);
+    const isLong = nowMs - increase.sinceMs > WATCHED_FOR_MS;
+    // An instance that stays in creation keeps its old record, so that it is not watched again and again.
+    if (!isAwaited && (increase.ended || isLong)) this.#increases.delete(group);
     if (!isAwaited || isLong) return false;
-    return nowMs - growth.sinceMs >= nextListAfter(listedAtMs - growth.sinceMs);
+    return nowMs - increase.sinceMs >= nextListAfter(listedAtMs - increase.sinceMs);
   }
 
-  /** The set was found in the middle of an operation when this process began to read. */
+  /** An operation was in progress in the scale set when this process began to read. */
   noteInherited(group: string, nowMs: number): void {
     this.#inherited.set(group, { sinceMs: nowMs, endedAtMs: undefined });
   }
 
   /**
-   * Whether an operation that was running at the start may still remove or add machines. It is over when the set was read in
-   * another state and its machines were listed after that; ten minutes are the limit.
+   * Whether an operation that was in progress at the start may still add or remove instances. It is over once the scale set was
+   * read in another state and its instances were listed after that, and in any case after ten minutes.
    */
   isInherited(group: string, seen: { readonly updating: boolean; readonly listedAtMs: number; readonly nowMs: number }): boolean {
     const operation = this.#inherited.get(group);
@@ -82,21 +82,21 @@ export class ListTiming {
     return !isOver;
   }
 
-  /** Whether a list after `endedAtMs` of an inherited operation is still owed. */
+  /** Whether the end of an inherited operation still needs a list after `endedAtMs` as proof. */
   awaitsProof(group: string): boolean {
     return this.#inherited.get(group)?.endedAtMs !== undefined;
   }
 }
 
-/** The first mark of the ladder after a list at this age, both in ms since the growth. */
+/** When the next list is due after one at this age, both in ms since the increase. */
 function nextListAfter(ageMs: number): number {
-  const first = FIRST_LISTS_MS.find((mark) => mark > ageMs);
+  const first = FIRST_LISTS_MS.find((dueMs) => dueMs > ageMs);
   if (first !== undefined) return first;
   const last = FIRST_LISTS_MS.at(-1) ?? 0;
   return last + (Math.floor((ageMs - last) / FURTHER_EVERY_MS) + 1) * FURTHER_EVERY_MS;
 }
 
-/** Whether a list could show this node's machine and did not yet: it joined after the last one began. */
+/** Whether the next list may show this node's instance: the node joined after the last list began. */
 export function mayBeListed(node: { readonly createdAtMs: number }, listedAtMs: number): boolean {
   return node.createdAtMs > listedAtMs - CLOCK_SKEW_MS;
 }

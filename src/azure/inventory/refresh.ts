@@ -1,4 +1,4 @@
-/** Reads of one scale set or one machine between the lists, each asked for once at a time; many wants become one list. */
+/** Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list. */
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
@@ -15,7 +15,7 @@ export interface RefreshDeps {
   readonly hooks: CacheHooks;
   /** Runs a caching agent and waits for it. */
   readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
-  /** A list of a group's machines is due. */
+  /** Requests a list of a group's instances. */
   readonly listDue: (groupKey: string) => void;
 }
 

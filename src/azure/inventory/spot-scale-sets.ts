@@ -1,7 +1,7 @@
 /**
- * Azure takes Spot machines away by itself, and a list of scale sets shows that late: what the list says of a Spot set's
- * size is replaced by a GET of the set. Reads have a period of their own. One that is longer than the lists' spares the GET
- * while the set's tag is the one that the last GET saw; one that is shorter reads between the lists, too.
+ * Azure evicts Spot instances, and a list of scale sets shows that late. So a GET of each Spot set replaces what the list shows of its
+ * size. These reads have an interval of their own. If it is longer than the lists', a set with an unchanged tag is not read again.
+ * If it is shorter, sets are also read between the lists.
  */
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { ListPage, ListedRow } from '../../cache/table/row.ts';
@@ -22,18 +22,18 @@ export interface SpotScaleSetsDeps {
 
 type Listed = ListedRow<ScaleSetRow>;
 
-/** What the GETs of one process saw last. */
+/** The last GETs of Spot scale sets by this process. */
 export class SpotScaleSets {
-  readonly #parts: SpotScaleSetsDeps;
+  readonly #deps: SpotScaleSetsDeps;
   readonly #read = new Map<string, { readonly etag: string; readonly atMs: number }>();
 
-  constructor(parts: SpotScaleSetsDeps) {
-    this.#parts = parts;
+  constructor(deps: SpotScaleSetsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * The pages with the Spot sets as they are now. A set that is gone is left out; one that cannot be read stays as it was
-   * listed, and the condition of a write protects it. Rejects only with `cancelled`.
+   * The pages, with the Spot sets read again. A set that is gone is left out. One that cannot be read stays as listed, and the
+   * condition of a write protects it. Rejects only with `cancelled`.
    */
   async refreshPages(pages: readonly ListPage<ScaleSetRow>[], signal: AbortSignal): Promise<readonly ListPage<ScaleSetRow>[]> {
     const spot = pages.flatMap(({ rows }) => rows).filter((row) => row.value.priority === 'Spot' && !this.#isKnown(row));
@@ -43,16 +43,16 @@ export class SpotScaleSets {
     return pages.map((page) => ({ ...page, rows: page.rows.flatMap(now) }));
   }
 
-  /** Equal tags mean equal sets. A period no longer than the lists' has passed at each of them. */
+  /** Equal tags mean equal sets. An interval no longer than the lists' has passed at each list. */
   #isKnown({ key, etag }: Listed): boolean {
-    const { clock, options } = this.#parts;
+    const { clock, options } = this.#deps;
     const periodMs = options.spotSizeTtlMs ?? 0;
     const last = this.#read.get(key);
     return periodMs > options.vmssCacheTtlMs && last !== undefined && last.etag === etag && clock.monotonic() - last.atMs < periodMs;
   }
 
   async #readNow(row: Listed, signal: AbortSignal): Promise<readonly Listed[]> {
-    const { options, clients, calls, clock } = this.#parts;
+    const { options, clients, calls, clock } = this.#deps;
     const { name } = row.value;
     const atMs = clock.monotonic();
     this.#read.delete(row.key);
@@ -71,12 +71,12 @@ export class SpotScaleSets {
   }
 }
 
-/** Whether Spot sets are to be read more often than lists are. */
+/** Whether Spot sets are read more often than lists. */
 export function readsBetweenLists({ spotSizeTtlMs = 0, vmssCacheTtlMs }: SpotScaleSetsDeps['options']): boolean {
   return spotSizeTtlMs > 0 && spotSizeTtlMs < vmssCacheTtlMs;
 }
 
-/** Asks for a GET of each Spot set, over and over. */
+/** Requests a GET of each Spot set in every interval. */
 export function spotSizesAgent(id: string, { spotKeys, due, periodMs }: SpotReads): CachingAgent {
   return {
     id,
@@ -105,7 +105,7 @@ export function spotSizesAgent(id: string, { spotKeys, due, periodMs }: SpotRead
 
 export interface SpotReads {
   readonly spotKeys: () => readonly string[];
-  /** A GET of this set is due. */
+  /** Requests a GET of this set. */
   readonly due: (key: string) => void;
   readonly periodMs: number;
 }

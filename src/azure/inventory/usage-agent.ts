@@ -1,4 +1,4 @@
-/** The caching agent of the region's usages. Optional: without it Azure's own refusals are all there is, and they suffice. */
+/** The caching agent of the region's usages. Optional: without it, Azure's refusals suffice. */
 import type { Usage } from '@azure/arm-compute';
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import { cachingAgent, replaceAll, type AgentDeps } from './agents.ts';
@@ -8,24 +8,24 @@ import { USAGE_AGENT } from '../rows/tables.ts';
 
 const MINUTE = 60_000;
 
-/** `keep` gets the usages and when they were asked for, only when the whole list was read. */
-export function usageAgent(parts: AgentDeps, keep: (rows: readonly UsageRow[], atMs: number) => void): CachingAgent {
+/** `keep` receives the usages and when the read began, only if the whole list was read. */
+export function usageAgent(deps: AgentDeps, keep: (rows: readonly UsageRow[], atMs: number) => void): CachingAgent {
   const policy = {
     intervalMs: 5 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
     errorIntervalMs: 2 * MINUTE,
-    // A role that may not read usages is no fault that passes by itself.
+    // A missing permission to read usages does not pass by itself.
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: 30_000,
   };
-  const location = parts.options.location.replaceAll(' ', '').toLowerCase();
+  const location = deps.options.location.replaceAll(' ', '').toLowerCase();
   const shape = { id: USAGE_AGENT, kind: 'usage', order: 1, operation: 'listUsages', policy, optional: true } as const;
   return cachingAgent(shape, async ({ signal }) => {
-    const askedAtMs = parts.clock.now();
-    const list = await readPages(parts, {
+    const readAtMs = deps.clock.now();
+    const list = await readPages(deps, {
       call: { operation: 'listUsages', resource: '' },
       signal,
-      open: () => parts.clients.compute.usage.list(location).byPage(),
+      open: () => deps.clients.compute.usage.list(location).byPage(),
       project: (raw: Usage) => {
         const value = projectUsage(raw);
         return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
@@ -34,7 +34,7 @@ export function usageAgent(parts: AgentDeps, keep: (rows: readonly UsageRow[], a
     return replaceAll(list, (rows) =>
       keep(
         rows.map(({ value }) => value),
-        askedAtMs,
+        readAtMs,
       ),
     );
   });

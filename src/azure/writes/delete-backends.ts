@@ -1,4 +1,4 @@
-/** The two ways to delete instances: of a scale set, by its own call or through AKS, and of a pool of type VirtualMachines. */
+/** The two delete backends: scale sets (by their own call or through AKS) and agent pools of type VirtualMachines. */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
@@ -13,87 +13,87 @@ import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
 import { deleteFromGroup, type Batch, type DeleteBackend } from './delete.ts';
 import { whenPoolIsFree } from './pool-turn.ts';
-import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteParts } from './write-context.ts';
+import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 /** Up to this many ids are read one by one; more cost less as one list. */
 const READ_EACH_UP_TO = 5;
 
 /** See the port. */
 export async function deleteFromScaleSet(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   request: DeleteRequest,
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
-  const { facts } = parts.store;
+  const { facts } = deps.inventory;
   const pool = facts.isWrittenThroughAks(group) ? facts.poolOf(group)?.name : null;
   if (pool === undefined) return { kind: 'refused', group: group.id, reason: POOL_UNKNOWN };
-  const backend = scaleSetBackend(parts, group, pool);
-  return deleteFromGroup(parts, group, { backend, request }, signal);
+  const backend = scaleSetBackend(deps, group, pool);
+  return deleteFromGroup(deps, group, { backend, request }, signal);
 }
 
 /** See the port. */
 export function deleteFromVmsPool(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   request: DeleteRequest,
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
-  return deleteFromGroup(parts, group, { backend: vmsPoolBackend(parts, group), request }, signal);
+  return deleteFromGroup(deps, group, { backend: vmsPoolBackend(deps, group), request }, signal);
 }
 
-/** `pool`: the agent pool through which AKS removes the instances; null: the set's own call does. */
-function scaleSetBackend(parts: WriteParts, group: RegisteredGroup, pool: string | null): DeleteBackend {
-  const { store, options, locks } = parts;
+/** `pool`: the agent pool through which AKS deletes the instances. If null, the scale set's own call deletes them. */
+function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string | null): DeleteBackend {
+  const { inventory, options, locks, closing } = deps;
   const readInstances = async (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => {
-    const each = keys.length <= READ_EACH_UP_TO && keys.every((key) => store.instances.get(key)?.value.ref.kind === 'vmss');
-    if (each) await Promise.all(keys.map((key) => store.refreshInstance(key, group.key, signal)));
-    else await store.refreshInstances(group.key, signal);
+    const each = keys.length <= READ_EACH_UP_TO && keys.every((key) => inventory.instances.get(key)?.value.ref.kind === 'vmss');
+    if (each) await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
+    else await inventory.refreshInstances(group.key, signal);
   };
   return {
     whenItsTurn: (work, signal) => {
       const turn = async (): Promise<DeleteOutcome> => {
-        // Before the fresh read, so that what is read is not old when the request goes.
-        await untilWritable(parts, group.key, signal);
+        // Waits before the fresh read, so that the read is new when the request is sent.
+        await untilWritable(deps, group.key, signal);
         return work();
       };
-      return pool === null ? locks.hold(group.key, signal, turn) : whenPoolIsFree(parts, foldName(pool), turn, signal);
+      return pool === null ? locks.hold(group.key, signal, turn) : whenPoolIsFree(deps, foldName(pool), turn, signal);
     },
     readFresh: readInstances,
     refusal: () => undefined,
     readSize: async (allowed, signal) => {
-      // A delete carries no condition that Azure would check: what others took since the last list must be read now.
-      if (!allowed || store.scaleSets.view(group.key)?.confirmed !== true) await store.refreshSet(group.key, signal);
-      const view = store.scaleSets.view(group.key);
+      // A delete has no condition that Azure would check, so what others deleted since the last list must be read now.
+      if (!allowed || inventory.scaleSets.view(group.key)?.confirmed !== true) await inventory.refreshScaleSet(group.key, signal);
+      const view = inventory.scaleSets.view(group.key);
       if (view?.low === undefined || view.row.value.unreadable !== undefined) return undefined;
       return { low: view.low, confirmed: view.confirmed };
     },
-    isForced: () => options.enableForceDelete && allowsForce(store.scaleSets.get(group.key)?.value),
+    isForced: () => options.enableForceDelete && allowsForce(inventory.scaleSets.get(group.key)?.value),
     resource: () => {
-      const set = store.scaleSets.get(group.key)?.value;
+      const set = inventory.scaleSets.get(group.key)?.value;
       if (set === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
       return set.name;
     },
-    beginSizeMutation: (count) => store.scaleSets.beginMutation({ kind: 'remove', key: group.key, count }),
+    beginSizeMutation: (count) => inventory.scaleSets.beginMutation({ kind: 'remove', key: group.key, count }),
     post: (set, batch, signal) =>
       pool === null
-        ? postToScaleSet(parts, set, batch, signal)
-        : postToPool(parts, { pool, poolKey: foldName(pool), names: machineNames(batch) }, signal),
+        ? postToScaleSet(deps, set, batch, signal)
+        : postToPool(deps, { pool, poolKey: foldName(pool), names: machineNames(batch) }, signal),
     nextBatch: (batch, refusal) => Promise.resolve(withoutForceOrGone(batch, refusal)),
     resendsPreempted: pool === null,
     readAfterEnd: readInstances,
-    noteEnded: () => (pool === null ? Promise.resolve() : store.poolOperationEnded(pool)),
+    noteEnded: () => (pool === null ? Promise.resolve() : inventory.vmsPools.scaleSetPoolOperationEnded(pool, closing)),
   };
 }
 
-function vmsPoolBackend(parts: WriteParts, group: RegisteredGroup): DeleteBackend {
-  const { store, closing } = parts;
-  const { vmsPools } = store;
+function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend {
+  const { inventory, closing } = deps;
+  const { vmsPools } = inventory;
   const poolName = (): string => vmsPools.sizes.get(group.key)?.value.pool ?? '';
   return {
-    whenItsTurn: (work, signal) => whenPoolIsFree(parts, poolKeyOf(group.key), work, signal),
+    whenItsTurn: (work, signal) => whenPoolIsFree(deps, poolKeyOf(group.key), work, signal),
     readFresh: async (_keys, signal) => {
-      await Promise.all([vmsPools.refresh(group.key, signal), store.refreshInstances(group.key, signal)]);
+      await Promise.all([vmsPools.refresh(group.key, signal), inventory.refreshInstances(group.key, signal)]);
     },
     refusal: () => sizeFrozenReason(group.id, vmsPools.sizes.get(group.key)?.value, false),
     readSize: () => {
@@ -105,41 +105,41 @@ function vmsPoolBackend(parts: WriteParts, group: RegisteredGroup): DeleteBacken
     beginSizeMutation: (count) => vmsPools.sizes.beginMutation({ kind: 'remove', key: group.key, count }),
     post: (pool, { instances }, signal) => {
       const names = instances.map(({ value }) => value.instanceId);
-      return postToPool(parts, { pool, poolKey: poolKeyOf(group.key), names }, signal);
+      return postToPool(deps, { pool, poolKey: poolKeyOf(group.key), names }, signal);
     },
     nextBatch: async (batch, refusal, signal) => {
       if (batch.retried || (refusal.kind !== 'bug' && refusal.kind !== 'not-found')) return undefined;
-      // AKS refuses a whole batch for one machine that it does not know, and does not say which.
-      await store.refreshInstances(group.key, signal);
-      const instances = batch.instances.flatMap(({ key }) => store.instances.get(key) ?? []);
+      // AKS refuses a whole batch because of one unknown machine, and does not name it.
+      await inventory.refreshInstances(group.key, signal);
+      const instances = batch.instances.flatMap(({ key }) => inventory.instances.get(key) ?? []);
       return instances.length === batch.instances.length ? undefined : { ...batch, instances, retried: true };
     },
     resendsPreempted: false,
-    readAfterEnd: () => store.refreshInstances(group.key, closing),
+    readAfterEnd: () => inventory.refreshInstances(group.key, closing),
     noteEnded: () => vmsPools.operationEnded(group.key, closing),
   };
 }
 
 /** Waits until the scale set takes a write of ours again. */
-async function untilWritable({ store, clock }: WriteParts, setKey: string, signal: AbortSignal): Promise<void> {
-  const waitMs = store.writes.removalWaitMs(setKey, clock.monotonic());
+async function untilWritable({ ownWrites, clock }: WriteDeps, setKey: string, signal: AbortSignal): Promise<void> {
+  const waitMs = ownWrites.tokens.deletionWaitMs(setKey, clock.monotonic());
   if (waitMs > 0) await clock.sleep(waitMs, signal);
 }
 
-async function postToScaleSet(parts: WriteParts, set: string, { instances, force }: Batch, signal: AbortSignal): Promise<WriteAnswer> {
+async function postToScaleSet(deps: WriteDeps, set: string, { instances, force }: Batch, signal: AbortSignal): Promise<WriteAnswer> {
   const instanceIds = instances.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
-  await untilWritable(parts, foldName(set), signal);
-  parts.store.writes.note(foldName(set), parts.clock.monotonic());
-  await parts.calls.run({ operation: 'deleteInstances', resource: set }, signal, async () => {
-    const poller = parts.clients.compute.virtualMachineScaleSets.deleteInstances(
-      parts.options.nodeResourceGroup,
+  await untilWritable(deps, foldName(set), signal);
+  deps.ownWrites.tokens.noteWrite(foldName(set), deps.clock.monotonic());
+  await deps.calls.run({ operation: 'deleteInstances', resource: set }, signal, async () => {
+    const poller = deps.clients.compute.virtualMachineScaleSets.deleteInstances(
+      deps.options.nodeResourceGroup,
       set,
       { instanceIds },
       {
         forceDeletion: force,
         onResponse: (raw) => {
-          answer ??= readWriteAnswer(raw, parts.clock.now());
+          answer ??= readWriteAnswer(raw, deps.clock.now());
         },
       },
     );
@@ -152,14 +152,14 @@ function machineNames({ instances }: Batch): readonly string[] {
   return instances.map(({ value }) => value.machineName);
 }
 
-/** Asks AKS to remove machines by name. The pool is held until the end of the operation is noted. */
+/** Makes AKS delete machines by name. The pool is held until the end of the operation is noted. */
 async function postToPool(
-  parts: WriteParts,
+  deps: WriteDeps,
   { pool, poolKey, names }: { readonly pool: string; readonly poolKey: string; readonly names: readonly string[] },
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
-  const { operationUrl, retryAfterMs } = await postDeleteMachines(parts, pool, names, signal);
-  parts.store.vmsPools.operationBegan(poolKey);
+  const { operationUrl, retryAfterMs } = await postDeleteMachines(deps, pool, names, signal);
+  deps.inventory.vmsPools.operationBegan(poolKey);
   return { operationUrl, retryAfterMs, etag: undefined, capacity: undefined };
 }
 
@@ -169,7 +169,7 @@ function withoutForceOrGone(batch: Batch, refusal: AutoscalerError): Batch | und
   if (refusal.kind !== 'not-found' || batch.retried) return undefined;
   const gone = new Set(inactiveInstanceIds(refusal));
   const instances = batch.instances.filter(({ value }) => !gone.has(value.instanceId));
-  // Without a name in the refusal there is nothing to leave out.
+  // A refusal without ids does not show what to leave out.
   return instances.length === batch.instances.length ? undefined : { ...batch, instances, retried: true };
 }
 
@@ -177,8 +177,8 @@ function withoutForceOrGone(batch: Batch, refusal: AutoscalerError): Batch | und
 const ISOLATED_UNMARKED: ReadonlySet<string> = new Set(['standard_f72s_v2', 'standard_m128ms']);
 
 /**
- * Which scale sets take a forced delete. Azure refuses it for machines that have a physical host to themselves. A set that was
- * not read (undefined) is tried with force: a refusal leads to a delete without.
+ * Whether the scale set takes a forced delete. Azure refuses it for instances that have a physical host to themselves. If the
+ * set is undefined (not read), force is tried: a refusal leads to a delete without it.
  */
 export function allowsForce(set: ScaleSetRow | undefined): boolean {
   return set === undefined || (!set.dedicatedHost && !isIsolated(set.vmSize));

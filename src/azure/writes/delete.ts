@@ -15,7 +15,7 @@ import type { OperationEnd } from '../arm/operations.ts';
 import { scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
-import { isEffectUnknown, type WriteAnswer, type WriteParts } from './write-context.ts';
+import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 export type ListedInstance = Row<InstanceRow>;
 
@@ -23,11 +23,11 @@ export type ListedInstance = Row<InstanceRow>;
 export interface DeleteBackend {
   /** Runs the work as soon as a removal may be sent, as the only writer. @throws AutoscalerError `conflict` if that takes too long */
   whenItsTurn(work: () => Promise<DeleteOutcome>, signal: AbortSignal): Promise<DeleteOutcome>;
-  /** Reads what the checks need: the instances, and what else tells whether they may be deleted. @throws AutoscalerError */
+  /** Reads the instances, and what else the checks need. @throws AutoscalerError */
   readFresh(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
-  /** Why the group takes no deletion now; undefined: it does. */
+  /** Why nothing may be deleted from the group now; undefined: deletes are possible. */
   refusal(): string | undefined;
-  /** The size with our changes laid over it; undefined: it is not known. `allowed`: the minimum does not matter. */
+  /** The size with our unconfirmed changes; undefined: unknown. `allowed`: the minimum does not matter. */
   readSize(allowed: boolean, signal: AbortSignal): Promise<{ readonly low: number; readonly confirmed: boolean } | undefined>;
   /** Whether a forced delete is sent first. */
   isForced(): boolean;
@@ -38,7 +38,7 @@ export interface DeleteBackend {
   post(resource: string, batch: Batch, signal: AbortSignal): Promise<WriteAnswer>;
   /** What to send instead of a batch that was refused; undefined: nothing. @throws AutoscalerError */
   nextBatch(batch: Batch, refusal: AutoscalerError, signal: AbortSignal): Promise<Batch | undefined>;
-  /** Whether a delete that a newer operation pushed aside is sent once more. */
+  /** Whether a delete is sent once more after a newer operation preempted it. */
   readonly resendsPreempted: boolean;
   /** Reads the instances again when the end of the operation was not seen. @throws AutoscalerError */
   readAfterEnd(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
@@ -57,23 +57,23 @@ export interface Batch {
 
 /** See the port. Instances that are gone, or already going, are success. */
 export async function deleteFromGroup(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   { backend, request }: { readonly backend: DeleteBackend; readonly request: DeleteRequest },
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
   try {
-    return await backend.whenItsTurn(() => new Deletion({ parts, group, backend, signal }).run(request), signal);
+    return await backend.whenItsTurn(() => new Deletion({ deps, group, backend, signal }).run(request), signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
 }
 
 interface DeletionInput {
-  readonly parts: WriteParts;
+  readonly deps: WriteDeps;
   readonly group: RegisteredGroup;
   readonly backend: DeleteBackend;
-  /** The caller's: one that gives up its work, or no longer leads, sends nothing a second time either. */
+  /** The caller's. Aborted when it stops its work or loses the lease: then nothing is sent a second time. */
   readonly signal: AbortSignal;
 }
 
@@ -82,26 +82,26 @@ interface Accepted {
   readonly resource: string;
   readonly answer: WriteAnswer;
   readonly mutations: readonly Mutation[];
-  /** True: sent a second time because a newer operation had pushed the first aside. */
+  /** True: this is the second send, after a newer operation preempted the first. */
   readonly resent: boolean;
 }
 
 /** One request to delete, from the fresh read to the end of its operation. */
 class Deletion {
-  readonly #parts: WriteParts;
+  readonly #deps: WriteDeps;
   readonly #group: RegisteredGroup;
   readonly #backend: DeleteBackend;
   readonly #signal: AbortSignal;
 
-  constructor({ parts, group, backend, signal }: DeletionInput) {
-    this.#parts = parts;
+  constructor({ deps, group, backend, signal }: DeletionInput) {
+    this.#deps = deps;
     this.#group = group;
     this.#backend = backend;
     this.#signal = signal;
   }
 
   async run(request: DeleteRequest): Promise<DeleteOutcome> {
-    const { instances: table } = this.#parts.store;
+    const { instances: table } = this.#deps.inventory;
     const group = this.#group;
     const keys = [...new Set(request.instances)];
     const foreign = keys.find((key) => (table.get(key)?.value.group ?? scaleSetOfInstance(key) ?? group.key) !== group.key);
@@ -110,9 +110,9 @@ class Deletion {
     await this.#backend.readFresh(keys, this.#signal);
     const present = keys.flatMap((key) => table.get(key) ?? []);
     const other = present.find(({ key, value }) => isAnother(meant.get(key as InstanceKey) ?? '', value.vmId));
-    if (other !== undefined) return this.#refused(`${other.key} is another machine than the one that was meant`);
-    const instances = present.filter((row) => isStaying(this.#parts, row));
-    // Before anything that could refuse: an instance that goes already needs no permission.
+    if (other !== undefined) return this.#refused(`${other.key} is now another instance than the one requested`);
+    const instances = present.filter((row) => isStaying(this.#deps, row));
+    // Comes before the refusals: an instance that is being deleted already needs no permission.
     if (instances.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
     const guarded = instances.find(({ value }) => isGuarded(value));
     const refusal = guarded === undefined ? this.#backend.refusal() : `${guarded.key} is protected by its owner`;
@@ -127,25 +127,25 @@ class Deletion {
 
   /** Why the group may not lose these instances; undefined: it may. */
   async #belowMinimum(going: readonly ListedInstance[], allowed: boolean): Promise<string | undefined> {
-    const { store } = this.#parts;
+    const { inventory } = this.#deps;
     const group = this.#group;
     const size = await this.#backend.readSize(allowed, this.#signal);
-    if (size === undefined) return 'its size is not known';
-    if (!size.confirmed) return 'the outcome of an earlier change is not known yet';
-    if (store.changes.isInherited(group.key)) return 'an operation that was running in it at the start may not be over yet';
+    if (size === undefined) return 'its size is unknown';
+    if (!size.confirmed) return 'the outcome of an earlier change is unknown';
+    if (inventory.changes.isInherited(group.key)) return 'an operation that was in progress at the start may not be over yet';
     if (allowed) return undefined;
-    const listed = [...store.instances.scope(group.key).values()].filter((row) => isStaying(this.#parts, row));
+    const listed = [...inventory.instances.scope(group.key).values()].filter((row) => isStaying(this.#deps, row));
     return minimumBreach({ size: size.low, listed, going, min: group.min });
   }
 
   async #send(batch: Batch): Promise<DeleteOutcome> {
-    const { store, log } = this.#parts;
+    const { inventory, log } = this.#deps;
     const group = this.#group;
     const resource = this.#backend.resource();
     const accepted: DeleteOutcome = { kind: 'accepted', group: group.id, instances: batch.keys };
     const mutations = [
       this.#backend.beginSizeMutation(batch.instances.length),
-      store.instances.beginMutation({ kind: 'remove-rows', keys: batch.instances.map(({ key }) => key) }),
+      inventory.instances.beginMutation({ kind: 'remove-rows', keys: batch.instances.map(({ key }) => key) }),
     ];
     try {
       const answer = await this.#backend.post(resource, batch, this.#signal);
@@ -157,13 +157,13 @@ class Deletion {
       for (const mutation of mutations) mutation.settle(isEffectUnknown(error) ? 'unknown' : 'refused');
       const next = await this.#backend.nextBatch(batch, error, this.#signal);
       if (next === undefined) return { kind: 'failed', group: group.id, error };
-      log.info({ nodeGroup: group.id, code: error.code, left: next.instances.length }, 'a delete was refused; sending it changed');
+      log.info({ nodeGroup: group.id, code: error.code, left: next.instances.length }, 'Delete refused; sending it again with changes');
       return next.instances.length === 0 ? accepted : this.#send(next);
     }
   }
 
   #follow(accepted: Accepted): void {
-    this.#parts.tracker.follow({
+    this.#deps.tracker.follow({
       resource: accepted.resource,
       url: accepted.answer.operationUrl,
       retryAfterMs: accepted.answer.retryAfterMs,
@@ -183,45 +183,46 @@ class Deletion {
     }
     this.#settle(accepted, end.kind);
     const instances = keysOf(accepted.batch.instances);
-    const atMs = this.#parts.clock.now();
+    const atMs = this.#deps.clock.now();
     if (end.kind === 'succeeded') {
-      this.#parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
+      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, atMs });
       return;
     }
     const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
-    this.#parts.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'a delete did not end well');
-    if (end.kind === 'failed') this.#parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+    this.#deps.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'Delete did not succeed');
+    if (end.kind === 'failed') this.#deps.recordEvent({ kind: 'delete-failed', group: group.id, instances, message, atMs });
     else void this.#reportWhatIsLeft(accepted.batch, message);
   }
 
   #settle({ mutations }: Pick<Accepted, 'mutations'>, outcome: 'succeeded' | 'failed' | 'unknown'): void {
-    this.#parts.store.changes.removalEnded(this.#group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
+    this.#deps.inventory.changes.settleDeletion(this.#group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
   }
 
-  /** Azure forgot the operation, or it took too long: the instances themselves show how it ended. Never rejects. */
+  /** Used when the end was not seen: Azure forgot the operation, or it took too long. The instances show the result. Never rejects. */
   async #reportWhatIsLeft({ instances }: Batch, why: string): Promise<void> {
-    const { store, log, clock, tell } = this.#parts;
+    const { inventory, log, clock, recordEvent } = this.#deps;
     const group = this.#group.id;
     const keys = keysOf(instances);
     try {
       await this.#backend.readAfterEnd(keys, this.#signal);
     } catch (thrown) {
       // The caller's time-out detects a delete without effect.
-      log.warn({ nodeGroup: group, reason: asAutoscalerError(thrown).message }, 'what a delete came to could not be read');
+      log.warn({ nodeGroup: group, reason: asAutoscalerError(thrown).message }, 'Could not read the result of a delete');
       return;
     }
     const isLeft = ({ key, value }: ListedInstance): boolean => {
-      const now = store.instances.get(key)?.value;
+      const now = inventory.instances.get(key)?.value;
       return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
     };
     const left = keysOf(instances.filter(isLeft));
-    const gone = keys.filter((key) => store.instances.get(key) === undefined);
+    const gone = keys.filter((key) => inventory.instances.get(key) === undefined);
     const atMs = clock.now();
-    if (left.length > 0) tell({ kind: 'delete-failed', group, instances: left, message: `${why}, and the machines are still there`, atMs });
-    if (gone.length > 0) tell({ kind: 'delete-succeeded', group, instances: gone, atMs });
+    if (left.length > 0)
+      recordEvent({ kind: 'delete-failed', group, instances: left, message: `${why}, and the instances still exist`, atMs });
+    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, atMs });
   }
 
-  /** Never rejects: the outcome of the second try is reported like that of the first. */
+  /** Never rejects. The outcome of the second send is reported like that of the first. */
   async #resend(accepted: Accepted): Promise<void> {
     const { batch, resource } = accepted;
     try {
@@ -230,8 +231,8 @@ class Deletion {
     } catch (thrown) {
       this.#settle(accepted, 'unknown');
       const { message } = asAutoscalerError(thrown);
-      const atMs = this.#parts.clock.now();
-      this.#parts.tell({ kind: 'delete-failed', group: this.#group.id, instances: keysOf(batch.instances), message, atMs });
+      const atMs = this.#deps.clock.now();
+      this.#deps.recordEvent({ kind: 'delete-failed', group: this.#group.id, instances: keysOf(batch.instances), message, atMs });
     }
   }
 }
@@ -240,17 +241,17 @@ function keysOf(instances: readonly ListedInstance[]): readonly InstanceKey[] {
   return instances.map(({ key }) => key as InstanceKey);
 }
 
-/** An unknown identity before the read is no reason to doubt: the key was never seen with another one. */
+/** Whether the key now names another instance. An identity that was unknown before the read does not count as another. */
 function isAnother(before: string, now: string): boolean {
   return before !== '' && now !== '' && before !== now;
 }
 
-/** Whether nothing is known to be removing the instance. */
-function isStaying({ store }: WriteParts, { key, value }: ListedInstance): boolean {
-  return value.state !== 'deleting' && store.instances.removalOf(key) !== 'under-way';
+/** Whether the instance is not known to be leaving. */
+function isStaying({ inventory }: WriteDeps, { key, value }: ListedInstance): boolean {
+  return value.state !== 'deleting' && inventory.instances.removalOf(key) !== 'under-way';
 }
 
-/** Azure refuses the whole batch for one instance that is protected from actions; scale-in is what we do to all that work. */
+/** Azure refuses a whole batch because of one instance protected from actions. Deleting a working instance is a scale-in. */
 function isGuarded({ protectedFrom, state }: InstanceRow): boolean {
   return protectedFrom === 'actions' || (protectedFrom === 'scale-in' && state !== 'failed');
 }
@@ -265,20 +266,21 @@ interface PlannedRemoval {
 }
 
 /**
- * Why a removal would leave fewer than the minimum; undefined: it would not. Three counts must hold.
- * The size: Azure creates nothing for what it no longer aims at.
- * The listed instances: while a removal of ours runs, the size is what we expect; what others take shows in the list first.
- * The healthy ones, if the removal takes any: a failed instance has no node, so it must not stand in for one that works. A
- * removal of failed instances alone takes nothing that works, and stays possible.
+ * Why a deletion would go below the minimum; undefined: it would not. Three counts must reach the minimum afterwards:
+ * - The size, since Azure replaces nothing above it.
+ * - The listed instances. While a deletion of ours is in progress, the size is only expected, and the list shows first what
+ *   others deleted.
+ * - The instances that have not failed, if the deletion includes one of them. A failed instance offers no capacity, so it must
+ *   not stand in for a healthy one. A deletion of failed instances alone removes no capacity, so it stays possible.
  */
 function minimumBreach({ size, listed, going, min }: PlannedRemoval): string | undefined {
   const breach = (of: number, noun: string): string => `removing ${going.length} of ${of} ${noun} would go below its minimum of ${min}`;
-  if (listed.length - going.length < min) return breach(listed.length, 'machines that stay');
-  if (size - going.length < min) return breach(size, 'machines');
+  if (listed.length - going.length < min) return breach(listed.length, 'instances that stay');
+  if (size - going.length < min) return breach(size, 'instances');
   const healthyGoing = going.filter(isHealthy).length;
   const healthy = listed.filter(isHealthy).length;
   if (healthyGoing === 0 || healthy - healthyGoing >= min) return undefined;
-  return `removing ${healthyGoing} of ${healthy} machines that have not failed would go below its minimum of ${min}`;
+  return `removing ${healthyGoing} of ${healthy} instances that have not failed would go below its minimum of ${min}`;
 }
 
 function isHealthy({ value }: ListedInstance): boolean {

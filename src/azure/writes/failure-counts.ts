@@ -1,6 +1,6 @@
 /**
- * Counts the orders that came to nothing by what was in the way, each once. One that was accepted fails in several voices: its
- * operation says so and each of its machines does, in any order and within moments.
+ * Counts failed increases by reason, each once. An accepted increase fails in several places within moments: its operation and
+ * each of its instances report the failure, in any order.
  */
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { CloudView, CloudEvent } from '../../domain/observation.ts';
@@ -9,11 +9,11 @@ import { type ErrorKind, AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { FAILURE_REASONS, failureReason, type FailureReason } from '../arm/errors.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { AzureStore } from '../inventory/inventory.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** Shorter than the shortest rest after a failure, so that the next order is not taken for the same one. */
-const SAME_ORDER_MS = 4 * 60_000;
+/** Shorter than the shortest backoff after a failure, so that the next increase counts separately. */
+const SAME_INCREASE_MS = 4 * 60_000;
 
 interface Failure {
   readonly detail: ErrorKind;
@@ -33,18 +33,18 @@ export class FailureCounts {
     this.#clock = clock;
   }
 
-  /** Azure did not accept the order. A call that we gave up ourselves is no failure. */
-  refused(group: NodeGroupId, failure: Failure): void {
+  /** Azure refused an increase. A call that we cancelled is not a failure. */
+  countRefusal(group: NodeGroupId, failure: Failure): void {
     if (failure.detail.kind !== 'cancelled') this.#count(group, failureReason(failure));
   }
 
-  /** Azure gave an accepted order up. */
-  gaveUp(group: NodeGroupId, failure: Failure): void {
+  /** An accepted increase failed. */
+  countLateFailure(group: NodeGroupId, failure: Failure): void {
     this.#countOnce(group, failureReason(failure));
   }
 
-  /** Takes in machines that failed; one is seen in many loops. One that is a node did come, whatever befell it since. */
-  look({ groups, instanceOfNode }: Pick<CloudView, 'groups' | 'instanceOfNode'>): void {
+  /** Counts each failed instance once, in however many loops it is seen. One that has a node is not counted. */
+  countFailedInstances({ groups, instanceOfNode }: Pick<CloudView, 'groups' | 'instanceOfNode'>): void {
     const joined = new Set(instanceOfNode.values());
     const failed = new Set<InstanceKey>();
     for (const { id, instances = [] } of groups) {
@@ -58,7 +58,7 @@ export class FailureCounts {
     this.#failed = failed;
   }
 
-  /** Series begin at 0: a first failure that made its own series would be no increase to who reads it. */
+  /** Without a series at 0, Prometheus `increase()` would miss the first failure. */
   #begin(group: NodeGroupId): void {
     if (this.#known.has(group)) return;
     this.#known.add(group);
@@ -67,7 +67,7 @@ export class FailureCounts {
 
   #countOnce(group: NodeGroupId, reason: FailureReason): void {
     const lastAt = this.#lastAt.get(`${group}|${reason}`);
-    if (lastAt === undefined || this.#clock.monotonic() - lastAt >= SAME_ORDER_MS) this.#count(group, reason);
+    if (lastAt === undefined || this.#clock.monotonic() - lastAt >= SAME_INCREASE_MS) this.#count(group, reason);
   }
 
   #count(group: NodeGroupId, reason: FailureReason): void {
@@ -76,51 +76,53 @@ export class FailureCounts {
   }
 }
 
-// What orders, removals and refusals say of the region's quotas before Azure's own count follows, and when that is to be read again.
-
-export interface QuotaAccountParts {
-  readonly store: AzureStore;
+export interface QuotaAccountDeps {
+  readonly inventory: AzureInventory;
   readonly failures: FailureCounts;
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/**
+ * Adjusts the region's quotas by our increases, deletions and refusals, since Azure's own count follows late. Requests the usages
+ * when they are worth reading again.
+ */
 export class QuotaAccount {
-  readonly #parts: QuotaAccountParts;
+  readonly #deps: QuotaAccountDeps;
 
-  constructor(parts: QuotaAccountParts) {
-    this.#parts = parts;
+  constructor(deps: QuotaAccountDeps) {
+    this.#deps = deps;
   }
 
-  /** Azure has taken an order of so many nodes. */
-  ordered(group: RegisteredGroup, nodes: number): void {
-    const { store, clock } = this.#parts;
-    store.quota.recordIncrease(store.facts.drawsOf(group), nodes, clock.now());
+  /** Azure accepted an increase by this many nodes. */
+  recordIncrease(group: RegisteredGroup, nodes: number): void {
+    const { inventory, clock } = this.#deps;
+    inventory.quota.recordIncrease(inventory.facts.drawsOf(group), nodes, clock.now());
   }
 
-  /** What a refusal tells of a quota is newer than what usages say, which are read again all the same. */
-  refused(group: RegisteredGroup, error: AutoscalerError): AutoscalerError {
-    const { store, clock } = this.#parts;
+  /** A refusal is newer than the usages. They are read again nevertheless. Returns the error with what is known of the quota. */
+  recordRefusal(group: RegisteredGroup, error: AutoscalerError): AutoscalerError {
+    const { inventory, clock } = this.#deps;
     const { detail, message, context, code } = error;
     if (detail.kind !== 'quota') return error;
-    store.usageDue();
-    if (!store.quota.recordRefusal(store.facts.drawsOf(group), detail, clock.now())) return error;
+    inventory.requestUsage();
+    if (!inventory.quota.recordRefusal(inventory.facts.drawsOf(group), detail, clock.now())) return error;
     return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...defined({ code }) });
   }
 
-  /** What became of an order or a removal changes what may be ordered next; Azure's own count follows late. */
-  settle(event: CloudEvent): void {
-    const { store, failures } = this.#parts;
-    const group = store.registration().byId.get(event.group);
+  /** The end of an increase or a deletion changes how much quota is left. */
+  recordEvent(event: CloudEvent): void {
+    const { inventory, failures } = this.#deps;
+    const group = inventory.registration().byId.get(event.group);
     if (group === undefined) return;
-    const draws = store.facts.drawsOf(group);
+    const draws = inventory.facts.drawsOf(group);
     if (event.kind === 'increase-failed') {
-      failures.gaveUp(event.group, event.error);
-      store.quota.recordReturn(draws, event.requested);
-      if (event.error.detail.kind === 'quota') store.usageDue();
+      failures.countLateFailure(event.group, event.error);
+      inventory.quota.recordReturn(draws, event.requested);
+      if (event.error.detail.kind === 'quota') inventory.requestUsage();
     }
     if (event.kind !== 'delete-succeeded') return;
-    const wasShort = store.quota.isShort(draws, event.atMs);
-    store.quota.recordReturn(draws, event.instances.length);
-    if (wasShort) store.usageDue();
+    const wasShort = inventory.quota.isShort(draws, event.atMs);
+    inventory.quota.recordReturn(draws, event.instances.length);
+    if (wasShort) inventory.requestUsage();
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A count in the document of an agent pool: read the document, change this one number, write it back under the tag that was
- * read. Groups share a document, so nothing of it is kept from one write to the next: a failed write for one size cannot
+ * read. Groups share a document, so nothing of it is reused by the next write: a failed write for one size cannot
  * reappear in the body of a write for another.
  */
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
@@ -8,7 +8,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { putAgentPool, type AgentPoolResponse } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { IncreaseAnswer } from './increase.ts';
-import type { WriteParts } from './write-context.ts';
+import type { WriteDeps } from './write-context.ts';
 
 export interface PoolDocument {
   /** As AKS spells it. */
@@ -25,27 +25,27 @@ export interface PoolCount {
   readonly modelled: boolean;
 }
 
-/** One writer per pool, not per size. A name that no scale set can have. */
+/** One writer per pool, not per size. No scale set can have such a name. */
 export function poolLockKey(poolKey: string): string {
   return `pool:${poolKey}`;
 }
 
-/** Without a tag a write would be a guess. undefined: there is one. */
+/** Without an entity tag the write could overwrite another writer's change. undefined: there is one. */
 export function checkPoolTag(group: RegisteredGroup, { etag }: PoolDocument): IncreaseOutcome | undefined {
-  const reason = 'AKS told no entity tag of its agent pool, so that a write would be a guess';
+  const reason = 'AKS returned no entity tag for its agent pool, so a write could overwrite the change of another writer';
   return etag === undefined ? { kind: 'refused', group: group.id, reason } : undefined;
 }
 
 /** @throws AutoscalerError */
 export async function putPoolCount(
-  parts: WriteParts,
+  deps: WriteDeps,
   count: PoolCount,
   { document, to }: { readonly document: PoolDocument; readonly to: number },
   signal: AbortSignal,
 ): Promise<IncreaseAnswer> {
   const { name, raw, etag } = document;
   if (etag === undefined) throw new AutoscalerError({ kind: 'bug' }, `Agent pool ${name} has no entity tag.`);
-  const answer = await putAgentPool(parts, name, { body: count.bodyWith(raw, to), etag }, signal);
+  const answer = await putAgentPool(deps, name, { body: count.bodyWith(raw, to), etag }, signal);
   const shown = count.countIn(answer);
   return {
     operationUrl: answer.operationUrl,

@@ -8,40 +8,40 @@ import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
-import { NO_ANSWER, readWriteAnswer, stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './write-context.ts';
+import { NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 type View = RowView<ScaleSetRow>;
 
 /** See the port. */
 export function increaseScaleSet(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
-  return increaseSize(parts, group, { backend: scaleSetBackend(parts, group), request }, signal);
+  return increaseSize(deps, group, { backend: scaleSetBackend(deps, group), request }, signal);
 }
 
-function scaleSetBackend(parts: WriteParts, group: RegisteredGroup): IncreaseBackend<View> {
-  const { store, options } = parts;
+function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<View> {
+  const { inventory, ownWrites, options } = deps;
   const conditionOf = ({ row }: View): string | undefined => (options.enableVmssEtag ? row.etag : undefined);
   return {
     lockKey: group.key,
-    sizes: store.scaleSets,
-    heldBecause: () => undefined,
-    read: (signal) => readWithTag(parts, group, signal),
-    checkIncrease: (request, view) => checkCapacity(parts, group, request, view) ?? checkWritable(parts, group, view),
+    sizes: inventory.scaleSets,
+    heldReason: () => undefined,
+    read: (signal) => readWithTag(deps, group, signal),
+    checkIncrease: (request, view) => checkCapacity(deps, group, request, view) ?? checkWritable(deps, group, view),
     resourceOf: ({ row }) => row.value.name,
     put: async (to, view, signal) => {
       const { operationUrl, retryAfterMs, etag, capacity } = await putCapacity(
-        parts,
+        deps,
         { set: view.row.value, to, etag: conditionOf(view) },
         signal,
       );
       return { operationUrl, retryAfterMs, acceptance: { etag, expect: capacity, modelled: capacity === to } };
     },
     noteAccepted: (request, view, { acceptance }) =>
-      store.raises.written(group.key, {
+      ownWrites.increases.recordWritten(group.key, {
         read: view.inFlight === 0 ? view.base : undefined,
         from: request.from,
         to: request.to,
@@ -49,8 +49,8 @@ function scaleSetBackend(parts: WriteParts, group: RegisteredGroup): IncreaseBac
         etag: acceptance.etag,
         capacity: acceptance.expect,
       }),
-    hintsOf: ({ row }) => stockHints(row.value, zoneFinder(store, group.key)),
-    refresh: (signal) => store.refreshSet(group.key, signal),
+    hintsOf: ({ row }) => stockHints(row.value, zoneLookup(inventory, group.key)),
+    refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
     noteEnded: () => Promise.resolve(),
   };
 }
@@ -59,18 +59,18 @@ function scaleSetBackend(parts: WriteParts, group: RegisteredGroup): IncreaseBac
  * The row with an entity tag to be conditional on; reads the set if none is known. With conditional writes disabled it always
  * reads: that keeps the time short in which another writer may come between the read and the write.
  */
-async function readWithTag({ store, options }: WriteParts, group: RegisteredGroup, signal: AbortSignal): Promise<View> {
-  const view = store.scaleSets.view(group.key);
+async function readWithTag({ inventory, options }: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<View> {
+  const view = inventory.scaleSets.view(group.key);
   if (view?.row.etag !== undefined && options.enableVmssEtag) return view;
-  await store.refreshSet(group.key, signal);
-  const read = store.scaleSets.view(group.key);
+  await inventory.refreshScaleSet(group.key, signal);
+  const read = inventory.scaleSets.view(group.key);
   if (read === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
   return read;
 }
 
-/** The guards over a capacity, whoever writes it. undefined: nothing against the increase. */
+/** The guards over a capacity, for writes of the set and through AKS. undefined: nothing against the increase. */
 export function checkCapacity(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   request: IncreaseRequest,
   view: View | undefined,
@@ -78,32 +78,36 @@ export function checkCapacity(
   const isReadable = view !== undefined && view.row.value.unreadable === undefined;
   const refusal = checkRequest(group, request, isReadable ? view.target : undefined);
   if (refusal !== undefined) return refusal;
-  const { alive, failed } = countMembers(parts, group.key);
-  // A capacity below what lives there is a wrong number or an old list, and machines asked for a moment ago are in no list
-  // yet: raising such a number may still be lowering the true one, and the tag that came with it is no protection.
+  const { alive, failed } = countMembers(deps, group.key);
+  // A capacity below the listed instances is a wrong number or an old list, and new instances may not be listed yet. Increasing
+  // such a number may lower the true one, and its entity tag does not protect against that.
   if (request.to >= alive + failed && request.from >= alive) return undefined;
-  parts.store.setDue(group.key);
-  parts.store.instancesDue(group.key);
-  const listed = `${alive + failed} machines are listed in it`;
-  const reason = `${listed}, a capacity of ${request.to} over ${request.from} would remove some, or may`;
+  deps.inventory.requestScaleSet(group.key);
+  deps.inventory.requestInstanceList(group.key);
+  const listed = `it has ${alive + failed} listed instances`;
+  const reason = `${listed}, and setting the capacity from ${request.from} to ${request.to} could remove some of them`;
   return { kind: 'refused', group: group.id, reason };
 }
 
-/** Failed machines may have left the capacity already: a set that rolls back lists them all the same. */
-function countMembers({ store }: WriteParts, key: string): { readonly alive: number; readonly failed: number } {
-  const staying = [...store.instances.scope(key).values()].filter(
-    ({ key: instance, value }) => value.state !== 'deleting' && store.instances.removalOf(instance) === 'none',
+/** Failed instances may no longer count in the capacity: a scale set that rolls back still lists them. */
+function countMembers({ inventory }: WriteDeps, key: string): { readonly alive: number; readonly failed: number } {
+  const staying = [...inventory.instances.scope(key).values()].filter(
+    ({ key: instance, value }) => value.state !== 'deleting' && inventory.instances.removalOf(instance) === 'none',
   );
   const failed = staying.filter(({ value }) => value.state === 'failed').length;
   return { alive: staying.length - failed, failed };
 }
 
 /** Whether the set itself takes a conditional write now. undefined: it does. */
-function checkWritable({ store, options, clock }: WriteParts, group: RegisteredGroup, { row }: View): IncreaseOutcome | undefined {
-  const held = store.writes.growthHeldBecause(group.key, clock.monotonic());
+function checkWritable(
+  { inventory, ownWrites, options, clock }: WriteDeps,
+  group: RegisteredGroup,
+  { row }: View,
+): IncreaseOutcome | undefined {
+  const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
   if (!options.enableVmssEtag || row.etag !== undefined) return undefined;
-  return { kind: 'refused', group: group.id, reason: store.facts.noteUntagged(group) };
+  return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };
 }
 
 export interface CapacityPut {
@@ -113,20 +117,20 @@ export interface CapacityPut {
   readonly etag: string | undefined;
 }
 
-/** The one request that moves a capacity. Only what the change needs is sent: anything more would write over what others set meanwhile. */
-export async function putCapacity(parts: WriteParts, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
+/** The one request that moves a capacity. It sends only what the change needs, so that it overwrites nothing that others set. */
+export async function putCapacity(deps: WriteDeps, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
   const body = {
     location: set.location,
     sku: { name: set.vmSize, capacity: to, ...defined({ tier: set.tier }) },
     ...defined({ extendedLocation: set.extendedLocation }),
   };
   let answer: WriteAnswer | undefined;
-  parts.store.writes.note(foldName(set.name), parts.clock.monotonic());
-  await parts.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
-    const poller = parts.clients.compute.virtualMachineScaleSets.createOrUpdate(parts.options.nodeResourceGroup, set.name, body, {
+  deps.ownWrites.tokens.noteWrite(foldName(set.name), deps.clock.monotonic());
+  await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
+    const poller = deps.clients.compute.virtualMachineScaleSets.createOrUpdate(deps.options.nodeResourceGroup, set.name, body, {
       ...defined({ ifMatch: etag }),
       onResponse: (raw) => {
-        answer ??= readWriteAnswer(raw, parts.clock.now());
+        answer ??= readWriteAnswer(raw, deps.clock.now());
       },
     });
     await poller.submitted();

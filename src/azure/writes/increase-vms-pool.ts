@@ -4,26 +4,26 @@ import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { isPassing, sizeFrozenReason } from '../groups/vms-pool-groups.ts';
+import { isOperationRunning, sizeFrozenReason } from '../groups/vms-pool-groups.ts';
 import { zoneName } from '../rows/scale-set.ts';
 import { poolKeyOf, readVmsPoolJson, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
 import { azureSpelling } from '../sizes/sku-catalog.ts';
 import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
-import { zoneFinder, type WriteParts } from './write-context.ts';
+import { zoneLookup, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
 export function increaseVmsPool(
-  parts: WriteParts,
+  deps: WriteDeps,
   group: RegisteredGroup,
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
-  return increaseSize(parts, group, { backend: vmsPoolBackend(parts, group), request }, signal);
+  return increaseSize(deps, group, { backend: vmsPoolBackend(deps, group), request }, signal);
 }
 
-function vmsPoolBackend(parts: WriteParts, group: RegisteredGroup): IncreaseBackend<PoolDocument> {
-  const { vmsPools, facts } = parts.store;
+function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<PoolDocument> {
+  const { vmsPools, facts } = deps.inventory;
   const poolKey = poolKeyOf(group.key);
   const row = (): PoolSizeRow | undefined => vmsPools.sizes.get(group.key)?.value;
   const count: PoolCount = {
@@ -34,51 +34,51 @@ function vmsPoolBackend(parts: WriteParts, group: RegisteredGroup): IncreaseBack
   return {
     lockKey: poolLockKey(poolKey),
     sizes: vmsPools.sizes,
-    heldBecause: () => vmsPools.heldBecause(group.key),
+    heldReason: () => vmsPools.heldReason(group.key),
     read: async (signal) => {
       const read = await vmsPools.read(poolKey, signal);
       return read === undefined ? undefined : { name: read.pool.name, raw: read.raw, etag: read.pool.etag };
     },
-    checkIncrease: (request, document) => checkSize(parts, group, request) ?? checkPoolTag(group, document),
+    checkIncrease: (request, document) => checkSize(deps, group, request) ?? checkPoolTag(group, document),
     resourceOf: (document) => document.name,
-    put: (to, document, signal) => putPoolCount(parts, count, { document, to }, signal),
+    put: (to, document, signal) => putPoolCount(deps, count, { document, to }, signal),
     noteAccepted: () => {
       vmsPools.operationBegan(group.key);
       return undefined;
     },
-    hintsOf: () => stockHintsOf(parts, group, row()),
+    hintsOf: () => stockHintsOf(deps, group, row()),
     refresh: (signal) => vmsPools.refresh(group.key, signal),
-    noteEnded: () => vmsPools.operationEnded(group.key, parts.closing),
+    noteEnded: () => vmsPools.operationEnded(group.key, deps.closing),
   };
 }
 
 /** The guards over one size. undefined: nothing against the increase. */
-function checkSize({ store }: WriteParts, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
-  const view = store.vmsPools.sizes.view(group.key);
+function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
+  const view = inventory.vmsPools.sizes.view(group.key);
   const row = view?.row.value;
-  // Somebody else's operation: what it leaves behind has to be planned from.
-  if (row !== undefined && isPassing(row)) return { kind: 'conflict', group: group.id, observed: view?.target };
+  // Another writer's operation: plan again from its result.
+  if (row !== undefined && isOperationRunning(row)) return { kind: 'conflict', group: group.id, observed: view?.target };
   const frozen = sizeFrozenReason(group.id, row, false);
   if (frozen !== undefined) return { kind: 'refused', group: group.id, reason: frozen };
   const refusal = checkRequest(group, request, view?.target);
   if (refusal !== undefined) return refusal;
-  const alive = countAlive(store, group.key);
+  const alive = countAlive(inventory, group.key);
   if (request.to >= alive) return undefined;
-  store.instancesDue(group.key);
-  const reason = `${alive} machines are listed in it, a count of ${request.to} would remove some`;
+  inventory.requestInstanceList(group.key);
+  const reason = `it has ${alive} listed instances; a count of ${request.to} would remove some of them`;
   return { kind: 'refused', group: group.id, reason };
 }
 
-function countAlive({ instances }: WriteParts['store'], key: string): number {
+function countAlive({ instances }: WriteDeps['inventory'], key: string): number {
   const rows = [...instances.scope(key).values()];
   return rows.filter((row) => row.value.state !== 'deleting' && instances.removalOf(row.key) === 'none').length;
 }
 
 /** Where a lack of capacity of this size applies. */
-function stockHintsOf(parts: WriteParts, group: RegisteredGroup, row: PoolSizeRow | undefined): ErrorHints {
-  const pool = parts.store.facts.poolOf(group);
+function stockHintsOf(deps: WriteDeps, group: RegisteredGroup, row: PoolSizeRow | undefined): ErrorHints {
+  const pool = deps.inventory.facts.poolOf(group);
   const [zone, ...others] = pool?.zones ?? [];
-  const only = zone !== undefined && others.length === 0 ? { zone: zoneName(parts.options.location, zone) } : {};
+  const only = zone !== undefined && others.length === 0 ? { zone: zoneName(deps.options.location, zone) } : {};
   const scope = { ...(row === undefined ? {} : { vmSize: row.vmSize }), priority: pool?.priority ?? ('Regular' as const), ...only };
-  return { scope, zoneOf: zoneFinder(parts.store, group.key) };
+  return { scope, zoneOf: zoneLookup(deps.inventory, group.key) };
 }

@@ -1,64 +1,65 @@
 /**
- * Gives back the part of a raise that Azure accepted and could not fill. A capacity that stays above its machines is filled by
- * whatever write comes next, with machines that nobody asked for then. This is the only write of ours that lowers a capacity,
- * and it is made when it can be proved that no machine goes: the set still has the tag of our own raise, so nobody wrote since;
- * no operation runs in it, so nothing is being born; and a whole list begun later shows fewer machines, all of them at rest, and
- * the set itself counts no more.
+ * Undoes the part of an increase that Azure accepted and could not fill. Otherwise the next write of any kind would fill the
+ * capacity with instances that are no longer needed. This is the only write of ours that lowers a capacity. It is made only
+ * with proof that it removes no instance:
+ * - the scale set still has the entity tag of our own increase, so there was no other write since;
+ * - no operation is in progress in it, so no instance is being created;
+ * - a complete list begun later shows fewer instances, none of them in transition, and the set itself counts no more.
  */
 import type { MutationOutcome } from '../../cache/table/mutation.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { putCapacity } from './increase-scale-set.ts';
-import { isEffectUnknown, type WriteAnswer, type WriteParts } from './write-context.ts';
-import type { Raise } from '../groups/own-writes.ts';
+import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
+import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { countInstances } from '../inventory/single-reads.ts';
 
-/** Lists may lag behind by seconds; and what the loop removes itself needs no giving back. */
-const FIRST_LOOK_MS = 30_000;
-const NEXT_LOOK_MS = 60_000;
-const LOOKS = 5;
+/** Lists may be seconds late, and what the loop deletes itself needs no undo. */
+const FIRST_CHECK_MS = 30_000;
+const NEXT_CHECK_MS = 60_000;
+const CHECKS = 5;
 
-export interface GiveBackParts {
-  readonly writes: WriteParts;
+export interface UndoDeps {
+  readonly writes: WriteDeps;
   /** The group, or why it may not be written now. */
   readonly writable: (group: RegisteredGroup) => RegisteredGroup | string;
 }
 
-/** `again`: this may pass. `over`: there is nothing to give back, or it is not ours to do. */
+/** `again`: the reason may pass. `over`: there is nothing to undo, or it is not ours to undo. */
 type Verdict =
   | { readonly kind: 'write'; readonly set: ScaleSetRow; readonly to: number; readonly listed: number }
   | { readonly kind: 'again' | 'over'; readonly reason: string };
 
 type Ended = Verdict | { readonly kind: 'written' };
 
-export class GiveBack {
-  readonly #parts: GiveBackParts;
+export class UnfilledIncreaseUndo {
+  readonly #deps: UndoDeps;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(parts: GiveBackParts) {
-    this.#parts = parts;
+  constructor(deps: UndoDeps) {
+    this.#deps = deps;
   }
 
-  /** The operation of a raise has ended, and not well. Returns at once. */
-  begin(group: RegisteredGroup, raise: Raise): void {
-    const run: Promise<void> = this.#untilOver(group, raise).finally(() => this.#running.delete(run));
+  /** The operation of an increase failed, or its end was not seen. Returns at once. */
+  begin(group: RegisteredGroup, increase: OwnIncrease): void {
+    const run: Promise<void> = this.#untilOver(group, increase).finally(() => this.#running.delete(run));
     this.#running.add(run);
   }
 
-  /** Resolves when nothing is under way any more; `WriteParts.closing` ends what waits. */
+  /** Resolves when no undo is in progress; `WriteDeps.closing` ends those that wait. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#running);
   }
 
   /** Never rejects. */
-  async #untilOver(group: RegisteredGroup, raise: Raise): Promise<void> {
-    const { clock, closing, log } = this.#parts.writes;
-    let last: Ended = { kind: 'again', reason: 'it was not looked at' };
+  async #untilOver(group: RegisteredGroup, increase: OwnIncrease): Promise<void> {
+    const { clock, closing, log } = this.#deps.writes;
+    let last: Ended = { kind: 'again', reason: 'it has not been checked yet' };
     try {
-      for (let look = 0; look < LOOKS && last.kind === 'again'; look++) {
-        await clock.sleep(look === 0 ? FIRST_LOOK_MS : NEXT_LOOK_MS, closing);
-        last = await this.#look(group, raise);
+      for (let check = 0; check < CHECKS && last.kind === 'again'; check++) {
+        await clock.sleep(check === 0 ? FIRST_CHECK_MS : NEXT_CHECK_MS, closing);
+        last = await this.#check(group, increase);
       }
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
@@ -66,92 +67,92 @@ export class GiveBack {
       last = { kind: 'over', reason: error.message };
     }
     if (last.kind === 'written') return;
-    this.#parts.writes.store.raises.forget(group.key, raise);
-    const { before, to } = raise;
+    this.#deps.writes.ownWrites.increases.forget(group.key, increase);
+    const { before, to } = increase;
     log.info(
       { nodeGroup: group.id, before, to, reason: 'reason' in last ? last.reason : '' },
-      'capacity of a failed scale-up is not given back',
+      'Unfilled capacity of a failed increase was not removed',
     );
   }
 
-  /** One look, and the write if it may be made. The lock keeps our own growth away between the two. */
-  #look(group: RegisteredGroup, raise: Raise): Promise<Ended> {
-    const { locks, closing } = this.#parts.writes;
+  /** Checks once, and writes if that is proved safe. The lock keeps our own increases out between the two. */
+  #check(group: RegisteredGroup, increase: OwnIncrease): Promise<Ended> {
+    const { locks, closing } = this.#deps.writes;
     return locks.hold(group.key, closing, async () => {
-      const ours = this.#stillOurs(group, raise);
+      const ours = this.#checkOurs(group, increase);
       if (ours !== undefined) return ours;
       const read = await this.#read(group);
       if (read !== undefined) return read;
-      const verdict = this.#stillOurs(group, raise) ?? judgeGiveBack(this.#facts(group), raise);
+      const verdict = this.#checkOurs(group, increase) ?? decideUndo(this.#undoInput(group), increase);
       if (verdict.kind !== 'write') return verdict;
-      const confirmed = await this.#confirm(group, raise, verdict.set.name);
-      return confirmed.kind === 'write' ? this.#write(group, raise, confirmed) : confirmed;
+      const confirmed = await this.#confirm(group, increase, verdict.set.name);
+      return confirmed.kind === 'write' ? this.#write(group, increase, confirmed) : confirmed;
     });
   }
 
-  #stillOurs(group: RegisteredGroup, raise: Raise): Verdict | undefined {
-    const { store, clock } = this.#parts.writes;
-    if (!store.raises.isLast(group.key, raise)) return { kind: 'over', reason: 'a later scale-up took it over' };
-    if (store.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours runs' };
-    const writable = this.#parts.writable(group);
+  #checkOurs(group: RegisteredGroup, increase: OwnIncrease): Verdict | undefined {
+    const { inventory, ownWrites, clock } = this.#deps.writes;
+    if (!ownWrites.increases.isLast(group.key, increase)) return { kind: 'over', reason: 'a later increase replaced it' };
+    if (inventory.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours is in progress' };
+    const writable = this.#deps.writable(group);
     if (typeof writable === 'string') return { kind: 'again', reason: writable };
-    const held = store.writes.growthHeldBecause(group.key, clock.monotonic());
+    const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
     return held === undefined ? undefined : { kind: 'again', reason: held };
   }
 
-  /** The machines first and the set after them: what the set says then is true of all that the list could show. */
+  /** Reads the instances before the scale set: then the set is at least as new as the list. */
   async #read(group: RegisteredGroup): Promise<Verdict | undefined> {
-    const { store, clock, closing } = this.#parts.writes;
+    const { inventory, clock, closing } = this.#deps.writes;
     const beganAtMs = clock.now();
     try {
-      await store.refreshInstances(group.key, closing);
-      await store.refreshSet(group.key, closing);
+      await inventory.refreshInstances(group.key, closing);
+      await inventory.refreshScaleSet(group.key, closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
-      return { kind: 'again', reason: `it could not be read: ${error.message}` };
+      return { kind: 'again', reason: `the scale set could not be read: ${error.message}` };
     }
-    const believed = (store.instancesListedAtMs(group.key) ?? Number.NEGATIVE_INFINITY) >= beganAtMs;
-    return believed ? undefined : { kind: 'again', reason: 'its machines were not told completely' };
+    const isComplete = (inventory.instancesListedAtMs(group.key) ?? Number.NEGATIVE_INFINITY) >= beganAtMs;
+    return isComplete ? undefined : { kind: 'again', reason: 'the list of its instances is incomplete' };
   }
 
-  /** The second witness is asked only when the first one says that something may be written. */
-  async #confirm(group: RegisteredGroup, raise: Raise, set: string): Promise<Verdict> {
-    const { closing } = this.#parts.writes;
+  /** Counts the instances in a second way, only if the list allows a write. */
+  async #confirm(group: RegisteredGroup, increase: OwnIncrease, set: string): Promise<Verdict> {
+    const { closing } = this.#deps.writes;
     try {
-      const counted = await countInstances(this.#parts.writes, set, closing);
-      return this.#stillOurs(group, raise) ?? judgeGiveBack({ ...this.#facts(group), counted }, raise);
+      const counted = await countInstances(this.#deps.writes, set, closing);
+      return this.#checkOurs(group, increase) ?? decideUndo({ ...this.#undoInput(group), counted }, increase);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
-      return { kind: 'again', reason: `its machines could not be counted: ${error.message}` };
+      return { kind: 'again', reason: `its instances could not be counted: ${error.message}` };
     }
   }
 
-  #facts(group: RegisteredGroup): GiveBackFacts {
-    const { store } = this.#parts.writes;
-    const view = store.scaleSets.view(group.key);
+  #undoInput(group: RegisteredGroup): UndoInput {
+    const { inventory } = this.#deps.writes;
+    const view = inventory.scaleSets.view(group.key);
     return {
       set: view?.row.value,
       etag: view?.row.etag,
       confirmed: view?.confirmed === true,
-      states: [...store.instances.scope(group.key).values()].map(({ value }) => value.state),
+      states: [...inventory.instances.scope(group.key).values()].map(({ value }) => value.state),
       counted: undefined,
     };
   }
 
-  async #write(group: RegisteredGroup, raise: Raise, verdict: Extract<Verdict, { kind: 'write' }>): Promise<Ended> {
-    const { writes } = this.#parts;
-    const { store, log, metrics } = writes;
+  async #write(group: RegisteredGroup, increase: OwnIncrease, verdict: Extract<Verdict, { kind: 'write' }>): Promise<Ended> {
+    const { writes } = this.#deps;
+    const { inventory, ownWrites, log, metrics } = writes;
     const { set, to, listed } = verdict;
-    const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: to });
+    const mutation = inventory.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: to });
     const settle = (outcome: MutationOutcome): void => {
       mutation.settle(outcome);
-      store.changes.growthEnded(group.key, outcome === 'succeeded');
+      inventory.changes.noteIncreaseEnd(group.key, outcome === 'succeeded');
     };
     let answer: WriteAnswer;
     try {
-      answer = await putCapacity(writes, { set, to, etag: raise.etag }, writes.closing);
+      answer = await putCapacity(writes, { set, to, etag: increase.etag }, writes.closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       settle(isEffectUnknown(error) ? 'unknown' : 'refused');
@@ -159,10 +160,10 @@ export class GiveBack {
       return { kind: 'again', reason: error.message };
     }
     mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: answer.capacity === to });
-    store.raises.forget(group.key, raise);
-    metrics.scaleUp.givenBack.inc({ node_group: group.id }, raise.to - to);
-    const facts = { nodeGroup: group.id, from: raise.to, to, listed, before: raise.before };
-    log.info(facts, 'capacity that Azure accepted and could not fill was given back');
+    ownWrites.increases.forget(group.key, increase);
+    metrics.scaleUp.givenBack.inc({ node_group: group.id }, increase.to - to);
+    const facts = { nodeGroup: group.id, from: increase.to, to, listed, before: increase.before };
+    log.info(facts, 'Capacity that Azure accepted and could not fill was removed');
     writes.tracker.follow({
       resource: set.name,
       url: answer.operationUrl,
@@ -174,32 +175,33 @@ export class GiveBack {
   }
 }
 
-export interface GiveBackFacts {
+export interface UndoInput {
   readonly set: ScaleSetRow | undefined;
   readonly etag: string | undefined;
-  /** No change of ours is unread. */
+  /** False while a change of ours has not been read back. */
   readonly confirmed: boolean;
-  /** Of every machine that is listed, failed and leaving ones included. */
+  /** The state of every listed instance, failed and leaving ones included. */
   readonly states: readonly string[];
-  /** Machines that the set itself counts; undefined: it was not asked, or does not count them. */
+  /** Instances that the scale set itself counts; undefined: not read, or not counted by sets of this mode. */
   readonly counted: number | undefined;
 }
 
 const AT_REST = /^(succeeded|failed)$/i;
 
-/** Whether capacity may be lowered, and to what. Never below what it was before the raise, nor below what is listed. */
-export function judgeGiveBack({ set, etag, confirmed, states, counted = 0 }: GiveBackFacts, raise: Raise): Verdict {
-  if (set === undefined) return { kind: 'over', reason: 'the scale set is gone' };
-  if (set.unreadable !== undefined || !confirmed) return { kind: 'again', reason: 'its size is not known' };
-  // A removal of what failed, for one, takes its place along.
-  if (set.capacity < raise.to && set.capacity <= Math.max(raise.before, states.length))
-    return { kind: 'over', reason: `nothing is left of it: the capacity is ${set.capacity}` };
-  if (etag !== raise.etag || set.capacity !== raise.to) return { kind: 'over', reason: 'somebody else has written the scale set since' };
-  if (!AT_REST.test(set.provisioningState)) return { kind: 'again', reason: `an operation runs in it: ${set.provisioningState}` };
+/** Whether the capacity may be lowered, and to what: never below the capacity before the increase, nor below the listed instances. */
+export function decideUndo({ set, etag, confirmed, states, counted = 0 }: UndoInput, increase: OwnIncrease): Verdict {
+  if (set === undefined) return { kind: 'over', reason: 'the scale set no longer exists' };
+  if (set.unreadable !== undefined || !confirmed) return { kind: 'again', reason: 'its size is unknown' };
+  // A deletion of failed instances, for example, lowers the capacity as well.
+  if (set.capacity < increase.to && set.capacity <= Math.max(increase.before, states.length))
+    return { kind: 'over', reason: `nothing is left to remove: the capacity is ${set.capacity}` };
+  if (etag !== increase.etag || set.capacity !== increase.to)
+    return { kind: 'over', reason: 'another writer has changed the scale set since' };
+  if (!AT_REST.test(set.provisioningState)) return { kind: 'again', reason: `an operation is in progress: ${set.provisioningState}` };
   const moving = states.find((state) => state !== 'running' && state !== 'failed' && state !== 'deallocated');
-  if (moving !== undefined) return { kind: 'again', reason: `a machine of it is not at rest: ${moving}` };
-  if (counted > states.length) return { kind: 'again', reason: `the set counts ${counted} machines and ${states.length} are listed` };
-  const to = Math.max(raise.before, states.length);
-  if (to >= raise.to) return { kind: 'over', reason: 'all machines of it are listed' };
+  if (moving !== undefined) return { kind: 'again', reason: `one of its instances is in state ${moving}` };
+  if (counted > states.length) return { kind: 'again', reason: `the scale set counts ${counted} instances, the list has ${states.length}` };
+  const to = Math.max(increase.before, states.length);
+  if (to >= increase.to) return { kind: 'over', reason: 'all of its instances are listed' };
   return { kind: 'write', set, to, listed: states.length };
 }

@@ -1,4 +1,7 @@
-/** What both kinds of write share: the answer's headers, who is told of the end, and one writer per group. */
+/**
+ * What increases and deletes share: their dependencies, one writer per group, and what is read from the first answer.
+ * Must not know Kubernetes, nor why a size changes.
+ */
 import { Mutex } from 'async-mutex';
 import type { PipelineResponse } from '@azure/core-rest-pipeline';
 import type { CloudEvent } from '../../domain/observation.ts';
@@ -13,30 +16,31 @@ import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { OperationTracker } from '../arm/operations.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import type { Raise } from '../groups/own-writes.ts';
+import type { OwnWrites, OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
-import type { AzureStore } from '../inventory/inventory.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
 
-export interface WriteParts {
+export interface WriteDeps {
   readonly options: AzureOptions;
   readonly clients: ArmClients;
   readonly calls: ArmCalls;
-  readonly store: AzureStore;
+  readonly inventory: AzureInventory;
+  readonly ownWrites: OwnWrites;
   readonly tracker: OperationTracker;
   readonly locks: GroupLocks;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Keeps an event for the next observation and wakes the loop. */
-  readonly tell: (event: CloudEvent) => void;
-  /** A raise ended without all of its machines, or nobody saw its end. */
-  readonly unfilled: (group: RegisteredGroup, raise: Raise) => void;
-  /** Fires when the adapter closes: bounds what goes on after an operation has ended. */
+  /** Queues an event for the next observation and wakes the loop. */
+  readonly recordEvent: (event: CloudEvent) => void;
+  /** An increase ended without all of its instances, or its end was not seen. */
+  readonly undoUnfilled: (group: RegisteredGroup, ownIncrease: OwnIncrease) => void;
+  /** Aborted when the adapter closes: ends what goes on after an operation has ended. */
   readonly closing: AbortSignal;
 }
 
-/** One lock per group: protects the stretch from reading a group's size to Azure's answer, never an operation's run. */
+/** One lock per group. It protects the time from reading a size to Azure's answer, not the operation that follows. */
 export class GroupLocks {
   readonly #locks = new Map<string, Mutex>();
 
@@ -50,7 +54,7 @@ export class GroupLocks {
   }
 }
 
-/** The parts of the first answer to a write that matter. */
+/** The deps of the first answer to a write that matter. */
 export interface WriteAnswer {
   readonly operationUrl: string | undefined;
   readonly retryAfterMs: number | undefined;
@@ -59,7 +63,7 @@ export interface WriteAnswer {
   readonly capacity: number | undefined;
 }
 
-/** The request was answered by nothing that could be read. */
+/** The answer had nothing that could be read. */
 export const NO_ANSWER: WriteAnswer = { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
 
 /** Whether Azure may have carried a failed write out. */
@@ -81,18 +85,18 @@ export function readWriteAnswer(raw: PipelineResponse, nowMs: number): WriteAnsw
   };
 }
 
-/** Where a lack of capacity of this set applies. */
+/** Where a lack of capacity for this scale set applies. */
 export function stockHints(set: ScaleSetRow, zoneOf: (instanceId: string) => string | undefined): ErrorHints {
   const [zone, ...others] = set.zones;
   const only = zone !== undefined && others.length === 0 ? { zone: zoneName(set.location, zone) } : {};
   return { scope: { vmSize: set.vmSize, priority: set.priority, ...only }, zoneOf };
 }
 
-/** The zone of one machine of a group, as the last list told. */
-export function zoneFinder(store: AzureStore, groupKey: string): (instanceId: string) => string | undefined {
+/** The zone of an instance of the group, as last listed. */
+export function zoneLookup(inventory: AzureInventory, groupKey: string): (instanceId: string) => string | undefined {
   return (target) => {
     const id = target.slice(target.lastIndexOf('_') + 1);
-    for (const { value } of store.instances.scope(groupKey).values()) if (value.instanceId === id) return value.zone;
+    for (const { value } of inventory.instances.scope(groupKey).values()) if (value.instanceId === id) return value.zone;
     return undefined;
   };
 }

@@ -1,0 +1,152 @@
+/** Connects the rooms of the Azure adapter with each other. Makes no call and decides nothing. */
+import type { TokenCredential } from '@azure/core-auth';
+import type { ForeignLock } from '../domain/ports/leadership.ts';
+import type { StoredText } from '../domain/ports/stored-text.ts';
+import type { ResourceNames } from '../domain/resources.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { ArmCalls } from './arm/arm-client.ts';
+import { OperationTracker } from './arm/operations.ts';
+import type { AzureOptions } from './arm/options.ts';
+import { RateLimits } from './arm/rate-limits.ts';
+import { createClients, createCredential } from './arm/sdk-clients.ts';
+import { OwnWrites } from './groups/own-writes.ts';
+import { AzureInventory } from './inventory/inventory.ts';
+import type { SkuShare } from './inventory/sku-agent.ts';
+import { TemplateMemory } from './templates/template-memory.ts';
+import { cacheHooks } from './view/cache-metrics.ts';
+import { CloudEventQueue } from './view/cloud-events.ts';
+import { CloudViewBuilder } from './view/cloud-view.ts';
+import { InventoryReporter } from './view/drift.ts';
+import { FailureCounts, QuotaAccount } from './writes/failure-counts.ts';
+import { UnfilledIncreaseUndo } from './writes/undo-unfilled-increase.ts';
+import { GroupLocks, type WriteDeps } from './writes/write-context.ts';
+import { WriteGate } from './writes/write-gate.ts';
+
+export interface AzureDeps {
+  readonly options: AzureOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly names: ResourceNames;
+  /** Freezes every group while it is held. If absent, no lock is watched. */
+  readonly foreignLock?: ForeignLock;
+  /** Where processes of one subscription share the VM sizes. If absent, this process reads them for itself. */
+  readonly skuShare?: SkuShare | undefined;
+  /** Where the last read prices are stored for the next process. If absent, they are not stored. */
+  readonly keptPrices?: StoredText | undefined;
+  /** Called right before each write. A caller that may no longer write aborts the signal of the write in it. */
+  readonly beforeWrite?: () => void;
+  /** Replaces the credential made from `options.credential`; for tests. */
+  readonly credential?: TokenCredential;
+}
+
+export interface AzureRooms {
+  readonly calls: ArmCalls;
+  readonly rateLimits: RateLimits;
+  readonly inventory: AzureInventory;
+  readonly ownWrites: OwnWrites;
+  readonly memory: TemplateMemory;
+  readonly views: CloudViewBuilder;
+  readonly reporter: InventoryReporter;
+  readonly events: CloudEventQueue;
+  readonly failures: FailureCounts;
+  readonly quotaAccount: QuotaAccount;
+  readonly gate: WriteGate;
+  readonly writes: WriteDeps;
+  readonly undo: UnfilledIncreaseUndo;
+  /** Ends everything that goes on after an operation has ended. */
+  readonly closing: AbortController;
+}
+
+export function wireAzure(deps: AzureDeps): AzureRooms {
+  const { options, clock, random, log, metrics, names, foreignLock } = deps;
+  const closing = new AbortController();
+  const rateLimits = new RateLimits(clock, metrics.arm);
+  const calls = createCalls(deps, rateLimits);
+  const clients = createClients(options, deps.credential ?? createCredential(options), calls);
+  const shared = { options, clients, calls, clock, random, log, metrics };
+  const ownWrites = new OwnWrites();
+  const { skuShare, keptPrices } = deps;
+  const inventory = new AzureInventory({ ...shared, ownWrites, skuShare, keptPrices, hooks: cacheHooks(metrics.cache, log, clock) });
+  const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
+  rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
+  rateLimits.onThrottled((family, untilMs) => inventory.scheduler.hold(family, untilMs));
+  const events = new CloudEventQueue(log);
+  const failures = new FailureCounts(metrics.scaleUp.failures, clock);
+  const quotaAccount = new QuotaAccount({ inventory, failures, clock });
+  const memory = new TemplateMemory(names, metrics.templates);
+  const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
+  const views = new CloudViewBuilder({ store: inventory, backoffs: ownWrites.backoffs, options, names, lockedBecause, memory });
+  const gate = new WriteGate({ inventory, ownWrites, foreignLock, clock, log });
+  const writes: WriteDeps = {
+    ...shared,
+    inventory,
+    ownWrites,
+    tracker: new OperationTracker(shared),
+    locks: new GroupLocks(),
+    recordEvent: (event) => {
+      quotaAccount.recordEvent(event);
+      events.push(event);
+    },
+    undoUnfilled: (group, ownIncrease) => undo.begin(group, ownIncrease),
+    closing: closing.signal,
+  };
+  const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
+  reportExternalChanges({ inventory, events, clock, log, metrics });
+  return {
+    calls,
+    rateLimits,
+    inventory,
+    ownWrites,
+    memory,
+    views,
+    reporter,
+    events,
+    failures,
+    quotaAccount,
+    gate,
+    writes,
+    undo,
+    closing,
+  };
+}
+
+function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, rateLimits: RateLimits): ArmCalls {
+  return new ArmCalls({
+    clock,
+    metrics: metrics.arm,
+    rateLimits,
+    timeoutMs: options.requestTimeoutMs,
+    maxConcurrent: options.maxConcurrentCalls,
+    rateLimit: options.rateLimit,
+    readRetries: options.readRetries,
+    random,
+    beforeWrite,
+  });
+}
+
+interface ExternalChangeDeps {
+  readonly inventory: AzureInventory;
+  readonly events: CloudEventQueue;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Sizes that another writer changed become events, log lines and a metric. */
+function reportExternalChanges({ inventory, events, clock, log, metrics }: ExternalChangeDeps): void {
+  for (const table of [inventory.scaleSets, inventory.vmsPools.sizes]) {
+    table.subscribe((event) => {
+      const group = event.kind === 'external-change' ? inventory.registration().groups.get(event.key) : undefined;
+      if (event.kind !== 'external-change' || group === undefined) return;
+      const { from, to } = event;
+      metrics.cache.externalChanges.inc({ node_group: group.id });
+      log.info({ nodeGroup: group.id, from, to }, 'Capacity changed by another writer');
+      events.push({ kind: 'external-change', group: group.id, from, to, atMs: clock.now() });
+    });
+  }
+}

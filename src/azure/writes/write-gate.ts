@@ -1,0 +1,48 @@
+/** Which groups may be written now. A group backs off after a refusal that the next try would meet again. */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
+import type { ForeignLock } from '../../domain/ports/leadership.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { OwnWrites } from '../groups/own-writes.ts';
+import { frozenReason, type RegisteredGroup } from '../groups/registry.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
+
+export interface WriteGateDeps {
+  readonly inventory: AzureInventory;
+  readonly ownWrites: Pick<OwnWrites, 'backoffs'>;
+  /** Freezes every group while it is held. If absent, no lock is watched. */
+  readonly foreignLock?: ForeignLock | undefined;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+}
+
+export class WriteGate {
+  readonly #deps: WriteGateDeps;
+
+  constructor(deps: WriteGateDeps) {
+    this.#deps = deps;
+  }
+
+  /** The group, or why it may not be written. */
+  writableGroup(id: NodeGroupId): RegisteredGroup | string {
+    const { inventory, ownWrites, foreignLock, clock } = this.#deps;
+    const group = inventory.registration().byId.get(id);
+    if (group === undefined) return 'it is not a managed node group';
+    const reason = ownWrites.backoffs.reasonFor(group.key, clock.now()) ?? foreignLock?.heldBecause();
+    if (reason !== undefined) return reason;
+    // The write itself checks a pool of type VirtualMachines, over a fresh read.
+    if (group.kind === 'vms-pool') return group;
+    const row = inventory.scaleSets.get(group.key)?.value;
+    return frozenReason(group, row, inventory.facts.poolOf(group), inventory.facts.ownOperationReason(group) !== undefined) ?? group;
+  }
+
+  /** A group backs off after a permanent refusal, until a write of it is accepted. */
+  recordOutcome({ key, id }: RegisteredGroup, outcome: IncreaseOutcome | DeleteOutcome): void {
+    if (outcome.kind !== 'failed' && outcome.kind !== 'accepted') return;
+    const { ownWrites, clock, log } = this.#deps;
+    const error = outcome.kind === 'failed' ? outcome.error : undefined;
+    const reason = ownWrites.backoffs.recordOutcome(key, error, clock.now());
+    if (reason !== undefined) log.warn({ nodeGroup: id, code: error?.code, reason }, 'Node group backs off after a permanent refusal');
+  }
+}
