@@ -1,6 +1,10 @@
-/** Slots for a bounded number of concurrent reads. Callers that wait with `take` go before callers that only try. Must not know what is read. */
+/**
+ * The caching framework. This folder has what tables and agents share: the logical clock and the slots for concurrent
+ * reads. Must not know Azure.
+ */
 export type ReleaseSlot = () => void;
 
+/** Room for a bounded number of concurrent reads. Callers that wait with `take` go before callers that only try. */
 export class Slots {
   readonly #max: number;
   #taken = 0;

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** When a read began. `seq` orders reads and mutations; `atMs` (wall clock) only tells how old data is. */
+/** When a read began. `seq` orders reads and mutations; `atMs` (wall clock) only shows how old data is. */
 export interface Stamp {
   readonly seq: number;
   readonly atMs: number;

@@ -138,7 +138,7 @@ function composeStatus({ config, clock, log }: ComposeInput, { kubernetes }: Con
 
 /** A dry run reads the stored templates and stores none. */
 function composeTemplates({ config, clock, log }: ComposeInput, { kubernetes, cloud }: Connections): TemplateStore {
-  const text = kubernetes.keepText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key);
+  const text = kubernetes.storedText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key);
   const kept = config.dryRun ? { read: (signal: AbortSignal) => text.read(signal), write: () => Promise.resolve() } : text;
   return new TemplateStore({ learner: cloud, kept, clock, log });
 }

@@ -98,7 +98,7 @@ export class DaemonLifetime implements Daemon {
     watching.catch(() => undefined);
     await kubernetes.lease.acquire(signal);
     this.#lead();
-    const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(signal) : undefined;
+    const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.watchForeignLock(signal) : undefined;
     await Promise.all([watching, lockFollowed, this.#followPriorityRules(), templates.restore(signal), cloud.start(signal)]);
     if (options.loop === false) return;
     // The loop's promise never rejects: it carries its error as a value.

@@ -19,7 +19,7 @@ export interface Access {
   readonly name: string;
 }
 
-export interface StuckBudget {
+interface StuckBudget {
   readonly namespace: string;
   readonly name: string;
   /** Why no eviction can ever be allowed. */
@@ -84,7 +84,7 @@ async function stuckBudgets(rest: Rest, signal: AbortSignal): Promise<readonly S
  * A budget that blocks now may allow evictions later. This returns a reason only if its own numbers never do, even with
  * all pods running.
  */
-export function neverPasses(spec: object | undefined, status: object | undefined): string | undefined {
+function neverPasses(spec: object | undefined, status: object | undefined): string | undefined {
   const expected = Number(status === undefined ? NaN : Reflect.get(status, 'expectedPods'));
   if (!(expected > 0)) return undefined;
   const most = share(spec, 'maxUnavailable');

@@ -13,7 +13,7 @@ import { createNodeTainter } from './writes/taints.ts';
 import { createPodEvictor } from './writes/evictions.ts';
 import type { Retry } from './api/backoff.ts';
 import { createCapacityWriter } from './writes/capacity-status.ts';
-import { deleteConfigMap, writeConfigMap, KeptConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
+import { deleteConfigMap, writeConfigMap, StoredConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
 import { ApiOwnerReader } from './writes/owners.ts';
 import { openConnection } from './api/connection.ts';
 import { LeaseLeadership, soleLeadership } from './leadership/leader-lease.ts';
@@ -26,7 +26,7 @@ import { defined } from '../lib/defined.ts';
 
 export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './api/options.ts';
 
-export interface KubernetesDeps {
+interface KubernetesDeps {
   readonly options: KubernetesOptions;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,7 +55,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     await probe(rest, deps.signal ?? new AbortController().signal);
   } catch (thrown) {
     await connection.close();
-    throw whereAsked(asAutoscalerError(thrown), connection.server, options);
+    throw withServerAddress(asAutoscalerError(thrown), connection.server, options);
   }
   const retry: Retry = { clock, random, range: { firstMs: 50, maxMs: 2_000 }, attempts: 6 };
   const reader = new WatchedClusterReader({
@@ -78,8 +78,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     capacityObjects: createCapacityWriter(rest),
     lease,
     foreignLock: locker,
-    heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
-    caughtUpTo: () => reader.versions(),
+    watchForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
     writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
     deleteConfigMap: (name, signal) => deleteConfigMap(rest, name, signal),
     watchConfigMap: (name, listener, signal) => {
@@ -87,7 +86,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
       watchedConfigMaps.push(watched);
       return watched.start(AbortSignal.any([signal, closing.signal]));
     },
-    keepText: (name, key) => new KeptConfigMap(rest, { namespace, name, key }),
+    storedText: (name, key) => new StoredConfigMap(rest, { namespace, name, key }),
     close: async () => {
       closing.abort();
       await Promise.all([reader.close(), events.close(), locker.ended(), ...watchedConfigMaps.map((watched) => watched.ended())]);
@@ -112,7 +111,7 @@ async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
 }
 
 /** Adds the address of the API server and the setting it comes from to a failed probe. */
-function whereAsked(error: AutoscalerError, server: string, { kubeconfigPath }: KubernetesOptions): AutoscalerError {
+function withServerAddress(error: AutoscalerError, server: string, { kubeconfigPath }: KubernetesOptions): AutoscalerError {
   if (error.kind !== 'unavailable') return error;
   const source = kubeconfigPath === undefined ? 'the service account of this pod' : `--kubeconfig ${kubeconfigPath}`;
   const asked = `the API server is ${server}, from ${source}; it must be an https address that answers from here`;

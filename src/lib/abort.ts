@@ -12,7 +12,7 @@ export function onAbort(signal: AbortSignal, react: () => void): () => void {
   return () => signal.removeEventListener('abort', react);
 }
 
-export interface AbortOptions<Value> {
+interface AbortOptions<Value> {
   /** Makes the rejection. If absent, it is an AutoscalerError of kind `cancelled`. */
   readonly error?: () => unknown;
   /** Receives a value that comes after the abort, for example to release a slot. */
@@ -47,7 +47,7 @@ export function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promi
   });
 }
 
-export interface TimedWork<Value> {
+interface TimedWork<Value> {
   readonly timeoutMs: number;
   /** Each of them ends the work early; the call then rejects `cancelled`. */
   readonly signals: readonly AbortSignal[];

@@ -13,7 +13,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 const DURATION = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+$/;
 const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d)/g;
 
-export interface DurationOptions {
+interface DurationOptions {
   /** Accepts `d`, which Go does not have. */
   readonly days?: boolean;
 }

@@ -52,9 +52,9 @@ export type ErrorKind =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'bug' };
 
-export type ErrorKindName = ErrorKind['kind'];
+type ErrorKindName = ErrorKind['kind'];
 
-export interface ErrorOptions {
+interface ErrorOptions {
   readonly cause?: unknown;
   /** The wire's own code, for example `AllocationFailed`. */
   readonly code?: string;

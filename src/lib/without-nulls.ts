@@ -1,6 +1,6 @@
 /** Removes nulls that stand for "not set". Must not know whose JSON it is. */
 
-export interface NullOptions {
+interface NullOptions {
   /** Keeps nulls that are entries of lists. */
   readonly keepInLists?: boolean;
 }

@@ -207,7 +207,7 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({ observation: withRooms, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
   if (isStopping(input, signal)) return undefined;
-  const planned = reduceScaleDownPlan(progress.state, plan, observation, policy);
+  const planned = reduceScaleDownPlan(progress.state, plan, observation);
   executeScaleDown({ plan, runner, log, metrics });
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();

@@ -18,7 +18,7 @@ export const ERROR_TYPES = [
   'unexpectedScaleDownStateError',
 ] as const;
 /** In addition to Azure's own codes. The Cluster Autoscaler has those too, and they are not a closed set. */
-export const FAILED_REASONS = ['cloudProviderError', 'apiCallError', 'timeout'] as const;
+const FAILED_REASONS = ['cloudProviderError', 'apiCallError', 'timeout'] as const;
 const REMOVAL_CAUSES = ['underutilized', 'empty', 'unready'] as const;
 
 export type CompatibleMetrics = ReturnType<typeof createCompatibleMetrics>;
@@ -147,7 +147,7 @@ const EVICTED: Readonly<Record<string, Labels>> = {
 };
 
 /** The Cluster Autoscaler's labels of GPUs. */
-export type GpuLabels = {
+type GpuLabels = {
   readonly gpu_resource_name: string;
   readonly gpu_name: string;
 };

@@ -67,7 +67,7 @@ async function totalsOf(sources: readonly Source[], fromStart: readonly Labels[]
   return [...totals.values()];
 }
 
-export interface MeansOptions<Label extends string> {
+interface MeansOptions<Label extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly Label[];

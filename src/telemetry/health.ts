@@ -3,13 +3,13 @@
  * are upstream's (`--max-inactivity`, `--max-failing-time`, `--max-startup-time`). Must not know HTTP or what a loop does.
  */
 
-export interface HealthVerdict {
+interface HealthVerdict {
   readonly healthy: boolean;
   /** One sentence for people. */
   readonly reason: string;
 }
 
-export interface HealthLimits {
+interface HealthLimits {
   /** Maximum time since the last loop ended, with any result. */
   readonly maxInactivityMs: number;
   /** Maximum time since the last loop completed. */

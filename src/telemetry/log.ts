@@ -10,14 +10,14 @@ import { KeyedFold } from '../lib/keyed-fold.ts';
 import { defined } from '../lib/defined.ts';
 
 export type Log = Logger;
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
+type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 const WARN = 40;
 const INFO = 30;
 const TROUBLE_FOLD_MS = 60_000;
 const DRY_RUN_FOLD_MS = 3_600_000;
 
-export interface LogOptions {
+interface LogOptions {
   /** Marks every line. Repeated lines at level info appear once per hour, since nothing is written and plans repeat. */
   readonly dryRun?: boolean;
 }

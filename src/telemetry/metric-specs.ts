@@ -8,7 +8,7 @@ interface CommonSpec {
   readonly labels?: readonly string[];
 }
 
-export type MetricSpec =
+type MetricSpec =
   | (CommonSpec & { readonly type: 'counter' | 'gauge' })
   | (CommonSpec & { readonly type: 'histogram'; readonly buckets: readonly number[] })
   | (CommonSpec & { readonly type: 'means'; readonly labels: readonly string[] })

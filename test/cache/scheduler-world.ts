@@ -1,6 +1,6 @@
 /** An agent scheduler in virtual time, and agents whose starts and outcomes are noted. */
 import type { AgentPolicy, CachingAgent, CommitSummary, Loaded, RunContext } from '../../src/cache/agents/agent.ts';
-import { AgentScheduler, type SchedulerParts } from '../../src/cache/agents/agent-scheduler.ts';
+import { AgentScheduler, type SchedulerDeps } from '../../src/cache/agents/agent-scheduler.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 
@@ -23,7 +23,7 @@ export function agentOf(id: string, load: (context: RunContext) => Promise<Loade
   return { id, kind: id.split('/')[0] ?? id, required: false, order: 0, policy: POLICY, load, ...over };
 }
 
-export function world(over: Partial<SchedulerParts> = {}) {
+export function world(over: Partial<SchedulerDeps> = {}) {
   const clock = new FakeClock(START);
   const starts: { readonly id: string; readonly atMs: number }[] = [];
   const outcomes: string[] = [];

@@ -67,7 +67,7 @@ export function machines(): Bench<MachineValue> {
 interface Parts {
   readonly clock: FakeClock;
   readonly order: LogicalClock;
-  readonly wantRefresh: (key: string) => void;
+  readonly requestRefresh: (key: string) => void;
   readonly hooks: CacheHooks;
 }
 
@@ -77,7 +77,7 @@ function bench<V>(make: (parts: Parts) => Table<V>): Bench<V> {
   const wanted: string[] = [];
   const reports: string[] = [];
   const events: TableEvent<V>[] = [];
-  const table = make({ clock, order, wantRefresh: (key) => wanted.push(key), hooks: recorder(reports) });
+  const table = make({ clock, order, requestRefresh: (key) => wanted.push(key), hooks: recorder(reports) });
   table.subscribe((event) => events.push(event));
   return { clock, order, table, wanted, events, reports };
 }

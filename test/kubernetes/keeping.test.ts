@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
 import { projectBudget } from '../../src/kubernetes/projection/workloads.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import { judgePod } from '../../src/scheduling/drainability/drainability.ts';
+import { checkPodDrain } from '../../src/scheduling/drainability/drainability.ts';
 import { drainContext, drainRulesOf } from '../../src/scheduling/drainability/drain-rule.ts';
 import { aCluster, aPod, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
@@ -32,7 +32,10 @@ describe('a budget that allows nothing', () => {
       spec: { selector: {}, ...spec },
       status: { disruptionsAllowed: 0, ...status },
     });
-    return judgePod(aPod({ nodeName: 'n' }), drainContext(aCluster({ disruptionBudgets: [budget] }), drainRulesOf(aPolicy()), START_MS));
+    return checkPodDrain(
+      aPod({ nodeName: 'n' }),
+      drainContext(aCluster({ disruptionBudgets: [budget] }), drainRulesOf(aPolicy()), START_MS),
+    );
   };
   const failed = { conditions: [{ type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'found no controllers' }] };
   const counted = { expectedPods: 3, currentHealthy: 2, desiredHealthy: 2 };

@@ -3,7 +3,7 @@
  * a group is rebuilt only if one of its inputs changed. Must not know plans or how writes work.
  */
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
-import { judgeFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
+import { checkFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
 import type { Row, RowView } from '../../cache/table/row.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, TargetSize } from '../../domain/node-group.ts';
@@ -292,7 +292,7 @@ function frozenByView(group: RegisteredGroup, { agents, nowMs, locked }: ViewCon
 }
 
 function freshnessOf(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
-  return judgeFreshness(agent === undefined ? [] : [agent], nowMs);
+  return checkFreshness(agent === undefined ? [] : [agent], nowMs);
 }
 
 function isSameInput(left: GroupInput, right: GroupInput): boolean {

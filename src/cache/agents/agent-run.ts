@@ -35,7 +35,7 @@ async function load(clock: Clock, { agent }: AgentState, run: Run): Promise<Load
 }
 
 function commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd {
-  if (state.run !== run) return { outcome: 'token-lost', error: calledOff(state.agent.id) };
+  if (state.run !== run) return { outcome: 'token-lost', error: runCancelled(state.agent.id) };
   if (loaded === undefined) {
     const message = `The caching agent "${state.agent.id}" took longer than ${state.agent.policy.timeoutMs} ms.`;
     return { outcome: 'timed-out', error: new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message) };
@@ -45,7 +45,7 @@ function commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd
 }
 
 /** The error for callers that wait for a run that lost its token, or whose agent was removed. */
-export function calledOff(agentId: string): AutoscalerError {
+export function runCancelled(agentId: string): AutoscalerError {
   return new AutoscalerError({ kind: 'cancelled' }, `The run of the caching agent "${agentId}" was cancelled.`);
 }
 

@@ -6,7 +6,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { CachingAgent } from './agent.ts';
-import { afterFailure, afterSuccess, calledOff, carryOut, type RunEnd } from './agent-run.ts';
+import { afterFailure, afterSuccess, runCancelled, carryOut, type RunEnd } from './agent-run.ts';
 import {
   candidateOf,
   isRunnable,
@@ -19,9 +19,9 @@ import {
   compareCandidates,
   phaseOf,
 } from './agent-state.ts';
-import { Buckets } from './throttling-buckets.ts';
+import { ThrottlingBuckets } from './throttling-buckets.ts';
 import { runByRank, type ColdStartResult } from './cold-start.ts';
-import { tell, type CacheHooks } from '../table/hooks.ts';
+import { callHook, type CacheHooks } from '../table/hooks.ts';
 import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
 import { Slots, type ReleaseSlot } from '../concurrency.ts';
 import { onAbort, withAbort } from '../../lib/abort.ts';
@@ -32,7 +32,7 @@ const MAX_CONCURRENT = 8;
 /** The loop checks at least this often, ms, in case a wake-up is missed. */
 const MAX_SLEEP_MS = 60_000;
 
-export interface SchedulerParts {
+export interface SchedulerDeps {
   readonly clock: Clock;
   /** Source of jitter. */
   readonly random: Random;
@@ -43,26 +43,26 @@ export interface SchedulerParts {
   /** Maximum of concurrent periodic runs per bucket. If absent, 2. */
   readonly maxPerBucket?: number;
   /** Ids that a selection may name although no agent has them yet. If absent, none. */
-  readonly mayCome?: (id: string) => boolean;
+  readonly mayBeAdded?: (id: string) => boolean;
   readonly hooks?: CacheHooks;
 }
 
 export class AgentScheduler {
-  readonly #parts: SchedulerParts;
+  readonly #deps: SchedulerDeps;
   readonly #hooks: CacheHooks;
   readonly #slots: Slots;
-  readonly #buckets: Buckets;
+  readonly #buckets: ThrottlingBuckets;
   readonly #states = new Map<string, AgentState>();
   readonly #ending = new Set<Promise<void>>();
   #selection: AgentSelection = {};
   #runs = 0;
   #alarm: AbortController | undefined;
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
-    this.#hooks = parts.hooks ?? {};
-    this.#slots = parts.slots ?? new Slots(MAX_CONCURRENT);
-    this.#buckets = new Buckets(parts.maxPerBucket ?? 2);
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+    this.#hooks = deps.hooks ?? {};
+    this.#slots = deps.slots ?? new Slots(MAX_CONCURRENT);
+    this.#buckets = new ThrottlingBuckets(deps.maxPerBucket ?? 2);
   }
 
   /**
@@ -71,9 +71,9 @@ export class AgentScheduler {
    */
   add(agent: CachingAgent): void {
     if (this.#states.has(agent.id)) throw new AutoscalerError({ kind: 'bug' }, `The caching agent "${agent.id}" already exists.`);
-    const phase = phaseOf(this.#parts.clusterId, agent.id);
+    const phase = phaseOf(this.#deps.clusterId, agent.id);
     const enabled = isSelected(this.#selection, agent);
-    this.#states.set(agent.id, newAgentState(agent, { phase, enabled, nowMs: this.#parts.clock.monotonic() }));
+    this.#states.set(agent.id, newAgentState(agent, { phase, enabled, nowMs: this.#deps.clock.monotonic() }));
     this.#wake();
   }
 
@@ -83,17 +83,17 @@ export class AgentScheduler {
     if (state === undefined) return;
     this.#states.delete(agentId);
     this.#revoke(state);
-    for (const waiting of state.waiting.splice(0)) waiting.reject(calledOff(agentId));
+    for (const waiting of state.waiting.splice(0)) waiting.reject(runCancelled(agentId));
   }
 
   /** @throws AutoscalerError `config`, naming the entry, on an id that no agent has or on disabling a required agent. */
   select(selection: AgentSelection): void {
     const agents = [...this.#states.values()].map((state) => state.agent);
-    checkSelection(selection, agents, this.#parts.mayCome);
+    checkSelection(selection, agents, this.#deps.mayBeAdded);
     this.#selection = selection;
     for (const state of this.#states.values()) {
       const enabled = isSelected(selection, state.agent);
-      if (enabled && !state.enabled) state.dueMs = this.#parts.clock.monotonic();
+      if (enabled && !state.enabled) state.dueMs = this.#deps.clock.monotonic();
       state.enabled = enabled;
     }
     this.#wake();
@@ -126,8 +126,8 @@ export class AgentScheduler {
 
   /** Starts what is due now, as far as slots allow. Returns the number of started runs. */
   tick(): number {
-    const nowMs = this.#parts.clock.now();
-    const monotonicMs = this.#parts.clock.monotonic();
+    const nowMs = this.#deps.clock.now();
+    const monotonicMs = this.#deps.clock.monotonic();
     const due = [...this.#states.values()].filter((state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs);
     const line = due.map((state) => ({ state, candidate: candidateOf(state, nowMs, monotonicMs) }));
     line.sort((left, right) => compareCandidates(left.candidate, right.candidate));
@@ -170,7 +170,7 @@ export class AgentScheduler {
    * throttling.
    */
   hold(bucket: string, untilMs: number): void {
-    this.#buckets.hold(bucket, untilMs - this.#parts.clock.now() + this.#parts.clock.monotonic());
+    this.#buckets.hold(bucket, untilMs - this.#deps.clock.now() + this.#deps.clock.monotonic());
   }
 
   /** While on, the bucket's intervals double from the next run on, because few calls are left. */
@@ -180,8 +180,8 @@ export class AgentScheduler {
 
   /** Sorted by id. */
   status(): readonly AgentStatus[] {
-    const nowMs = this.#parts.clock.now();
-    const monotonicMs = this.#parts.clock.monotonic();
+    const nowMs = this.#deps.clock.now();
+    const monotonicMs = this.#deps.clock.monotonic();
     return [...this.#states.values()]
       .map((state) => statusOf(state, { nowMs, monotonicMs, heldUntilMs: this.#buckets.heldUntilMs(state.agent.bucket) }))
       .sort(compareBy((item) => item.id));
@@ -208,7 +208,7 @@ export class AgentScheduler {
   }
 
   #start(state: AgentState, release: ReleaseSlot, cold: boolean): void {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     this.#runs += 1;
     const run: Run = {
       token: { agentId: state.agent.id, run: this.#runs },
@@ -235,14 +235,14 @@ export class AgentScheduler {
 
   /** Never rejects. */
   async #carryOut(state: AgentState, run: Run): Promise<void> {
-    const end = await carryOut(this.#parts.clock, state, run);
+    const end = await carryOut(this.#deps.clock, state, run);
     // A run without its token lost it to code that has already updated the agent's state.
     if (end.outcome === 'token-lost') state.lastOutcome = end.outcome;
     else this.#ended(state, run, end);
-    const durationMs = this.#parts.clock.monotonic() - run.startMs;
+    const durationMs = this.#deps.clock.monotonic() - run.startMs;
     const { id, kind } = state.agent;
-    const told = { id, kind, outcome: end.outcome, durationMs, ...defined({ error: end.error }) };
-    tell(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(told));
+    const report = { id, kind, outcome: end.outcome, durationMs, ...defined({ error: end.error }) };
+    callHook(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(report));
     for (const waiting of run.waiting) {
       if (end.error === undefined) waiting.resolve();
       else waiting.reject(end.error);
@@ -250,7 +250,7 @@ export class AgentScheduler {
   }
 
   #ended(state: AgentState, run: Run, end: RunEnd): void {
-    const { clock, random } = this.#parts;
+    const { clock, random } = this.#deps;
     const nowMs = clock.monotonic();
     state.run = undefined;
     state.lastOutcome = end.outcome;
@@ -278,7 +278,7 @@ export class AgentScheduler {
   #holdIfThrottled(agent: CachingAgent, error: AutoscalerError, retryMs: number): void {
     if (error.detail.kind !== 'throttled' || agent.bucket === undefined) return;
     const { retryAfterMs } = error.detail;
-    this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#parts.clock.monotonic() + retryAfterMs);
+    this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#deps.clock.monotonic() + retryAfterMs);
   }
 
   /** Invalidates the token of the current run. The agent is due as soon as it may run again. */
@@ -286,7 +286,7 @@ export class AgentScheduler {
     const { run } = state;
     if (run === undefined) return;
     state.run = undefined;
-    state.dueMs = this.#parts.clock.monotonic();
+    state.dueMs = this.#deps.clock.monotonic();
     run.abort.abort();
   }
 
@@ -297,14 +297,14 @@ export class AgentScheduler {
 
   /** Until the next agent is due or the alarm fires. A due agent without a slot waits for one, which fires the alarm. */
   async #sleep(signal: AbortSignal): Promise<void> {
-    const nowMs = this.#parts.clock.monotonic();
+    const nowMs = this.#deps.clock.monotonic();
     const next = [...this.#states.values()]
       .filter(isRunnable)
       .map((state) => this.#dueMs(state))
       .filter((due) => due > nowMs)
       .reduce((least, due) => Math.min(least, due), nowMs + MAX_SLEEP_MS);
     try {
-      await this.#parts.clock.sleep(next - nowMs, signal);
+      await this.#deps.clock.sleep(next - nowMs, signal);
     } catch (thrown) {
       if (!signal.aborted) throw thrown;
     }

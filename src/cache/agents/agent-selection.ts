@@ -22,16 +22,16 @@ export function isSelected(selection: AgentSelection, agent: Selectable): boolea
 }
 
 /**
- * `mayCome` accepts ids that agents may have later. @throws AutoscalerError `config`, naming the entry: an exact id
+ * `mayBeAdded` accepts ids that agents may have later. @throws AutoscalerError `config`, naming the entry: an exact id
  * that no agent has, or a required agent that would not run.
  */
 export function checkSelection(
   selection: AgentSelection,
   agents: readonly Selectable[],
-  mayCome: (id: string) => boolean = () => false,
+  mayBeAdded: (id: string) => boolean = () => false,
 ): void {
   for (const entry of [...(selection.enabled ?? []), ...(selection.disabled ?? [])]) {
-    if (isGlob(entry) || mayCome(entry) || agents.some((agent) => agent.id === entry)) continue;
+    if (isGlob(entry) || mayBeAdded(entry) || agents.some((agent) => agent.id === entry)) continue;
     const known = agents.map((agent) => agent.id).sort();
     throw new AutoscalerError({ kind: 'config' }, `There is no caching agent "${entry}"; there are: ${known.join(', ')}.`);
   }

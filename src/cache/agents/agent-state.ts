@@ -82,7 +82,7 @@ export interface AgentStatus extends AgentFreshness {
   readonly lastCommit: CommitSummary | undefined;
 }
 
-export interface RunWaiting {
+interface RunWaiting {
   readonly resolve: () => void;
   readonly reject: (error: AutoscalerError) => void;
 }

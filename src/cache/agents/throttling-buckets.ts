@@ -5,7 +5,7 @@ interface Bucket {
 }
 
 /** Calls that share a throttling limit: how many runs are active, until when they are held, and whether to slow down. */
-export class Buckets {
+export class ThrottlingBuckets {
   readonly #maxRunning: number;
   readonly #buckets = new Map<string, Bucket>();
 

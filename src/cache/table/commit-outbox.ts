@@ -1,23 +1,23 @@
 /** Collects what a commit reports until all of it is visible: events for listeners, and rows that must be read soon. */
 import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { tell, type CacheHooks } from './hooks.ts';
+import { callHook, type CacheHooks } from './hooks.ts';
 import type { Entry } from './row-store.ts';
 import type { TableEvent } from './row.ts';
 
-export interface OutboxParts {
+interface OutboxDeps {
   readonly hooks: CacheHooks;
-  readonly wantRefresh: (key: string, scope: string) => void;
+  readonly requestRefresh: (key: string, scope: string) => void;
 }
 
 export class Outbox<V> {
-  readonly #parts: OutboxParts;
+  readonly #deps: OutboxDeps;
   readonly #listeners = new Set<(event: TableEvent<V>) => void>();
   #events: TableEvent<V>[] = [];
   #refreshes: Entry<V>[] = [];
 
-  constructor(parts: OutboxParts) {
-    this.#parts = parts;
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
   }
 
   /** Returns a function that unsubscribes. */
@@ -41,8 +41,8 @@ export class Outbox<V> {
     if (events.length === 0 && refreshes.length === 0) return;
     this.#events = [];
     this.#refreshes = [];
-    for (const event of events) for (const listener of this.#listeners) tell(this.#parts.hooks, 'listener', () => listener(event));
-    for (const entry of refreshes) this.#parts.wantRefresh(entry.key, entry.scope);
+    for (const event of events) for (const listener of this.#listeners) callHook(this.#deps.hooks, 'listener', () => listener(event));
+    for (const entry of refreshes) this.#deps.requestRefresh(entry.key, entry.scope);
   }
 }
 

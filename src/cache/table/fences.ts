@@ -6,9 +6,9 @@ import type { MutationState } from './mutation.ts';
 import type { RejectReason, Removal, Via, FieldGroup } from './row.ts';
 
 /** How long after a successful change a list may lag behind before it is believed, ms. */
-export const GRACE_MS = 120_000;
+const GRACE_MS = 120_000;
 /** A successful change that was not read back within this time leaves the row unconfirmed, ms. */
-export const CONFIRM_WITHIN_MS = 30_000;
+const CONFIRM_WITHIN_MS = 30_000;
 
 export type Effect =
   | { readonly kind: 'set'; readonly to: number }
@@ -46,7 +46,7 @@ export interface Fence {
   glimpse: { readonly seq: number; readonly amount: number } | undefined;
 }
 
-export interface Range {
+interface Range {
   readonly low: number;
   readonly high: number;
 }
@@ -130,13 +130,13 @@ export interface Reading {
 }
 
 /** `open`: believed, and the fence is removed. `absorb`: believed, and it includes the changes in flight. */
-export type NumberVerdict = 'open' | 'absorb' | RejectReason;
+type NumberVerdict = 'open' | 'absorb' | RejectReason;
 
 /**
  * Checks an observed number. A GET that began after the fence is believed even if it contradicts; a list is not, for a
  * while.
  */
-export function judgeNumber(
+export function checkNumber(
   fence: Fence,
   amount: number,
   row: { readonly base: number; readonly etag: string | undefined },
@@ -165,17 +165,17 @@ function canAbsorb(fence: Fence, amount: number, base: number, reading: Reading)
 }
 
 /** `hold`: shown, but still as being deleted. */
-export type PresenceVerdict = 'open' | 'pass' | 'hold' | RejectReason;
+type PresenceVerdict = 'open' | 'pass' | 'hold' | RejectReason;
 
 /** Checks a read that shows the row. */
-export function judgePresence(fence: Fence, reading: Reading): PresenceVerdict {
+export function checkPresence(fence: Fence, reading: Reading): PresenceVerdict {
   if (reading.seq < fence.minSeq) return 'before-fence';
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'in-flight' : 'pass';
   return fence.expect === 'gone' && reading.nowMs < fence.graceUntilMs ? 'hold' : 'open';
 }
 
 /** Checks a read that does not show the row: a 404, or absence from a complete list. `keep`: not believed yet. */
-export function judgeAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 'keep' {
+export function checkAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 'keep' {
   if (reading.seq < fence.minSeq) return 'keep';
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'pass' : 'keep';
   return reading.via === 'list' && fence.expect === 'present' && reading.nowMs < fence.graceUntilMs ? 'keep' : 'open';

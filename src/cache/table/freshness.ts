@@ -18,9 +18,9 @@ export interface ReadQuestion {
 
 /** A removal needs data no older than this many intervals. Adding a few nodes on old data is better than waiting pods. */
 export const SCALE_DOWN_LIMIT = 2;
-export const SCALE_UP_LIMIT = 6;
+const SCALE_UP_LIMIT = 6;
 /** After this many intervals without success the process is ready but degraded. */
-export const DEGRADED_LIMIT = 3;
+const DEGRADED_LIMIT = 3;
 
 /** Decides whether data of this age may be used. */
 export function decideRead(question: ReadQuestion): ReadDecision {
@@ -53,7 +53,7 @@ export interface FreshnessVerdict {
 }
 
 /** Checks required agents by the age of their last success. Agents come in any order; the reasons name the first by id. */
-export function judgeFreshness(agents: readonly AgentFreshness[], nowMs: number): FreshnessVerdict {
+export function checkFreshness(agents: readonly AgentFreshness[], nowMs: number): FreshnessVerdict {
   const required = agents.filter((agent) => agent.required).sort(compareBy((item) => item.id));
   const behind = (limit: number): readonly string[] =>
     required.filter((agent) => intervalsBehind(agent, nowMs) > limit).map((agent) => describe(agent, nowMs));

@@ -32,7 +32,7 @@ export interface CacheHooks {
 }
 
 /** Calls a hook or listener. Passes what it throws to `threw` only, so that observers cannot stop the cache. */
-export function tell(hooks: CacheHooks, where: string, call: () => void): void {
+export function callHook(hooks: CacheHooks, where: string, call: () => void): void {
   try {
     call();
   } catch (thrown) {

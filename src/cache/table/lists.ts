@@ -1,5 +1,5 @@
 import type { Stamp } from '../logical-clock.ts';
-import { judgeAbsence, removalOf, type Reading, type FenceBook } from './fences.ts';
+import { checkAbsence, removalOf, type Reading, type FenceBook } from './fences.ts';
 import type { Entry } from './row-store.ts';
 import type { ListCommit, ListedRow, ListResult } from './row.ts';
 
@@ -11,7 +11,7 @@ interface ListRecord {
 }
 
 /** Identifies a list of a table: one agent's, of all its rows ('') or of one scope. */
-export interface ListName {
+interface ListName {
   readonly agentId: string;
   readonly scope?: string;
 }
@@ -67,7 +67,7 @@ export class ListLedger {
 /** A loss is doubted only among more rows than this. */
 const SMALL = 5;
 
-export interface AbsenceQuestion<V> {
+interface AbsenceQuestion<V> {
   readonly entries: Iterable<Entry<V>>;
   readonly listed: ReadonlySet<string> | ReadonlyMap<string, unknown>;
   readonly scope: string | undefined;
@@ -76,7 +76,7 @@ export interface AbsenceQuestion<V> {
   readonly fences: FenceBook;
 }
 
-export interface AbsencePlan<V> {
+interface AbsencePlan<V> {
   readonly gone: readonly Entry<V>[];
   /** Kept, but must be read: created successfully and not listed yet. */
   readonly missed: readonly Entry<V>[];
@@ -113,7 +113,7 @@ function fateOf<V>(entry: Entry<V>, question: AbsenceQuestion<V>): Fate {
   if (listed.has(entry.key)) return ours ? 'ignored' : 'stays';
   if (Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq) >= reading.seq) return 'kept';
   if (fence === undefined) return 'gone';
-  if (judgeAbsence(fence, reading) === 'keep') return reading.seq >= fence.minSeq ? 'missed' : 'kept';
+  if (checkAbsence(fence, reading) === 'keep') return reading.seq >= fence.minSeq ? 'missed' : 'kept';
   return ours ? 'gone-by-us' : 'gone';
 }
 

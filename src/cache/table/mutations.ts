@@ -5,17 +5,17 @@ import type { LogicalClock } from '../logical-clock.ts';
 import type { Acceptance, Mutation, MutationOp, MutationOutcome, FinalAnswer } from './mutation.ts';
 
 /** A change in flight for longer than this counts as lost. */
-export const LOST_AFTER_MS = 30 * 60_000;
+const LOST_AFTER_MS = 30 * 60_000;
 
 /** The access to rows that mutations need. */
-export interface RowAccess {
+interface RowAccess {
   base(key: string): number | undefined;
   etag(key: string): string | undefined;
   /** Stores the tag in the answer to our own write, or drops the old one if undefined. */
   adoptEtag(key: string, etag: string | undefined, seq: number): void;
   /** To be called when views of these rows have changed. */
   touched(): void;
-  wantRefresh(key: string): void;
+  requestRefresh(key: string): void;
 }
 
 interface OpenMutation {
@@ -106,7 +106,7 @@ export class Mutations {
       if (end.final !== undefined && end.final.amount === fence.expect) this.#rows.adoptEtag(key, end.final.etag, seq);
     }
     this.#rows.touched();
-    for (const key of open.keys) this.#rows.wantRefresh(key);
+    for (const key of open.keys) this.#rows.requestRefresh(key);
     return true;
   }
 }

@@ -1,16 +1,16 @@
 /** Applies one observation to one row, group by group. All rules of order and fences for reads meet here. */
-import { isGlimpse, judgeAbsence, judgeNumber, judgePresence, rangeOf, type Fence, type Reading } from './fences.ts';
+import { isGlimpse, checkAbsence, checkNumber, checkPresence, rangeOf, type Fence, type Reading } from './fences.ts';
 import type { Stamp } from '../logical-clock.ts';
 import type { Mutations } from './mutations.ts';
 import type { Entry, RowStore } from './row-store.ts';
 import type { FieldGroup, Observation, Observed, Rejection, RejectReason, Row, TableDefinition, TableEvent, Via } from './row.ts';
 
-export interface ObserverParts<V> {
+interface ObserverDeps<V> {
   readonly definition: TableDefinition<V>;
   readonly store: RowStore<V>;
   readonly mutations: Mutations;
   readonly emit: (event: TableEvent<V>) => void;
-  readonly wantRefresh: (entry: Entry<V>) => void;
+  readonly requestRefresh: (entry: Entry<V>) => void;
   readonly rejected: (reason: RejectReason) => void;
   /** To be called when a read of the key that began at `seq` was accepted in the deciding group. */
   readonly confirmed: (key: string, seq: number) => void;
@@ -26,14 +26,14 @@ const UNCHANGED: Observed = { changed: false, rejected: [] };
 const CHANGED: Observed = { changed: true, rejected: [] };
 
 export class Observer<V> {
-  readonly #parts: ObserverParts<V>;
+  readonly #deps: ObserverDeps<V>;
 
-  constructor(parts: ObserverParts<V>) {
-    this.#parts = parts;
+  constructor(deps: ObserverDeps<V>) {
+    this.#deps = deps;
   }
 
   observe(observation: Observation<V>, nowMs: number): Observed {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const entry = store.get(observation.key);
     const reading = { seq: observation.stamp.seq, via: observation.via, etag: observation.etag, nowMs };
     const row = entry?.row;
@@ -43,12 +43,12 @@ export class Observer<V> {
 
   /** A GET found nothing. Leaves a trace even for an unknown row, so that a list in progress cannot add it. */
   observeGone(key: string, absence: Absence): Observed {
-    const entry = this.#parts.store.get(key) ?? this.#parts.store.create(key, '');
+    const entry = this.#deps.store.get(key) ?? this.#deps.store.create(key, '');
     const { stamp } = absence;
     if (stamp.seq < Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq)) return this.#reject('existence', 'older-than-row');
-    const fence = this.#parts.mutations.existence.get(key);
+    const fence = this.#deps.mutations.existence.get(key);
     const reading = { seq: stamp.seq, via: absence.via, etag: undefined, nowMs: absence.nowMs };
-    if (fence !== undefined && judgeAbsence(fence, reading) === 'keep') {
+    if (fence !== undefined && checkAbsence(fence, reading) === 'keep') {
       return this.#reject('existence', stamp.seq < fence.minSeq ? 'before-fence' : 'in-flight');
     }
     const existed = entry.row !== undefined;
@@ -58,7 +58,7 @@ export class Observer<V> {
 
   /** Ends the row. The check happened before. */
   endRow(entry: Entry<V>, absence: Absence): void {
-    const { store, mutations, emit } = this.#parts;
+    const { store, mutations, emit } = this.#deps;
     const before = entry.row;
     const fence = mutations.existence.get(entry.key);
     const expected = fence?.expect;
@@ -67,24 +67,24 @@ export class Observer<V> {
     mutations.fenced.open(entry.key);
     if (before !== undefined) emit({ kind: 'changed', key: entry.key, before, after: undefined });
     if (expected === 'present') emit({ kind: 'not-applied', key: entry.key, expected, actual: 'gone' });
-    this.#parts.confirmed(entry.key, absence.stamp.seq);
+    this.#deps.confirmed(entry.key, absence.stamp.seq);
   }
 
   /** Stores the tag in the answer to our own write. An answer without one makes the old tag invalid. */
   adoptEtag(key: string, etag: string | undefined, seq: number): void {
-    const entry = this.#parts.store.get(key);
+    const entry = this.#deps.store.get(key);
     if (entry?.row === undefined || seq < entry.etagSeq) return;
     entry.etagSeq = seq;
     this.#replace(entry, entry.row, { ...entry.row, etag });
   }
 
   #appear(observation: Observation<V>, known: Entry<V> | undefined, reading: Reading): Observed {
-    const { store, mutations } = this.#parts;
+    const { store, mutations } = this.#deps;
     const { key } = observation;
     if (observation.informative === true) return this.#reject('existence', 'informative-only');
     if (known !== undefined && reading.seq <= known.existenceSeq) return this.#reject('existence', 'resurrection');
     const fence = mutations.existence.get(key);
-    const verdict = fence === undefined ? 'open' : judgePresence(fence, reading);
+    const verdict = fence === undefined ? 'open' : checkPresence(fence, reading);
     if (verdict === 'in-flight') return this.#reject('existence', verdict);
     if (verdict === 'before-fence') return this.#reject('existence', known === undefined ? verdict : 'resurrection');
     const entry = known ?? store.create(key, observation.agentId);
@@ -92,11 +92,11 @@ export class Observer<V> {
     entry.restSeq = entry.fencedSeq = entry.existenceSeq = entry.etagSeq = reading.seq;
     this.#see(entry, observation);
     store.put(entry, row);
-    this.#parts.emit({ kind: 'changed', key, before: undefined, after: row });
+    this.#deps.emit({ kind: 'changed', key, before: undefined, after: row });
     if (reading.seq >= (mutations.fenced.get(key)?.minSeq ?? 0)) mutations.fenced.open(key);
     if (fence !== undefined && verdict === 'open') this.#openExistence(fence);
     if (verdict === 'hold') return this.#hold(entry, reading);
-    this.#parts.confirmed(key, reading.seq);
+    this.#deps.confirmed(key, reading.seq);
     return CHANGED;
   }
 
@@ -110,24 +110,24 @@ export class Observer<V> {
     const changed = this.#write(at, { rest, number });
     if (rest) entry.restSeq = reading.seq;
     if (number) entry.fencedSeq = reading.seq;
-    const decisive = present && (this.#parts.definition.fenced === undefined ? rest : number);
+    const decisive = present && (this.#deps.definition.fenced === undefined ? rest : number);
     if (decisive) {
       this.#see(entry, observation);
-      this.#parts.confirmed(row.key, reading.seq);
+      this.#deps.confirmed(row.key, reading.seq);
     }
     if (rejected.length === 0) return changed ? CHANGED : UNCHANGED;
-    for (const reason of new Set(rejected.map((one) => one.reason))) this.#parts.rejected(reason);
+    for (const reason of new Set(rejected.map((one) => one.reason))) this.#deps.rejected(reason);
     return { changed, rejected };
   }
 
   /** True if the read may show that the row exists. */
   #judgePresence(entry: Entry<V>, reading: Reading, rejected: Rejection[]): boolean {
     if (reading.seq < entry.existenceSeq) return false;
-    const fence = this.#parts.mutations.existence.get(entry.key);
-    const verdict = fence === undefined ? 'open' : judgePresence(fence, reading);
+    const fence = this.#deps.mutations.existence.get(entry.key);
+    const verdict = fence === undefined ? 'open' : checkPresence(fence, reading);
     if (verdict === 'before-fence' || verdict === 'in-flight' || verdict === 'hold') {
       rejected.push({ group: 'existence', reason: verdict === 'hold' ? 'contradicts-expectation' : verdict });
-      if (verdict === 'hold' && reading.via === 'list') this.#parts.wantRefresh(entry);
+      if (verdict === 'hold' && reading.via === 'list') this.#deps.requestRefresh(entry);
       return false;
     }
     entry.existenceSeq = reading.seq;
@@ -138,7 +138,7 @@ export class Observer<V> {
   /** True if the observed number becomes the base. */
   #judgeNumber(at: Located<V>, rejected: Rejection[]): boolean {
     const { entry, row, observation, reading } = at;
-    const { fenced } = this.#parts.definition;
+    const { fenced } = this.#deps.definition;
     if (fenced === undefined) return false;
     if (reading.seq < entry.fencedSeq) {
       rejected.push({ group: 'fenced', reason: 'older-than-row' });
@@ -146,13 +146,13 @@ export class Observer<V> {
     }
     const base = fenced.read(row.value);
     const amount = fenced.read(observation.value);
-    const { mutations } = this.#parts;
+    const { mutations } = this.#deps;
     const fence = mutations.fenced.get(row.key);
     if (fence === undefined) {
-      if (amount !== base) this.#parts.emit({ kind: 'external-change', key: row.key, from: base, to: amount });
+      if (amount !== base) this.#deps.emit({ kind: 'external-change', key: row.key, from: base, to: amount });
       return true;
     }
-    const verdict = judgeNumber(fence, amount, { base, etag: row.etag }, reading);
+    const verdict = checkNumber(fence, amount, { base, etag: row.etag }, reading);
     if (verdict === 'open' || verdict === 'absorb') {
       this.#believe(fence, { verdict, base, amount });
       return true;
@@ -162,12 +162,12 @@ export class Observer<V> {
       fence.glimpse = { seq: reading.seq, amount };
       mutations.touched();
     }
-    if (verdict === 'contradicts-expectation') this.#parts.wantRefresh(entry);
+    if (verdict === 'contradicts-expectation') this.#deps.requestRefresh(entry);
     return false;
   }
 
   #believe(fence: Fence, read: { readonly verdict: 'open' | 'absorb'; readonly base: number; readonly amount: number }): void {
-    const { emit, mutations } = this.#parts;
+    const { emit, mutations } = this.#deps;
     const { key, expect } = fence;
     if (read.verdict === 'absorb') {
       const from = rangeOf(read.base, fence.changes).high;
@@ -177,18 +177,18 @@ export class Observer<V> {
     }
     mutations.fenced.open(key);
     if (expect !== undefined && expect !== read.amount) emit({ kind: 'not-applied', key, expected: expect, actual: read.amount });
-    this.#parts.mutations.touched();
+    this.#deps.mutations.touched();
   }
 
   #openExistence(fence: Fence): void {
-    this.#parts.mutations.existence.open(fence.key);
-    if (fence.expect === 'gone') this.#parts.emit({ kind: 'not-applied', key: fence.key, expected: 'gone', actual: 'present' });
-    this.#parts.mutations.touched();
+    this.#deps.mutations.existence.open(fence.key);
+    if (fence.expect === 'gone') this.#deps.emit({ kind: 'not-applied', key: fence.key, expected: 'gone', actual: 'present' });
+    this.#deps.mutations.touched();
   }
 
   #hold(entry: Entry<V>, reading: Reading): Observed {
-    if (reading.via === 'list') this.#parts.wantRefresh(entry);
-    this.#parts.rejected('contradicts-expectation');
+    if (reading.via === 'list') this.#deps.requestRefresh(entry);
+    this.#deps.rejected('contradicts-expectation');
     return { changed: true, rejected: [{ group: 'existence', reason: 'contradicts-expectation' }] };
   }
 
@@ -196,7 +196,7 @@ export class Observer<V> {
   #write(at: Located<V>, accepted: { readonly rest: boolean; readonly number: boolean }): boolean {
     const { entry, row, observation, reading } = at;
     if (!accepted.rest && !accepted.number) return false;
-    const { definition } = this.#parts;
+    const { definition } = this.#deps;
     const merged = mergeValue(definition, { old: row.value, seen: observation.value, ...accepted });
     const value = definition.equal(row.value, merged) ? row.value : merged;
     const tagged = definition.fenced === undefined ? accepted.rest : accepted.number;
@@ -213,15 +213,15 @@ export class Observer<V> {
     const same =
       before.value === after.value && before.etag === after.etag && before.scope === after.scope && before.agentId === after.agentId;
     if (same) return false;
-    this.#parts.store.put(entry, Object.freeze(after));
-    this.#parts.emit({ kind: 'changed', key: entry.key, before, after });
+    this.#deps.store.put(entry, Object.freeze(after));
+    this.#deps.emit({ kind: 'changed', key: entry.key, before, after });
     return true;
   }
 
   #newRow(observation: Observation<V>, value: V, etag: string | undefined): Row<V> {
     const { key } = observation;
-    const owner = observation.informative === true ? this.#parts.store.get(key)?.agentId : observation.agentId;
-    const scope = this.#parts.definition.scopeOf?.(key, value) ?? '';
+    const owner = observation.informative === true ? this.#deps.store.get(key)?.agentId : observation.agentId;
+    const scope = this.#deps.definition.scopeOf?.(key, value) ?? '';
     return Object.freeze({ key, scope, agentId: owner ?? observation.agentId, value, etag });
   }
 
@@ -231,7 +231,7 @@ export class Observer<V> {
   }
 
   #reject(group: FieldGroup, reason: RejectReason): Observed {
-    this.#parts.rejected(reason);
+    this.#deps.rejected(reason);
     return { changed: false, rejected: [{ group, reason }] };
   }
 }

@@ -5,11 +5,11 @@
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { tell, type CacheHooks } from './hooks.ts';
+import { callHook, type CacheHooks } from './hooks.ts';
 import type { Slots } from '../concurrency.ts';
 import { withAbort, withTimeout } from '../../lib/abort.ts';
 
-export interface OnDemandParts {
+export interface OnDemandDeps {
   /** Table name, for metrics. */
   readonly name: string;
   readonly clock: Clock;
@@ -44,16 +44,16 @@ interface Waiting {
 const CONFIRM_TIMEOUT_MS = 30_000;
 
 export class OnDemand {
-  readonly #parts: OnDemandParts;
+  readonly #deps: OnDemandDeps;
   readonly #hooks: CacheHooks;
   readonly #stopped = new AbortController();
   /** At most one of each per key or scope; the map's key is the job's. */
   readonly #running = new Map<string, Job>();
   readonly #queued = new Map<string, Job>();
 
-  constructor(parts: OnDemandParts) {
-    this.#parts = parts;
-    this.#hooks = parts.hooks ?? {};
+  constructor(deps: OnDemandDeps) {
+    this.#deps = deps;
+    this.#hooks = deps.hooks ?? {};
   }
 
   /** Requests a read that begins after this call. Does not wait and never throws. Does nothing once stopped. */
@@ -78,10 +78,10 @@ export class OnDemand {
     seq: number,
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<boolean> {
-    const outcome = await withTimeout(this.#parts.clock, {
+    const outcome = await withTimeout(this.#deps.clock, {
       timeoutMs: options.timeoutMs ?? CONFIRM_TIMEOUT_MS,
       signals: [this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])],
-      run: (signal) => this.#parts.confirmedAfter(key, seq, signal),
+      run: (signal) => this.#deps.confirmedAfter(key, seq, signal),
     });
     return outcome !== 'timed-out';
   }
@@ -97,7 +97,7 @@ export class OnDemand {
     const list = this.#queued.get(`scope:${scope}`);
     const queued = list ?? this.#queued.get(`key:${key}`);
     if (queued !== undefined) {
-      this.#tell('merged');
+      this.#reportOutcome('merged');
       return queued;
     }
     const job: Job = { kind: 'key', name: key, scope, waiting: [] };
@@ -110,11 +110,11 @@ export class OnDemand {
   /** Replaces the queued reads of a scope by one list if there are too many of them. */
   #mergeIntoList(scope: string): Job | undefined {
     const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
-    if (jobs.length <= (this.#parts.listAbove ?? 10)) return undefined;
+    if (jobs.length <= (this.#deps.listAbove ?? 10)) return undefined;
     for (const job of jobs) this.#queued.delete(`key:${job.name}`);
     const list: Job = { kind: 'scope', name: scope, scope, waiting: jobs.flatMap((job) => job.waiting) };
     this.#queued.set(`scope:${scope}`, list);
-    this.#tell('listed');
+    this.#reportOutcome('listed');
     return list;
   }
 
@@ -128,7 +128,7 @@ export class OnDemand {
     if (this.#running.has(id)) return;
     // Requests within one turn of the event loop are collected first, so that fifty of them become one list.
     await Promise.resolve();
-    const release = job.kind === 'key' ? await this.#parts.slots.take() : undefined;
+    const release = job.kind === 'key' ? await this.#deps.slots.take() : undefined;
     if (this.#queued.get(id) === job) await this.#run(id, job);
     release?.();
     const next = this.#queued.get(id);
@@ -140,10 +140,10 @@ export class OnDemand {
     this.#running.set(id, job);
     try {
       await this.#read(job);
-      this.#tell('refreshed');
+      this.#reportOutcome('refreshed');
       settle(job, undefined);
     } catch (thrown) {
-      this.#tell('failed');
+      this.#reportOutcome('failed');
       settle(job, asAutoscalerError(thrown));
     } finally {
       this.#running.delete(id);
@@ -151,17 +151,17 @@ export class OnDemand {
   }
 
   async #read(job: Job): Promise<void> {
-    const outcome = await withTimeout(this.#parts.clock, {
-      timeoutMs: this.#parts.timeoutMs ?? 30_000,
+    const outcome = await withTimeout(this.#deps.clock, {
+      timeoutMs: this.#deps.timeoutMs ?? 30_000,
       signals: [this.#stopped.signal],
-      run: (signal) => (job.kind === 'key' ? this.#parts.readOne(job.name, signal) : this.#parts.readScope(job.name, signal)),
+      run: (signal) => (job.kind === 'key' ? this.#deps.readOne(job.name, signal) : this.#deps.readScope(job.name, signal)),
     });
     if (outcome !== 'timed-out') return;
     throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'An on-demand read took too long.', { context: { key: job.name } });
   }
 
-  #tell(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
-    tell(this.#hooks, 'onDemand', () => this.#hooks.onDemand?.(this.#parts.name, outcome));
+  #reportOutcome(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
+    callHook(this.#hooks, 'onDemand', () => this.#hooks.onDemand?.(this.#deps.name, outcome));
   }
 }
 

@@ -159,7 +159,7 @@ function* liveRows<V>(entries: Iterable<Entry<V>>): Generator<readonly [string, 
 }
 
 /** Applies our unconfirmed changes on top of a base row, without changing either. */
-export function layOver<V>(
+export function applyOverlay<V>(
   at: { readonly entry: Entry<V>; readonly row: Row<V>; readonly base: number | undefined },
   mutations: Mutations,
   nowMs: number,

@@ -6,13 +6,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import { planAbsence, ListLedger, lastOfEach, nothingCommitted, type Located } from './lists.ts';
 import { type FenceStatus, removalOf } from './fences.ts';
-import { tell, type CacheHooks, type EvictionCause } from './hooks.ts';
+import { callHook, type CacheHooks, type EvictionCause } from './hooks.ts';
 import type { LogicalClock, Stamp } from '../logical-clock.ts';
 import type { Mutation, MutationOp } from './mutation.ts';
 import { Mutations } from './mutations.ts';
 import { Observer } from './observe.ts';
 import { Outbox, Waiters } from './commit-outbox.ts';
-import { RowStore, seenOf, type Entry, layOver } from './row-store.ts';
+import { RowStore, seenOf, type Entry, applyOverlay } from './row-store.ts';
 import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
 
 /** Maximum time for which ended rows are kept, ms; no read lasts that long. */
@@ -22,7 +22,7 @@ const REMEMBER_MS = 120_000;
 
 const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
 
-export interface TableParts<V> {
+interface TableDeps<V> {
   readonly definition: TableDefinition<V>;
   readonly clock: Pick<Clock, 'now'>;
   readonly order: LogicalClock;
@@ -30,12 +30,12 @@ export interface TableParts<V> {
    * A row must be read by GET soon: after every settle, and when a list contradicts what we know. Connect it to
    * OnDemand.request.
    */
-  readonly wantRefresh: (key: string, scope: string) => void;
+  readonly requestRefresh: (key: string, scope: string) => void;
   readonly hooks?: CacheHooks;
 }
 
 export class Table<V> {
-  readonly #parts: TableParts<V>;
+  readonly #deps: TableDeps<V>;
   readonly #hooks: CacheHooks;
   readonly #store = new RowStore<V>();
   readonly #mutations: Mutations;
@@ -45,24 +45,24 @@ export class Table<V> {
   readonly #outbox: Outbox<V>;
   #version = 0;
 
-  constructor(parts: TableParts<V>) {
-    this.#parts = parts;
-    this.#hooks = parts.hooks ?? {};
-    this.#outbox = new Outbox({ hooks: this.#hooks, wantRefresh: parts.wantRefresh });
-    this.#mutations = new Mutations({ clock: parts.clock, order: parts.order, rows: this.#rowAccess() });
+  constructor(deps: TableDeps<V>) {
+    this.#deps = deps;
+    this.#hooks = deps.hooks ?? {};
+    this.#outbox = new Outbox({ hooks: this.#hooks, requestRefresh: deps.requestRefresh });
+    this.#mutations = new Mutations({ clock: deps.clock, order: deps.order, rows: this.#rowAccess() });
     this.#observer = new Observer({
-      definition: parts.definition,
+      definition: deps.definition,
       store: this.#store,
       mutations: this.#mutations,
       emit: (event) => this.#emit(event),
-      wantRefresh: (entry) => this.#outbox.refresh(entry),
-      rejected: (reason) => tell(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
+      requestRefresh: (entry) => this.#outbox.refresh(entry),
+      rejected: (reason) => callHook(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
       confirmed: (key, seq) => this.#waiters.confirm(key, seq),
     });
   }
 
   get name(): string {
-    return this.#parts.definition.name;
+    return this.#deps.definition.name;
   }
 
   /** Grows whenever a reader of rows or views could see a difference other than in ages. */
@@ -72,7 +72,7 @@ export class Table<V> {
 
   /** Every read of one object ends here. */
   observe(observation: Observation<V>): Observed {
-    const outcome = this.#observer.observe(observation, this.#parts.clock.now());
+    const outcome = this.#observer.observe(observation, this.#deps.clock.now());
     this.#outbox.flush();
     return outcome;
   }
@@ -80,7 +80,7 @@ export class Table<V> {
   /** A GET that began at `stamp` returned 404. It is ordered like any other read. */
   observeGone(key: string, stamp: Stamp): Observed {
     const existed = this.get(key) !== undefined;
-    const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#parts.clock.now() });
+    const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#deps.clock.now() });
     if (existed && outcome.changed) this.#evicted('not-found', 1);
     this.#outbox.flush();
     return outcome;
@@ -95,7 +95,7 @@ export class Table<V> {
     const counts = this.#upsert(list, rows);
     const absence = list.complete && list.authority === 'authoritative' ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
     this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
-    if (duplicates > 0) tell(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
+    if (duplicates > 0) callHook(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
     this.#outbox.flush();
     return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
   }
@@ -113,8 +113,8 @@ export class Table<V> {
   view(key: string): RowView<V> | undefined {
     const entry = this.#store.get(key);
     if (entry?.row === undefined) return undefined;
-    const base = this.#parts.definition.fenced?.read(entry.row.value);
-    return layOver({ entry, row: entry.row, base }, this.#mutations, this.#parts.clock.now());
+    const base = this.#deps.definition.fenced?.read(entry.row.value);
+    return applyOverlay({ entry, row: entry.row, base }, this.#mutations, this.#deps.clock.now());
   }
 
   /** Cheap if nothing is being removed: one look-up. */
@@ -150,7 +150,7 @@ export class Table<V> {
       if (entry.row === undefined || (scope !== undefined && entry.scope !== scope)) continue;
       oldest = oldest === undefined ? entry.atMs : Math.min(oldest, entry.atMs);
     }
-    return oldest === undefined ? undefined : this.#parts.clock.now() - oldest;
+    return oldest === undefined ? undefined : this.#deps.clock.now() - oldest;
   }
 
   /**
@@ -163,7 +163,7 @@ export class Table<V> {
 
   /** Distrusts the age of rows, for all, one scope or one key. Keeps the rows. Only reads that begin later count as fresh. */
   invalidate(what: { readonly key?: string; readonly scope?: string } = {}): void {
-    const seq = this.#parts.order.tick();
+    const seq = this.#deps.order.tick();
     for (const entry of what.key === undefined ? this.#store.entries() : [this.#store.get(what.key)]) {
       if (entry === undefined || (what.scope !== undefined && entry.scope !== what.scope)) continue;
       entry.atMs = Number.NEGATIVE_INFINITY;
@@ -178,7 +178,7 @@ export class Table<V> {
   }
 
   fences(): readonly FenceStatus[] {
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#deps.clock.now();
     return [...this.#mutations.fenced.status(nowMs), ...this.#mutations.existence.status(nowMs)];
   }
 
@@ -188,7 +188,7 @@ export class Table<V> {
    */
   reap(knownAgents?: ReadonlySet<string>): void {
     for (const keys of this.#mutations.giveUpLost()) {
-      tell(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));
+      callHook(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));
     }
     if (knownAgents !== undefined) this.#dropUnknownAgents(knownAgents);
     for (const entry of this.#store.entries()) if (this.#isForgettable(entry)) this.#store.forget(entry);
@@ -197,7 +197,7 @@ export class Table<V> {
   }
 
   #upsert(list: ListResult<V>, rows: ReadonlyMap<string, Located<V>>): { added: number; changed: number; rejected: number } {
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#deps.clock.now();
     const before = this.#store.size;
     let changed = 0;
     let rejected = 0;
@@ -218,7 +218,7 @@ export class Table<V> {
     rows: ReadonlyMap<string, Located<V>>,
     first: Stamp,
   ): { readonly evicted: number; readonly doubted: boolean } {
-    const reading = { seq: first.seq, via: 'list', etag: undefined, nowMs: this.#parts.clock.now() } as const;
+    const reading = { seq: first.seq, via: 'list', etag: undefined, nowMs: this.#deps.clock.now() } as const;
     const plan = planAbsence({
       entries: this.#store.ofAgent(list.agentId),
       listed: rows,
@@ -228,7 +228,7 @@ export class Table<V> {
     });
     this.#outbox.refresh(...plan.missed);
     if (plan.doubtful && !this.#lists.wasDoubted(list)) {
-      tell(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
+      callHook(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
       return { evicted: 0, doubted: true };
     }
     for (const entry of plan.omittedAgain) {
@@ -244,7 +244,7 @@ export class Table<V> {
     let dropped = 0;
     for (const entry of this.#store.entries()) {
       if (entry.row === undefined || known.has(entry.agentId)) continue;
-      const stamp = { seq: this.#parts.order.tick(), atMs: this.#parts.clock.now() };
+      const stamp = { seq: this.#deps.order.tick(), atMs: this.#deps.clock.now() };
       this.#observer.endRow(entry, { stamp, via: 'list', nowMs: stamp.atMs });
       dropped += 1;
     }
@@ -254,7 +254,7 @@ export class Table<V> {
 
   #isForgettable(entry: Entry<V>): boolean {
     if (entry.end === undefined || this.#mutations.existence.get(entry.key) !== undefined) return false;
-    const ageMs = this.#parts.clock.now() - entry.end.endedAtMs;
+    const ageMs = this.#deps.clock.now() - entry.end.endedAtMs;
     return ageMs > FORGET_AFTER_MS || (ageMs > REMEMBER_MS && entry.end.omittedAgain);
   }
 
@@ -262,7 +262,7 @@ export class Table<V> {
     return {
       base: (key: string) => {
         const row = this.get(key);
-        return row === undefined ? undefined : this.#parts.definition.fenced?.read(row.value);
+        return row === undefined ? undefined : this.#deps.definition.fenced?.read(row.value);
       },
       etag: (key: string) => this.get(key)?.etag,
       adoptEtag: (key: string, etag: string | undefined, seq: number) => {
@@ -272,7 +272,7 @@ export class Table<V> {
       touched: () => {
         this.#version += 1;
       },
-      wantRefresh: (key: string) => this.#parts.wantRefresh(key, this.#store.get(key)?.scope ?? ''),
+      requestRefresh: (key: string) => this.#deps.requestRefresh(key, this.#store.get(key)?.scope ?? ''),
     };
   }
 
@@ -282,6 +282,6 @@ export class Table<V> {
   }
 
   #evicted(cause: EvictionCause, count: number): void {
-    if (count > 0) tell(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
+    if (count > 0) callHook(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
   }
 }

@@ -58,7 +58,7 @@ async function followForeignLock(
   { kubernetes: { heedResourceLocker } }: Config,
   signal: AbortSignal,
 ): Promise<void> {
-  if (heedResourceLocker) await kubernetes.heedForeignLock(signal);
+  if (heedResourceLocker) await kubernetes.watchForeignLock(signal);
 }
 
 async function readPriorityRules({ kubernetes, rules }: Connections, config: Config, signal: AbortSignal): Promise<void> {
@@ -69,7 +69,7 @@ async function readPriorityRules({ kubernetes, rules }: Connections, config: Con
 /** Reads the templates that a daemon has learned, if there are any and access is allowed. */
 async function restoreTemplates({ kubernetes, cloud }: Connections, signal: AbortSignal): Promise<void> {
   try {
-    const text = await kubernetes.keepText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key).read(signal);
+    const text = await kubernetes.storedText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key).read(signal);
     if (text !== undefined) cloud.restoreTemplates(text);
   } catch (thrown) {
     // Without them, templates come from VM sizes.

@@ -18,7 +18,7 @@ import { defined } from '../../lib/defined.ts';
  * Reads the file, or every file of the list that exists. For entries of the same name the first counts, and so does the
  * first current context. Throws like the client package if nothing can be read.
  */
-export function loadKubeconfig(config: KubeConfig, path: string, another: () => KubeConfig): void {
+function loadKubeconfig(config: KubeConfig, path: string, another: () => KubeConfig): void {
   const listed = path.split(delimiter).filter((file) => file !== '');
   const present = existsSync(path) ? [path] : listed.filter((file) => existsSync(file));
   const [first = path, ...more] = present;

@@ -71,7 +71,7 @@ export interface ContainerStatusJson {
   readonly resources?: ResourcesJson | null;
 }
 
-export interface AzureDiskJson {
+interface AzureDiskJson {
   readonly diskName?: string;
   readonly diskURI?: string;
 }
@@ -117,7 +117,7 @@ export interface AffinityTermJson {
   readonly mismatchLabelKeys?: readonly string[];
 }
 
-export interface PodAffinityJson {
+interface PodAffinityJson {
   readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly AffinityTermJson[];
 }
 
@@ -171,7 +171,7 @@ export interface PodSpecJson {
   readonly volumes?: readonly VolumeJson[];
 }
 
-export interface PodStatusJson {
+interface PodStatusJson {
   readonly phase?: string;
   readonly nominatedNodeName?: string;
   readonly resourceClaimStatuses?: readonly { readonly name?: string; readonly resourceClaimName?: string }[];

@@ -78,9 +78,7 @@ export interface Kubernetes {
   /** The Lease by which AKS locks a cluster's resources. Ignored until `heedForeignLock`. */
   readonly foreignLock: ForeignLock;
   /** Begins to read that Lease; resolves after the first read, however it ended. */
-  heedForeignLock(signal: AbortSignal): Promise<void>;
-  /** Last seen resourceVersion per resource (`pods`, `nodes` ...), 0 before the first. For harnesses that wait for the watches. */
-  caughtUpTo(): Readonly<Record<string, number>>;
+  watchForeignLock(signal: AbortSignal): Promise<void>;
   /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
   /** @throws AutoscalerError */
@@ -88,7 +86,7 @@ export interface Kubernetes {
   /** Reports the content of a ConfigMap now and after each change. Resolves at the first content, or if it may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** A text in one key of a ConfigMap of our namespace. */
-  keepText(name: string, key: string): StoredText;
+  storedText(name: string, key: string): StoredText;
   /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
   close(): Promise<void>;
 }

@@ -29,7 +29,7 @@ export interface SliceJson extends ObjectJson {
   };
 }
 
-export interface AskJson {
+export interface DeviceRequestJson {
   readonly name?: string;
   readonly deviceClassName?: string;
   readonly selectors?: readonly { readonly cel?: { readonly expression?: string } }[];
@@ -42,7 +42,11 @@ export interface AskJson {
 
 export interface ClaimSpecJson {
   readonly devices?: {
-    readonly requests?: readonly { readonly name?: string; readonly exactly?: AskJson; readonly firstAvailable?: readonly AskJson[] }[];
+    readonly requests?: readonly {
+      readonly name?: string;
+      readonly exactly?: DeviceRequestJson;
+      readonly firstAvailable?: readonly DeviceRequestJson[];
+    }[];
     readonly constraints?: readonly {
       readonly requests?: readonly string[];
       readonly matchAttribute?: string;
@@ -74,5 +78,5 @@ export interface ResourceClaimTemplateJson extends ObjectJson {
 }
 
 export interface DeviceClassJson extends ObjectJson {
-  readonly spec?: { readonly selectors?: AskJson['selectors'] };
+  readonly spec?: { readonly selectors?: DeviceRequestJson['selectors'] };
 }

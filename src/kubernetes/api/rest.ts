@@ -34,7 +34,7 @@ export interface Rest {
   stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
 }
 
-export interface RestDeps {
+interface RestDeps {
   readonly connection: Connection;
   readonly metrics: Metrics;
   readonly userAgent: string;
@@ -53,11 +53,11 @@ export function createRest(deps: RestDeps): Rest {
         const response = await send(call, { bodyTimeout: call.timeoutMs ?? deps.timeoutMs }, limited);
         const body = await response.body.text();
         const answer = parseBody(call, body, response.statusCode);
-        count(deps.metrics, call, 'ok');
+        countCall(deps.metrics, call, 'ok');
         return answer;
       } catch (thrown) {
         const error = transportError(call, thrown, signal);
-        count(deps.metrics, call, error.kind);
+        countCall(deps.metrics, call, error.kind);
         throw error;
       }
     },
@@ -164,6 +164,6 @@ function parseStatus(body: string): StatusJson {
   }
 }
 
-function count(metrics: Metrics, call: RestCall, outcome: string): void {
+function countCall(metrics: Metrics, call: RestCall, outcome: string): void {
   if (call.operation !== undefined) metrics.cluster.kubeCalls.inc({ operation: call.operation, outcome });
 }

@@ -16,7 +16,7 @@ import { LeaseWatch } from './lease-watch.ts';
 import { RefusalGrace } from '../api/errors.ts';
 import type { Rest, RestCall } from '../api/rest.ts';
 
-export interface LeaseDeps {
+interface LeaseDeps {
   readonly rest: Rest;
   readonly clock: Clock;
   readonly random: Random;

@@ -8,7 +8,7 @@ import type { LeaseJson } from './lease-record.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 
-export interface LeaseWatchDeps extends Omit<ReflectorDeps, 'resource' | 'table' | 'query' | 'refusalGraceMs'> {
+interface LeaseWatchDeps extends Omit<ReflectorDeps, 'resource' | 'table' | 'query' | 'refusalGraceMs'> {
   readonly name: string;
   /** The current record; undefined if it no longer exists. */
   readonly onChange: (lease: LeaseJson | undefined) => void;

@@ -26,7 +26,7 @@ export interface LockerLeaseJson {
   };
 }
 
-export interface LockerDeps {
+interface LockerDeps {
   readonly rest: Pick<Rest, 'json'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,7 +45,7 @@ interface Held {
 export class ResourceLocker implements ForeignLock {
   readonly #deps: LockerDeps;
   #held: Held | undefined;
-  #told: string | undefined;
+  #warnedAbout: string | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: LockerDeps) {
@@ -85,7 +85,7 @@ export class ResourceLocker implements ForeignLock {
   async #read(signal: AbortSignal): Promise<void> {
     try {
       const lease = (await this.#deps.rest.json({ method: 'GET', path: PATH }, signal)) as LockerLeaseJson;
-      this.#told = undefined;
+      this.#warnedAbout = undefined;
       this.#held = this.#heldBy(lease);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
@@ -93,7 +93,7 @@ export class ResourceLocker implements ForeignLock {
       // If the read fails, the lock known before stays until it expires. A Lease that is missing or forbidden to us is
       // no lock.
       if (error.kind === 'not-found' || error.kind === 'auth') this.#held = undefined;
-      if (error.kind !== 'not-found') this.#tell(error.kind, error.message);
+      if (error.kind !== 'not-found') this.#warnOnce(error.kind, error.message);
     }
   }
 
@@ -114,9 +114,9 @@ export class ResourceLocker implements ForeignLock {
   }
 
   /** Logs each kind of failure once, until a read works again. */
-  #tell(kind: string, message: string): void {
-    if (this.#told === kind) return;
-    this.#told = kind;
+  #warnOnce(kind: string, message: string): void {
+    if (this.#warnedAbout === kind) return;
+    this.#warnedAbout = kind;
     this.#deps.log.warn({ lease: `${NAMESPACE}/${NAME}`, error: message }, 'The AKS resource lock could not be read and is ignored');
   }
 }

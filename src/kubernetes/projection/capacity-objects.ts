@@ -69,7 +69,7 @@ export interface BufferJson extends ObjectJson {
   readonly status?: StatusJson;
 }
 
-export interface RequestJson extends ObjectJson {
+interface RequestJson extends ObjectJson {
   readonly spec?: {
     readonly provisioningClassName?: string;
     readonly podSets?: readonly { readonly podTemplateRef?: { readonly name?: string }; readonly count?: number }[];
@@ -78,11 +78,11 @@ export interface RequestJson extends ObjectJson {
   readonly status?: StatusJson;
 }
 
-export interface PodTemplateJson extends ObjectJson {
+interface PodTemplateJson extends ObjectJson {
   readonly template?: PodTemplateSpecJson;
 }
 
-export interface ScalableJson extends ObjectJson {
+interface ScalableJson extends ObjectJson {
   readonly spec?: { readonly replicas?: number; readonly parallelism?: number; readonly template?: PodTemplateSpecJson };
 }
 

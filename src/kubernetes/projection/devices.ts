@@ -13,7 +13,7 @@ import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, Toleration } from '../../domain/taints.ts';
 import {
-  type AskJson,
+  type DeviceRequestJson,
   type ClaimSpecJson,
   type CountersJson,
   type DeviceClassJson,
@@ -47,7 +47,7 @@ export interface DeviceClass {
 }
 
 /** What a claim or its template requests: the requests, with the device classes that they name. */
-export interface ClaimAsk {
+export interface ClaimRequests {
   readonly requests: readonly (Omit<DeviceRequest, 'asks'> & {
     readonly asks: readonly (DeviceSubRequest & { readonly className: string })[];
   })[];
@@ -65,7 +65,7 @@ export interface Allocation {
 export interface ResourceClaim {
   /** `namespace/name` */
   readonly key: string;
-  readonly ask: ClaimAsk;
+  readonly ask: ClaimRequests;
   readonly allocation: Allocation | undefined;
   /** Uids of the pods that may use it. */
   readonly users: readonly string[];
@@ -77,7 +77,7 @@ export interface ResourceClaim {
 export interface ClaimTemplate {
   /** `namespace/name` */
   readonly key: string;
-  readonly ask: ClaimAsk;
+  readonly ask: ClaimRequests;
 }
 
 export function projectSlice(json: SliceJson): Slice {
@@ -100,7 +100,7 @@ function projectDevice(
   json: DeviceJson,
   { driver, pool, isLocal }: { readonly driver: string; readonly pool: string; readonly isLocal: boolean },
 ): Device {
-  const strange = isLocal ? strangeness(json) : 'does not belong to a single node';
+  const strange = isLocal ? unsupportedDevice(json) : 'does not belong to a single node';
   return {
     driver,
     pool,
@@ -127,11 +127,10 @@ function projectDevice(
 }
 
 /** The unsupported part of a device, if any: without it the device cannot be allocated here. */
-function strangeness(json: DeviceJson): string | undefined {
+function unsupportedDevice(json: DeviceJson): string | undefined {
   if (json.allowMultipleAllocations === true) return 'is shared by parts of its capacity (allowMultipleAllocations)';
   if (json.bindsToNode === true || (json.bindingConditions?.length ?? 0) > 0) return 'is bound only under conditions (bindingConditions)';
-  if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true)
-    return 'names its nodes itself';
+  if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true) return 'names its nodes itself';
   return undefined;
 }
 
@@ -178,7 +177,7 @@ export function projectDeviceClass(written: DeviceClassJson): DeviceClass {
   return { name: json.metadata?.name ?? '', selectors: expressions(json.spec?.selectors), ...strange };
 }
 
-function expressions(selectors: AskJson['selectors'] = []): readonly string[] {
+function expressions(selectors: DeviceRequestJson['selectors'] = []): readonly string[] {
   return selectors.flatMap(({ cel }) => (cel === undefined ? [] : [cel.expression ?? '']));
 }
 
@@ -214,9 +213,9 @@ export function projectClaimTemplate(written: ResourceClaimTemplateJson): ClaimT
   return { key: `${namespace}/${name}`, ask: claimAsk(json.spec?.spec) };
 }
 
-function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
+function claimAsk(spec: ClaimSpecJson = {}): ClaimRequests {
   const { requests = [], constraints = [] } = spec.devices ?? {};
-  const strange = strangeAsk(spec);
+  const strange = unsupportedClaim(spec);
   return {
     requests: requests.map(({ name = '', exactly, firstAvailable = [] }) => ({
       name,
@@ -230,7 +229,7 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
   };
 }
 
-function deviceAsk(json: AskJson): DeviceSubRequest & { readonly className: string } {
+function deviceAsk(json: DeviceRequestJson): DeviceSubRequest & { readonly className: string } {
   return {
     name: json.name ?? '',
     className: json.deviceClassName ?? '',
@@ -242,20 +241,20 @@ function deviceAsk(json: AskJson): DeviceSubRequest & { readonly className: stri
 }
 
 /** The unsupported part of a claim; undefined if everything is supported. */
-function strangeAsk({ devices = {} }: ClaimSpecJson): string | undefined {
+function unsupportedClaim({ devices = {} }: ClaimSpecJson): string | undefined {
   const { requests = [], constraints = [] } = devices;
   if (constraints.some(({ matchAttribute, distinctAttribute }) => matchAttribute === undefined && distinctAttribute === undefined))
     return 'a constraint other than matchAttribute and distinctAttribute';
   for (const { name = '', exactly, firstAvailable = [] } of requests) {
     const asks = exactly === undefined ? firstAvailable : [exactly];
     const strange =
-      asks.length === 0 ? 'that is neither exactly nor firstAvailable' : asks.map(strangeRequest).find((text) => text !== undefined);
+      asks.length === 0 ? 'that is neither exactly nor firstAvailable' : asks.map(unsupportedRequest).find((text) => text !== undefined);
     if (strange !== undefined) return `request ${name} ${strange}`;
   }
   return undefined;
 }
 
-function strangeRequest({ allocationMode = 'ExactCount', capacity, selectors = [] }: AskJson): string | undefined {
+function unsupportedRequest({ allocationMode = 'ExactCount', capacity, selectors = [] }: DeviceRequestJson): string | undefined {
   if (allocationMode !== 'All' && allocationMode !== 'ExactCount') return `with the allocation mode ${allocationMode}`;
   if (Object.keys(capacity?.requests ?? {}).length > 0) return "for a part of a device's capacity";
   return selectors.some(({ cel }) => cel === undefined) ? 'with a selector that is not a CEL expression' : undefined;

@@ -57,14 +57,14 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     localVolumes: volumesOf(json, shared.volumes),
     scaleUpDelayMs: scaleUpDelayMs(annotations),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
-    ...disruptionWishes(annotations),
-    ...claimsPart(json),
+    ...disruptionAnnotations(annotations),
+    ...claimsAndDisks(json),
     ...madeClaims(json),
     ...consumptionOf(annotations),
   };
 }
 
-function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' | 'disks'> {
+function claimsAndDisks({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' | 'disks'> {
   const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
   const disks = disksOf(spec.volumes ?? NONE);
   return { ...(claims.length === 0 ? {} : { claims }), ...(disks.length === 0 ? {} : { disks }) };
@@ -85,7 +85,7 @@ function consumptionOf(annotations: Readonly<Record<string, string>>): Pick<Pod,
 }
 
 /** Only pods with such annotations have the fields. */
-function disruptionWishes(annotations: Readonly<Record<string, string>>): Pick<Pod, 'daemonEviction' | 'deletionCost'> {
+function disruptionAnnotations(annotations: Readonly<Record<string, string>>): Pick<Pod, 'daemonEviction' | 'deletionCost'> {
   const eviction = annotations[`${PREFIX}enable-ds-eviction`];
   const cost = annotations['controller.kubernetes.io/pod-deletion-cost'];
   return {

@@ -24,7 +24,7 @@ const ZONE_SEPARATOR = '__';
 export interface Claim {
   /** `namespace/name` */
   readonly key: string;
-  readonly wish: ClaimRequirements;
+  readonly requirements: ClaimRequirements;
   /** The volume it is bound to; undefined if not bound yet. */
   readonly volume: string | undefined;
   /** Whether it names a volume but the two are not bound yet. */
@@ -85,7 +85,7 @@ export interface StorageCapacityJson {
   readonly maximumVolumeSize?: string | number;
 }
 
-export interface CsiDriverJson {
+interface CsiDriverJson {
   readonly metadata?: MetadataJson;
   readonly spec?: { readonly storageCapacity?: boolean };
 }
@@ -111,8 +111,8 @@ export function projectClaim(json: VolumeClaimJson): Claim {
   const named = spec.volumeName === undefined || spec.volumeName === '' ? undefined : spec.volumeName;
   const isBound = named !== undefined && (annotations[BOUND] !== undefined || status.phase === 'Bound' || status.phase === 'Lost');
   return {
-    key: placeOf(metadata),
-    wish: claimWish({ ...spec, storageClassName: spec.storageClassName ?? annotations[OLD_CLASS] }),
+    key: namespacedName(metadata),
+    requirements: claimWish({ ...spec, storageClassName: spec.storageClassName ?? annotations[OLD_CLASS] }),
     volume: isBound ? named : undefined,
     isBinding: named !== undefined && !isBound,
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -146,7 +146,7 @@ export function projectVolume(json: VolumeObjectJson): Volume {
     className: spec.storageClassName ?? metadata.annotations?.[OLD_CLASS] ?? '',
     labels,
     isAvailable: status.phase === 'Available' && metadata.deletionTimestamp === undefined,
-    claim: reference === undefined ? undefined : placeOf(reference),
+    claim: reference === undefined ? undefined : namespacedName(reference),
     ...reachOf(spec, labels),
     handle: handleOf(spec, metadata),
     bytes: bytesOf(spec.capacity?.['storage'], 0),
@@ -160,7 +160,7 @@ function handleOf({ csi, azureDisk }: NonNullable<VolumeObjectJson['spec']>, { n
 }
 
 /** `namespace/name` */
-function placeOf({ namespace = 'default', name = '' }: { readonly namespace?: string; readonly name?: string }): string {
+function namespacedName({ namespace = 'default', name = '' }: { readonly namespace?: string; readonly name?: string }): string {
   return `${namespace}/${name}`;
 }
 

@@ -16,16 +16,16 @@ import { Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
 /** The kinds to watch. */
-export interface CapacityWishes {
+export interface CapacityOptions {
   readonly quotas: boolean;
   readonly buffers: boolean;
   readonly requests: boolean;
 }
 
-export interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
+interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
   readonly shapes: Shapes;
-  readonly wishes: CapacityWishes;
+  readonly options: CapacityOptions;
 }
 
 /** Workloads whose pods a buffer can stand for, with the field that counts these pods. */
@@ -37,7 +37,7 @@ const SCALABLE = [
   { kind: 'ReplicationController', apiGroup: '', resource: 'replicationcontrollers', path: '/api/v1/replicationcontrollers' },
 ] as const;
 
-const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /** Runs the watches. */
 export class WatchedCapacity {
@@ -49,22 +49,22 @@ export class WatchedCapacity {
   #known = 0;
 
   constructor(deps: WatchedCapacityDeps) {
-    const { wishes, names, shapes } = deps;
+    const { options, names, shapes } = deps;
     const watch = <Item>(
       source: { resource: string; path: string; mayBeAbsent?: true },
       project: (json: ObjectJson) => Item,
     ): Table<Item> => {
-      const table = new Table<Item>({ keyOf: placeOf, project });
+      const table = new Table<Item>({ keyOf: namespacedName, project });
       this.#tables.push(table);
       this.#reflectors.push(new Reflector({ ...deps, ...source, table }));
       return table;
     };
     const makers: (() => Partial<CapacityObjects>)[] = [];
-    if (wishes.quotas) {
+    if (options.quotas) {
       const table = watch({ resource: 'capacityquotas', path: capacityPath('CapacityQuota'), mayBeAbsent: true }, projectQuota);
       makers.push(() => ({ quotas: inOrder(table.items) }));
     }
-    if (wishes.buffers) {
+    if (options.buffers) {
       const source = { resource: 'capacitybuffers', path: capacityPath('CapacityBuffer'), mayBeAbsent: true } as const;
       const table = watch(source, (json) => projectBuffer(json, names));
       makers.push(() => ({ buffers: inOrder(table.items) }));
@@ -75,12 +75,12 @@ export class WatchedCapacity {
       const quotas = watch({ resource: 'resourcequotas', path: '/api/v1/resourcequotas' }, projectResourceQuota);
       makers.push(() => ({ resourceQuotas: inOrder(quotas.items) }));
     }
-    if (wishes.requests) {
+    if (options.requests) {
       const source = { resource: 'provisioningrequests', path: capacityPath('ProvisioningRequest'), mayBeAbsent: true } as const;
       const table = watch(source, projectRequest);
       makers.push(() => ({ requests: inOrder(table.items) }));
     }
-    if (wishes.buffers || wishes.requests) {
+    if (options.buffers || options.requests) {
       const source = { resource: 'podtemplates', path: '/api/v1/podtemplates' };
       const table: Table<PodTemplate> = watch(source, (json) => projectPodTemplate(json, shapes, names));
       const reflector = this.#reflectors.at(-1);

@@ -17,18 +17,18 @@ import { projectPod } from '../projection/pod.ts';
 import { ReflectedCluster, type Troubles } from './cluster-tables.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
-import { WatchedCapacity, type CapacityWishes } from './capacity-view.ts';
+import { WatchedCapacity, type CapacityOptions } from './capacity-view.ts';
 import { WatchedWorkloads } from './workload-view.ts';
 import { getOrUndefined } from '../api/rest.ts';
 
-export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
+interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
   /** If absent, only the well-known startup taints count. */
   readonly taints?: TaintRules;
   /** Whether the views include the number of pods that controllers want. */
   readonly followWorkloads?: boolean;
   /** The capacity objects to watch. If absent, none. */
-  readonly capacity?: CapacityWishes;
+  readonly capacity?: CapacityOptions;
 }
 
 const FRESH_PAGE = 500;
@@ -51,9 +51,9 @@ export class WatchedClusterReader implements ClusterReader {
     const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'Node could not be read');
     this.#cluster = new ReflectedCluster(deps.names, unreadable, deps.taints, () => deps.clock.now());
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
-    const { capacity: wishes } = deps;
+    const { capacity: options } = deps;
     const { shapes } = this.#cluster.podProjection;
-    this.#capacity = wishes === undefined ? undefined : new WatchedCapacity({ ...deps, wishes, shapes });
+    this.#capacity = options === undefined ? undefined : new WatchedCapacity({ ...deps, options, shapes });
     const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
     this.#reflectors = made.map(({ reflector }) => reflector);
     this.#optional = new Map(made.flatMap(({ source, reflector }) => (source.onlyFor === undefined ? [] : [[reflector, source.onlyFor]])));
@@ -117,11 +117,6 @@ export class WatchedClusterReader implements ClusterReader {
 
   onPreemption(listener: (node: Node) => void): () => void {
     return this.#cluster.onPreemption(listener);
-  }
-
-  /** The last resourceVersion seen per resource; 0 before the first full read. */
-  versions(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#reflectors.map(({ resource, version }) => [resource, version]));
   }
 
   async close(): Promise<void> {

@@ -30,7 +30,7 @@ type Views = Omit<ClusterView, 'stalenessMs'>;
 type Labels = Readonly<Record<string, string>>;
 
 const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
-const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
+const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 /** Why parts of the view may be wrong. */
@@ -48,12 +48,12 @@ export class ReflectedCluster {
   readonly #daemonSets: Table<DaemonSet>;
   readonly #budgets: Table<DisruptionBudget>;
   readonly #namespaces: Table<readonly [string, Labels]>;
-  readonly #claims = new Table<Claim>({ keyOf: placeOf, project: (object) => projectClaim(object) });
+  readonly #claims = new Table<Claim>({ keyOf: namespacedName, project: (object) => projectClaim(object) });
   readonly #volumes = new Table({ keyOf: nameOf, project: (object) => projectVolume(object) });
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectStorageClass(object) });
   readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
   readonly #csiDrivers = new Table({ keyOf: nameOf, project: (object) => projectCsiDriver(object) });
-  readonly #capacities = new Table({ keyOf: placeOf, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
+  readonly #capacities = new Table({ keyOf: namespacedName, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
   readonly #storage: KnownStorage;
   readonly #devices = new WatchedDevices();
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =

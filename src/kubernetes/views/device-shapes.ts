@@ -17,7 +17,7 @@ import type { Node } from '../../domain/node.ts';
 import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { Interner } from '../watch/interner.ts';
-import type { Allocation, ClaimAsk, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
+import type { Allocation, ClaimRequests, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface DeviceTables {
@@ -35,7 +35,7 @@ export interface Claiming {
 }
 
 /** Everything that the evaluation of claims reads. */
-export interface DeviceFacts extends DeviceTables {
+interface DeviceClaimInput extends DeviceTables {
   /** Devices that do not belong to a single node. A claim that could get one of them cannot be evaluated. */
   readonly afar: readonly Device[];
   /** Set if some of it could not be read, with the reason. */
@@ -46,7 +46,7 @@ export interface DeviceFacts extends DeviceTables {
 const MOST_USERS = 256;
 
 /** The combined result of one pod's claims. */
-interface Judged {
+interface ClaimResults {
   readonly claims: DeviceClaim[];
   readonly pins: AllocatedClaim[];
   readonly blockers: DeviceBlocker[];
@@ -70,7 +70,7 @@ export class DeviceShapes {
   #podsByNode: Claiming['podsByNode'] = new Map();
 
   /** `version` must change whenever `facts` would give different results. */
-  resolve(given: Claiming, facts: DeviceFacts, version: number): Pick<Claiming, 'podsByNode' | 'pendingPods' | 'daemonSets'> {
+  resolve(given: Claiming, facts: DeviceClaimInput, version: number): Pick<Claiming, 'podsByNode' | 'pendingPods' | 'daemonSets'> {
     if (this.#version !== version) this.#lists = new WeakMap();
     this.#version = version;
     return {
@@ -82,7 +82,7 @@ export class DeviceShapes {
     };
   }
 
-  #byNode(given: Claiming['podsByNode'], facts: DeviceFacts): Claiming['podsByNode'] {
+  #byNode(given: Claiming['podsByNode'], facts: DeviceClaimInput): Claiming['podsByNode'] {
     const lists = [...given].map(([node, pods]) => [node, this.#list(pods, facts)] as const);
     if (lists.every(([node, pods]) => given.get(node) === pods)) return given;
     const before = this.#podsByNode;
@@ -91,7 +91,7 @@ export class DeviceShapes {
     return this.#podsByNode;
   }
 
-  #list(pods: readonly Pod[], facts: DeviceFacts): readonly Pod[] {
+  #list(pods: readonly Pod[], facts: DeviceClaimInput): readonly Pod[] {
     const known = this.#lists.get(pods);
     if (known !== undefined) return known;
     const found = pods.some(({ shape }) => shape.deviceClaims !== undefined) ? pods.map((pod) => this.#pod(pod, facts)) : pods;
@@ -99,7 +99,7 @@ export class DeviceShapes {
     return found;
   }
 
-  #pod(pod: Pod, facts: DeviceFacts): Pod {
+  #pod(pod: Pod, facts: DeviceClaimInput): Pod {
     const refs = pod.shape.deviceClaims;
     if (refs === undefined) return pod;
     const judged = this.#judge(refs, pod, facts);
@@ -113,7 +113,7 @@ export class DeviceShapes {
   }
 
   /** The pods of a DaemonSet do not exist yet; each will get its own claims. */
-  #daemon(daemon: DaemonSet, facts: DeviceFacts): DaemonSet {
+  #daemon(daemon: DaemonSet, facts: DeviceClaimInput): DaemonSet {
     const refs = daemon.shape.deviceClaims;
     if (refs === undefined) return daemon;
     const shape = this.#shapeOf(daemon.shape, this.#judge(refs, { namespace: daemon.namespace, uid: '', nodeName: undefined }, facts));
@@ -124,8 +124,12 @@ export class DeviceShapes {
     return made;
   }
 
-  #judge(refs: readonly DeviceClaimRef[], pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>, facts: DeviceFacts): Judged {
-    const judged: Judged = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false };
+  #judge(
+    refs: readonly DeviceClaimRef[],
+    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
+    facts: DeviceClaimInput,
+  ): ClaimResults {
+    const judged: ClaimResults = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false };
     for (const ref of refs) {
       if (facts.trouble !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${facts.trouble}`);
       else this.#judgeOne(ref, pod, { facts, judged });
@@ -136,7 +140,7 @@ export class DeviceShapes {
   #judgeOne(
     ref: DeviceClaimRef,
     pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
-    { facts, judged }: { readonly facts: DeviceFacts; readonly judged: Judged },
+    { facts, judged }: { readonly facts: DeviceClaimInput; readonly judged: ClaimResults },
   ): void {
     const isOwn = ref.claim === undefined;
     const key = `${pod.namespace}/${nameOf(ref, pod)}`;
@@ -160,9 +164,9 @@ export class DeviceShapes {
       ask,
       allocation,
       moves,
-    }: { readonly ref: DeviceClaimRef; readonly ask: ClaimAsk; readonly allocation: Allocation; readonly moves: boolean },
-    facts: DeviceFacts,
-    judged: Judged,
+    }: { readonly ref: DeviceClaimRef; readonly ask: ClaimRequests; readonly allocation: Allocation; readonly moves: boolean },
+    facts: DeviceClaimInput,
+    judged: ClaimResults,
   ): void {
     if (ref.claim === undefined) {
       judged.hasOwn = true;
@@ -173,9 +177,9 @@ export class DeviceShapes {
   }
 
   #understand(
-    { ref, ask, shared }: { readonly ref: DeviceClaimRef; readonly ask: ClaimAsk; readonly shared: string | undefined },
-    facts: DeviceFacts,
-    judged: Judged,
+    { ref, ask, shared }: { readonly ref: DeviceClaimRef; readonly ask: ClaimRequests; readonly shared: string | undefined },
+    facts: DeviceClaimInput,
+    judged: ClaimResults,
   ): void {
     const { blocker, unknown, requests } = this.#requestsOf(ask, facts);
     if (unknown !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${unknown}`);
@@ -187,8 +191,8 @@ export class DeviceShapes {
   }
 
   #requestsOf(
-    ask: ClaimAsk,
-    facts: DeviceFacts,
+    ask: ClaimRequests,
+    facts: DeviceClaimInput,
   ): { readonly blocker?: string; readonly unknown?: string; readonly requests: DeviceClaim['requests'] } {
     if (ask.strange !== undefined) return { unknown: `${ask.strange} is not supported`, requests: [] };
     for (const { name, asks } of ask.requests) {
@@ -235,7 +239,7 @@ export class DeviceShapes {
     return this.#selectors.of(expression, () => parseSelector(expression));
   }
 
-  #shapeOf(base: PodShape, { claims, pins, blockers, unknown }: Judged): PodShape {
+  #shapeOf(base: PodShape, { claims, pins, blockers, unknown }: ClaimResults): PodShape {
     const others = base.unsupported.filter(({ feature }) => feature !== DEVICE_CLAIMS);
     const unsupported = [...others, ...unknown.map((detail) => ({ feature: DEVICE_CLAIMS, detail }))];
     const devices: DeviceRules = { claims, pins, blockers };

@@ -184,7 +184,7 @@ function isSame(left: Claiming, right: Claiming): boolean {
 
 const API = '/apis/resource.k8s.io/v1';
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
-const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
+const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 
 /**
  * The tables of devices, device classes and claims, with their watches. In a cluster without these kinds, no node has
@@ -193,8 +193,8 @@ const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 
 export class WatchedDevices {
   readonly #slices = new Table({ keyOf: nameOf, project: (object) => projectSlice(object) });
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectDeviceClass(object) });
-  readonly #claims = new Table({ keyOf: placeOf, project: (object) => projectResourceClaim(object) });
-  readonly #templates = new Table({ keyOf: placeOf, project: (object) => projectClaimTemplate(object) });
+  readonly #claims = new Table({ keyOf: namespacedName, project: (object) => projectResourceClaim(object) });
+  readonly #templates = new Table({ keyOf: namespacedName, project: (object) => projectClaimTemplate(object) });
   readonly #known = new KnownDevices({
     slices: this.#slices.items,
     classes: this.#classes.items,

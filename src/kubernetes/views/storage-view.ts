@@ -6,10 +6,10 @@ import { attachResource, minus, plus, type ResourceNames, type Resources } from 
 import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
 import { Interner } from '../watch/interner.ts';
-import { judgeClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
+import { evaluateClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
-export interface Occupants {
+interface Occupants {
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
   readonly pendingPods: readonly Pod[];
 }
@@ -19,7 +19,7 @@ export interface Occupants {
  * shape, whatever their claims are called. Returns a cluster whose pods mount no claims unchanged. Results stay valid
  * until the pods of a list or the storage change.
  */
-export class ClaimShapes {
+class ClaimShapes {
   readonly #names: ResourceNames;
   readonly #shapes = new Interner<PodShape>();
   #judged = new WeakMap<readonly Pod[], readonly Pod[]>();
@@ -65,7 +65,7 @@ export class ClaimShapes {
   #resolveAll(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
     return pods.map((pod) => {
       if (!mountsVolumes(pod)) return pod;
-      const rules = judgeClaims(pod, storage);
+      const rules = evaluateClaims(pod, storage);
       const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || limited.has(driver));
       return this.#shaped(pod, { ...rules, slots: distinct(slots) });
     });
@@ -100,7 +100,7 @@ export class ClaimShapes {
 }
 
 /** Whether the pod mounts anything that is evaluated here. */
-export function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
+function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
   return claims !== undefined || disks !== undefined;
 }
 
@@ -119,7 +119,7 @@ function countBy(slots: readonly Slot[]): readonly (readonly [driver: string, co
   return [...counts].sort(compareBy(([key]) => key));
 }
 
-export interface StorageTables {
+interface StorageTables {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
@@ -193,7 +193,7 @@ export class KnownStorage {
     const same = had.join() === has.join();
     const shared = !same && [...had, ...has].some((key) => this.#users.has(key) || isDisk(key));
     for (const key of has) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
-    const exclusive = [...had, ...has].some((key) => this.#tables.claims.get(key)?.wish.accessModes.includes(ONE_POD));
+    const exclusive = [...had, ...has].some((key) => this.#tables.claims.get(key)?.requirements.accessModes.includes(ONE_POD));
     if (exclusive || shared) this.#version += 1;
   }
 

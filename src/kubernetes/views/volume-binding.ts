@@ -59,7 +59,7 @@ export interface ClaimRules {
 
 const NOTHING: ClaimRules = { places: [], blockers: [], slots: [], counted: 0 };
 
-export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
+export function evaluateClaims(pod: Holder, storage: Storage): ClaimRules {
   const { claims = [], disks = [] } = pod;
   if (storage.trouble !== undefined) {
     const names = [...claims.map(({ name }) => name), ...disks].join(', ');
@@ -86,11 +86,11 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
     if (claim !== undefined && claim.ownerUid !== pod.uid)
       return blocked(`PVC ${key} was not created for pod ${pod.namespace}/${pod.name} (pod is not owner)`, `claim ${claimed.name}`);
     // A moved pod is a new pod whose claim is created again. A missing claim is about to be created.
-    if (claim === undefined || pod.nodeName !== undefined) return judgeUnbound(key, claimed.ephemeral, storage);
+    if (claim === undefined || pod.nodeName !== undefined) return evaluateUnboundClaim(key, claimed.ephemeral, storage);
   }
   if (claim === undefined) return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`);
   if (claim.isDeleting) return blocked(`persistentvolumeclaim "${claimed.name}" is being deleted`, `in namespace ${pod.namespace}`);
-  const holder = claim.wish.accessModes.includes(ONE_POD) ? storage.holderOf(key, pod) : undefined;
+  const holder = claim.requirements.accessModes.includes(ONE_POD) ? storage.holderOf(key, pod) : undefined;
   if (holder !== undefined)
     return blocked(
       'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
@@ -98,7 +98,7 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
     );
   if (claim.volume !== undefined) return judgeBound(claim.volume, claimed.name, storage);
   if (claim.isBinding) return unboundImmediate(claimed.name, 'it names a volume that is not bound to it yet');
-  const rules = judgeUnbound(key, claim.wish, storage);
+  const rules = evaluateUnboundClaim(key, claim.requirements, storage);
   const { selectedNode } = claim;
   // The provisioner releases a selected node that no longer exists.
   if (selectedNode === undefined || !storage.hasNode(selectedNode)) return rules;
@@ -117,14 +117,14 @@ function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
 }
 
 /** A claim without a volume takes an existing one, gets one created where the pod goes, or blocks the pod. */
-function judgeUnbound(key: string, wish: ClaimRequirements, storage: Storage): ClaimRules {
+function evaluateUnboundClaim(key: string, requirements: ClaimRequirements, storage: Storage): ClaimRules {
   const name = key.slice(key.indexOf('/') + 1);
-  const wanted = wish.className ?? defaultClass(storage);
+  const wanted = requirements.className ?? defaultClass(storage);
   if (wanted === undefined || wanted === '') return unboundImmediate(name, 'it names no storage class');
   const storageClass = storage.classes.get(wanted);
   if (storageClass === undefined) return blocked(`storageclass.storage.k8s.io "${wanted}" not found`, `claim ${name}`);
   if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
-  const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
+  const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, requirements));
   const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
   const trouble = makes ? storage.roomTrouble(storageClass) : undefined;
   if (trouble !== undefined)
@@ -132,7 +132,7 @@ function judgeUnbound(key: string, wish: ClaimRequirements, storage: Storage): C
       'volumes cannot be judged',
       `claim ${name}: whether ${storageClass.provisioner} has room for it is not known: ${trouble}`,
     );
-  const room = makes ? storage.roomFor(storageClass, wish.bytes) : undefined;
+  const room = makes ? storage.roomFor(storageClass, requirements.bytes) : undefined;
   const made = makes ? both(storageClass.topologies, room) : [];
   if (present.some(({ terms }) => terms === undefined) || made === undefined) return NOTHING;
   const terms = [...present.flatMap((volume) => volume.terms ?? []), ...made];
@@ -161,21 +161,21 @@ function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: 
     const { driver, handle: volume } = bound;
     return driver === undefined ? [] : [{ driver, volume, isShared: storage.sharesClaim(key, volume) }];
   }
-  const wish = claim?.wish ?? ephemeral;
-  const className = wish === undefined ? undefined : (wish.className ?? defaultClass(storage));
+  const requirements = claim?.requirements ?? ephemeral;
+  const className = requirements === undefined ? undefined : (requirements.className ?? defaultClass(storage));
   const driver = className === undefined ? undefined : storage.classes.get(className)?.provisioner;
   return driver === undefined || driver === '' || driver === NO_PROVISIONER
     ? []
     : [{ driver, volume: key, isShared: storage.sharesClaim(key) }];
 }
 
-function suits(volume: Volume, key: string, wish: ClaimRequirements): boolean {
+function suits(volume: Volume, key: string, requirements: ClaimRequirements): boolean {
   return (
     (volume.claim === undefined || volume.claim === key) &&
-    volume.bytes >= wish.bytes &&
-    volume.mode === wish.mode &&
-    wish.accessModes.every((mode) => volume.accessModes.includes(mode)) &&
-    (wish.selector ?? []).every((requirement) => matchesRequirement(requirement, volume.labels))
+    volume.bytes >= requirements.bytes &&
+    volume.mode === requirements.mode &&
+    requirements.accessModes.every((mode) => volume.accessModes.includes(mode)) &&
+    (requirements.selector ?? []).every((requirement) => matchesRequirement(requirement, volume.labels))
   );
 }
 

@@ -127,11 +127,11 @@ export class Reflector {
       await this.#list(signal);
       return undefined;
     } catch (thrown) {
-      return this.#judge(asAutoscalerError(thrown), signal);
+      return this.#restartAfter(asAutoscalerError(thrown), signal);
     }
   }
 
-  #judge(error: AutoscalerError, signal: AbortSignal): RestartCause {
+  #restartAfter(error: AutoscalerError, signal: AbortSignal): RestartCause {
     if (signal.aborted) return { label: 'stopped', failure: false, retryAfterMs: 0 };
     if (error.kind === 'not-found' && this.#deps.mayBeAbsent === true) return this.#absent();
     if (this.#grace.isOver(error, this.#deps.clock.monotonic())) this.#firstPicture.reject(error);

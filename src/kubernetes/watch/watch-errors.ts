@@ -57,7 +57,7 @@ function labelOf(error: AutoscalerError): RestartCause['label'] {
 }
 
 /** Detects a connection that died silently. Uses real time on purpose: a network does not follow an injected clock. */
-export interface SilenceWatch {
+interface SilenceWatch {
   readonly signal: AbortSignal;
   /** Records that something was heard. */
   readonly heard: () => void;

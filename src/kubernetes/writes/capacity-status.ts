@@ -8,7 +8,7 @@ import { defined } from '../../lib/defined.ts';
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Version and plural name, as upstream serves them. */
-export const CAPACITY_PATHS: Readonly<Record<CapacityKind, { readonly version: string; readonly plural: string }>> = {
+const CAPACITY_PATHS: Readonly<Record<CapacityKind, { readonly version: string; readonly plural: string }>> = {
   CapacityQuota: { version: 'v1beta1', plural: 'capacityquotas' },
   CapacityBuffer: { version: 'v1beta1', plural: 'capacitybuffers' },
   ProvisioningRequest: { version: 'v1', plural: 'provisioningrequests' },

@@ -43,7 +43,7 @@ export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMap
   }
 }
 
-export interface KeptPlace {
+interface ConfigMapKey {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
@@ -54,13 +54,13 @@ interface ConfigMapJson extends ObjectJson {
 }
 
 /** A text in one key of a ConfigMap. Every write names the version that was read or written last. */
-export class KeptConfigMap implements StoredText {
+export class StoredConfigMap implements StoredText {
   readonly #rest: Pick<Rest, 'json'>;
-  readonly #place: KeptPlace;
+  readonly #place: ConfigMapKey;
   /** If undefined, the content is unknown and a write reads first. `absent`: the ConfigMap does not exist. */
   #present: ConfigMapJson | 'absent' | undefined;
 
-  constructor(rest: Pick<Rest, 'json'>, place: KeptPlace) {
+  constructor(rest: Pick<Rest, 'json'>, place: ConfigMapKey) {
     this.#rest = rest;
     this.#place = place;
   }

@@ -12,7 +12,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
 import type { Rest } from '../api/rest.ts';
 
-export interface EventRecorderDeps {
+interface EventRecorderDeps {
   readonly rest: Rest;
   readonly clock: Clock;
   readonly retry: Retry;
@@ -23,7 +23,7 @@ export interface EventRecorderDeps {
   readonly limits?: Partial<EventLimits>;
 }
 
-export interface EventLimits {
+interface EventLimits {
   readonly queued: number;
   readonly perSecond: number;
   readonly burst: number;

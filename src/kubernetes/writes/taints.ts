@@ -10,7 +10,7 @@ import type { NodeJson, TaintJson } from '../api/core-json.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
 import type { Rest } from '../api/rest.ts';
 
-export interface TainterDeps {
+interface TainterDeps {
   readonly rest: Rest;
   readonly retry: Retry;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Loaded } from '../../../src/cache/agents/agent.ts';
-import { judgeFreshness } from '../../../src/cache/table/freshness.ts';
+import { checkFreshness } from '../../../src/cache/table/freshness.ts';
 import { Slots } from '../../../src/cache/concurrency.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { settle } from '../../support/fake-clock.ts';
@@ -347,13 +347,13 @@ describe('status and freshness', () => {
     const seen: string[] = [];
     for (const minutes of [2, 1, 1, 3]) {
       await at.clock.advance(minutes * MINUTE);
-      const verdict = judgeFreshness(at.scheduler.status(), at.clock.now());
+      const verdict = checkFreshness(at.scheduler.status(), at.clock.now());
       seen.push(
         [verdict.scaleDownBlocked, verdict.degraded[0], verdict.scaleUpBlocked].map((one) => (one === undefined ? '-' : 'x')).join(''),
       );
     }
     expect(seen).toEqual(['---', 'x--', 'xx-', 'xxx']);
-    expect(judgeFreshness(at.scheduler.status(), at.clock.now()).scaleDownBlocked).toBe('sets last succeeded 420 s ago (ARM is away.)');
+    expect(checkFreshness(at.scheduler.status(), at.clock.now()).scaleDownBlocked).toBe('sets last succeeded 420 s ago (ARM is away.)');
     at.stop.abort();
     await running;
   });

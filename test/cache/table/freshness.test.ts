@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideRead, judgeFreshness, type AgentFreshness } from '../../../src/cache/table/freshness.ts';
+import { decideRead, checkFreshness, type AgentFreshness } from '../../../src/cache/table/freshness.ts';
 
 const FRESH: AgentFreshness = {
   id: 'sets',
@@ -39,16 +39,16 @@ describe('freshness of agents', () => {
     { name: 'slow', over: {}, reason: 'sets last succeeded 121 s ago' },
     { name: 'new', over: { lastSuccessMs: undefined }, reason: 'sets has never succeeded' },
   ])('caching 25: a $name required agent stops removals and says so', ({ over, reason }) => {
-    expect(judgeFreshness([{ ...FRESH, ...over }], 121_000).scaleDownBlocked).toBe(reason);
+    expect(checkFreshness([{ ...FRESH, ...over }], 121_000).scaleDownBlocked).toBe(reason);
   });
 
   it('an agent that no decision needs stops nothing', () => {
-    const verdict = judgeFreshness([{ ...FRESH, required: false, lastSuccessMs: undefined }], 121_000);
+    const verdict = checkFreshness([{ ...FRESH, required: false, lastSuccessMs: undefined }], 121_000);
     expect(verdict).toEqual({ scaleDownBlocked: undefined, scaleUpBlocked: undefined, degraded: [] });
   });
 
   it('names the first by id', () => {
     const agents = ['b', 'a'].map((id) => ({ ...FRESH, id, lastSuccessMs: undefined }));
-    expect(judgeFreshness(agents, 0).degraded).toEqual(['a has never succeeded', 'b has never succeeded']);
+    expect(checkFreshness(agents, 0).degraded).toEqual(['a has never succeeded', 'b has never succeeded']);
   });
 });

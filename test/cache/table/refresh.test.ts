@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OnDemand, type OnDemandParts } from '../../../src/cache/table/refresh.ts';
+import { OnDemand, type OnDemandDeps } from '../../../src/cache/table/refresh.ts';
 import { Slots } from '../../../src/cache/concurrency.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
@@ -8,7 +8,7 @@ import { list, LISTER, setRow, sets } from '../support.ts';
 const never = new AbortController().signal;
 
 /** A refresher whose reads end when told to. */
-function refresher(options: Partial<OnDemandParts> = {}) {
+function refresher(options: Partial<OnDemandDeps> = {}) {
   const clock = new FakeClock(0);
   const begun: string[] = [];
   const outcomes: string[] = [];

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => stage.stop());
 
 async function aText(): Promise<StoredText> {
-  return (await stage.connect({ namespace: 'kube-system' })).kubernetes.keepText('learned', 'text');
+  return (await stage.connect({ namespace: 'kube-system' })).kubernetes.storedText('learned', 'text');
 }
 const stored = (): unknown => stage.cluster.store.get('configmaps', 'kube-system', 'learned')?.['data'];
 const applied = (text: string) =>

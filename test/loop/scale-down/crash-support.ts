@@ -91,7 +91,7 @@ export class Life {
     this.#snapshot.sync(view);
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };
     const plan = planScaleDown({ ...input, scaleUpPlanned: false });
-    this.#state = reduceScaleDownPlan(this.#state, plan, observation, this.#policy);
+    this.#state = reduceScaleDownPlan(this.#state, plan, observation);
     executeScaleDown({ plan, runner: this.runner, log: silentLog(), metrics: createMetrics() });
   }
 

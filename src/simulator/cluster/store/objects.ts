@@ -274,11 +274,6 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** RFC 3339 with microseconds, as leases and new-style events show time. */
-export function microTimestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/Z$/, '000Z');
-}
-
 /** The owner that manages the object, if any. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
