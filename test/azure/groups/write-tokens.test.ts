@@ -5,7 +5,7 @@ import { WriteTokens } from '../../../src/azure/groups/own-writes.ts';
 const MINUTE = 60_000;
 
 describe('writes to one scale set', () => {
-  it('growth has ten at once and then one in 15 seconds; removals have two more', () => {
+  it('allows increases ten writes at once and then one in 15 seconds, and deletes two more', () => {
     const writes = new WriteTokens();
     for (let write = 0; write < 10; write++) {
       expect(writes.increaseHeldReason('a', 1_000)).toBeUndefined();
@@ -22,7 +22,7 @@ describe('writes to one scale set', () => {
     expect(writes.increaseHeldReason('a', 46_000)).toBeUndefined();
   });
 
-  it('whatever is asked for and when: in no stretch of time more than 12 writes and 4 a minute', () => {
+  it('never sends more than 12 writes and 4 a minute, whatever is requested and when', () => {
     const asked = fc.record({ gapMs: fc.integer({ min: 0, max: 20_000 }), removal: fc.boolean() });
     fc.assert(
       fc.property(fc.array(asked, { maxLength: 80 }), (all) => {
