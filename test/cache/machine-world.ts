@@ -115,7 +115,7 @@ export class MachineWorld {
     for (const [key, settledAt] of this.#settledAt) {
       if (this.at.table.fences().some((fence) => fence.key === key)) continue;
       const seen = this.at.table.seen(key);
-      if (seen !== undefined) expect(seen.existenceSeq, 'P2: only a read begun after the last settle tells').toBeGreaterThan(settledAt);
+      if (seen !== undefined) expect(seen.existenceSeq, 'P2: only a read begun after the last settle counts').toBeGreaterThan(settledAt);
       this.#settledAt.delete(key);
     }
     // Of changes that overlap the newest says what is meant.

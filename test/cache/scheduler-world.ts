@@ -59,7 +59,7 @@ export function world(over: Partial<SchedulerDeps> = {}) {
   return { clock, scheduler, starts, outcomes, stop, add, status, ids, run: () => scheduler.run(stop.signal) };
 }
 
-/** A load that ends when told to. */
+/** A load that ends on request. */
 export function gate() {
   const open: (() => void)[] = [];
   return {

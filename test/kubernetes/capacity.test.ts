@@ -72,8 +72,8 @@ describe('a CapacityQuota as read', () => {
     ['an operator that does not exist', { matchExpressions: [{ key: 'a', operator: 'Near', values: ['b'] }] }],
     ['no values for In', { matchExpressions: [{ key: 'a', operator: 'In' }] }],
     ['values for Exists', { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }],
-    ['a key that is none', { matchLabels: { '-a-': 'b' } }],
-    ['a value that is none', { matchLabels: { a: 'b c' } }],
+    ['an invalid key', { matchLabels: { '-a-': 'b' } }],
+    ['an invalid value', { matchLabels: { a: 'b c' } }],
   ])('QX02: a selector with %s is not enforced', (_what, selector) => {
     expect(projectQuota(quota({ cpu: '1' }, selector)).problem?.message).toContain('spec.selector');
   });

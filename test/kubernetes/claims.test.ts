@@ -140,7 +140,7 @@ describe('what a claim means for nodes', () => {
       [],
     ],
     [
-      'a volume that nobody restricts, such as a file share',
+      'a volume without restrictions, such as a file share',
       { persistentvolumeclaims: [bound], persistentvolumes: [volume('pv', reference)] },
       ['n-1', 'n-2'],
       [],

@@ -101,7 +101,7 @@ async function connect(stage: Stage, options: Partial<KubernetesOptions>): Promi
   return { kubernetes, metrics, names };
 }
 
-/** Requests of this process's HTTP client that have no answer yet, by the channels it tells its steps on. */
+/** Requests of this process's HTTP client that have no answer yet, by its diagnostic channels. */
 function watchCalls(): { readonly open: () => number; readonly stop: () => void } {
   const open = new Set<unknown>();
   const requestOf = (message: unknown): unknown => (message as { readonly request: unknown }).request;

@@ -45,7 +45,7 @@ describe('devices that drivers publish', () => {
     expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[], ['gpu.example.com/n-1']]);
     put('resourceslices', part('new-2', 2, 2, ['a']));
     expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[['b', 'a']], []]);
-    // The same device twice is nobody's.
+    // Neither claim gets a device that is listed twice.
     put('resourceslices', part('new-2', 2, 2, ['b']));
     expect(names()).toEqual([]);
     for (const name of ['old', 'new-1', 'new-2']) drop('resourceslices', part(name, 1, 1, []));

@@ -9,7 +9,7 @@ describe('annotations of a node', () => {
     projectNode({ metadata: { name: 'n', annotations } }, createNodeProjection(new ResourceNames()));
 
   it.each([
-    ['nobody asks', {}, undefined],
+    ['nothing asks for it', {}, undefined],
     ['another prefix', { 'cluster-autoscaler.kubernetes.io/delay-deletion': 'true' }, undefined],
     [
       'any value counts, in a stable order',

@@ -1,4 +1,4 @@
-/** What objects say about being left alone: annotations of nodes, and budgets that can never allow anything. */
+/** What keeps objects from disruption: annotations of nodes, and budgets that can never allow an eviction. */
 import { describe, expect, it } from 'vitest';
 import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
 import { projectBudget } from '../../src/kubernetes/projection/workloads.ts';
@@ -58,7 +58,7 @@ describe('a budget that allows nothing', () => {
       never: '5 of 3 pods must be healthy',
     },
     {
-      name: 'that nobody can count',
+      name: 'that cannot be counted',
       spec: { maxUnavailable: 1 },
       status: failed,
       never: 'its pods cannot be counted: found no controllers',

@@ -91,7 +91,7 @@ describe('renewal', () => {
 
   it.each<[string, () => void]>([
     ['another holds it', () => write({ holderIdentity: 'b' })],
-    ['nobody holds it any more', () => write({ holderIdentity: '' })],
+    ['it has no holder any more', () => write({ holderIdentity: '' })],
     ['it was deleted', () => (store.stored = undefined)],
   ])('ends at once, without a write, when %s', async (_what, change) => {
     const lease = await leading();

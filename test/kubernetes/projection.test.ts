@@ -104,7 +104,7 @@ describe('pods', () => {
     ],
     ['do not disrupt', { 'karpenter.sh/do-not-disrupt': 'true' }, { doNotDisrupt: true }],
     ['PS12: a scale-up delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' }, { scaleUpDelayMs: 120_000 }],
-    ['PS12: a delay that is none', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { scaleUpDelayMs: undefined }],
+    ['PS12: an invalid delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { scaleUpDelayMs: undefined }],
   ])('%s', (_what, annotations, expected) => {
     const json = podJson();
     expect(project({ ...json, metadata: { ...json.metadata, annotations } })).toMatchObject(expected);
@@ -148,7 +148,7 @@ describe('pods', () => {
     ],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
     ['a gang as 1.36 writes it', { schedulingGroup: { podGroupName: 'train-0' } }, 'gang-scheduling'],
-    ['a quantity that is none', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],
+    ['an invalid quantity', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],
   ])('says that it cannot judge %s', (_what, spec, feature) => {
     expect(project(podJson(spec)).shape.unsupported).toEqual([expect.objectContaining({ feature })]);
   });

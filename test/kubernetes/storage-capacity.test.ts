@@ -68,7 +68,7 @@ const NONE = 'node(s) did not have enough free storage';
 describe('capacity that drivers publish', () => {
   it.each<[string, Readonly<Record<string, readonly Json[]>>, readonly string[]]>([
     ['a driver that does not say', { csidrivers: [driver(false)] }, ['n-1', 'n-2', 'n-3']],
-    ['a driver that nobody knows', { csidrivers: [] }, ['n-1', 'n-2', 'n-3']],
+    ['an unknown driver', { csidrivers: [] }, ['n-1', 'n-2', 'n-3']],
     ['nothing said yet', {}, []],
     ['room on one node', { csistoragecapacities: [on('n-1', { capacity: '100Gi' }), on('n-2', { capacity: '99Gi' })] }, ['n-1']],
     ['enough in all, but not in one piece', { csistoragecapacities: [on('n-1', { capacity: '500Gi', maximumVolumeSize: '50Gi' })] }, []],
@@ -105,7 +105,7 @@ describe('capacity that drivers publish', () => {
   const ALL = ['n-1', 'n-2', 'n-3'];
   const BLIND = 'volumes cannot be judged';
   it.each<[string, Readonly<Record<string, readonly Json[]>>, readonly string[]]>([
-    ['a driver that nobody knows waits', { csidrivers: [] }, []],
+    ['an unknown driver waits', { csidrivers: [] }, []],
     ['a driver that says where it has room waits', { csistoragecapacities: [on('n-1', { capacity: '1Ti' })] }, []],
     ['a driver that has said that it does not is judged', { csidrivers: [driver(false)] }, ALL],
     ['the disks of AKS are judged', { csidrivers: [], storageclasses: [storageClass({ provisioner: 'disk.csi.azure.com' })] }, ALL],

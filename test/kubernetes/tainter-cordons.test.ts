@@ -17,7 +17,7 @@ interface Spec {
 
 /** What meets one request of the tainter, in turn. `meanwhile` happens to the node after it, before the next. */
 interface Turn {
-  /** `lost`: written, but nobody hears; `dropped`: neither; a number: refused so. */
+  /** `lost`: written, but the answer is lost; `dropped`: neither; a number: refused with this status. */
   readonly with: 'ok' | 'lost' | 'dropped' | number;
   readonly meanwhile?: (spec: Spec) => Spec;
 }

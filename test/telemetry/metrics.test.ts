@@ -289,7 +289,7 @@ describe('the names of the Cluster Autoscaler', () => {
       'deleted',
       'delay_reason',
       'new_buffer',
-      // Of devices, of which a cluster has few.
+      // For devices; a cluster has few of them.
       'driver',
       'mismatch_type',
     ]);

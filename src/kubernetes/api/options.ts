@@ -6,26 +6,26 @@ import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
 export interface LeaseTiming {
-  /** How long others wait after our last sign of life. */
+  /** How long other replicas wait after the holder's last renewal. */
   readonly durationMs: number;
-  /** How long we go on without a successful renewal. Must be shorter. */
+  /** How long the holder continues without a successful renewal. Must be shorter. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
 
 export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
-/** How to reach the cluster and who we are in it. */
+/** How to reach the cluster, and our identity in it. */
 export interface KubernetesOptions {
   /** A kubeconfig file. If absent, the pod's service account is used, at `apiServer`. */
   readonly kubeconfigPath?: string;
-  /** A context of that kubeconfig; absent: its current one. */
+  /** A context of that kubeconfig. If absent, its current one. */
   readonly context?: string;
-  /** Inside a cluster: `https://host:port`. Default `https://kubernetes.default.svc`. Not read with a kubeconfig. */
+  /** Inside a cluster: `https://host:port`. Ignored with a kubeconfig. Default `https://kubernetes.default.svc`. */
   readonly apiServer?: string;
-  /** Inside a cluster: folder with `token` and `ca.crt`. Default: where the kubelet mounts it. */
+  /** Inside a cluster: folder with `token` and `ca.crt`. By default, where the kubelet mounts it. */
   readonly serviceAccountDir?: string;
-  /** Where what is written under a name of our own lives. */
+  /** The namespace of our own objects, such as the status ConfigMap. */
   readonly namespace: string;
   readonly leaseName: string;
   /** Default: `namespace`. */
@@ -34,7 +34,7 @@ export interface KubernetesOptions {
   readonly leaseTiming?: LeaseTiming;
   /** Unique per process, for example the pod's name. Written into the lease. */
   readonly identity: string;
-  /** false: leads at once, for tests and single runs. */
+  /** If false, this process leads at once; for tests and single runs. */
   readonly leaderElect: boolean;
   /** The component that events come from. Default `aks-autoscaler`. */
   readonly eventSource?: string;
@@ -55,10 +55,10 @@ export interface ConfigMapName {
   readonly name: string;
 }
 
-/** The content; undefined: there is no such ConfigMap. */
+/** Gets the content, or undefined if the ConfigMap does not exist. */
 export type ConfigMapListener = (content: Readonly<Record<string, string>> | undefined) => void;
 
-/** A ConfigMap to write whole. */
+/** A ConfigMap to write completely. */
 export interface ConfigMapContent {
   readonly namespace: string;
   readonly name: string;
@@ -75,11 +75,11 @@ export interface Kubernetes {
   readonly events: EventRecorder;
   readonly capacityObjects: CapacityObjectWriter;
   readonly lease: LeaderLease;
-  /** The Lease by which AKS locks a cluster's resources. Ignored until `heedForeignLock`. */
+  /** The Lease by which AKS locks a cluster's resources. Ignored until `watchForeignLock`. */
   readonly foreignLock: ForeignLock;
-  /** Begins to read that Lease; resolves after the first read, however it ended. */
+  /** Starts to read that Lease. Resolves after the first read, whatever its result. */
   watchForeignLock(signal: AbortSignal): Promise<void>;
-  /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */
+  /** Creates or replaces a ConfigMap. After a conflict it reads again and retries. @throws AutoscalerError */
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
   /** @throws AutoscalerError */
   deleteConfigMap(name: ConfigMapName, signal: AbortSignal): Promise<void>;
@@ -87,6 +87,6 @@ export interface Kubernetes {
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** A text in one key of a ConfigMap of our namespace. */
   storedText(name: string, key: string): StoredText;
-  /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
+  /** Stops the watches, drops queued events, closes every connection. Does not release the lease. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The fields of `resource.k8s.io/v1` that are read, as the API writes them: all may be absent. */
+/** The fields of `resource.k8s.io/v1` that are read, as the API writes them. Every field is optional. */
 import type { NodeSelectorTermJson, ObjectJson, Quantities, TaintJson, TolerationJson } from './core-json.ts';
 
 export interface DeviceJson {

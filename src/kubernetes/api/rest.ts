@@ -21,16 +21,16 @@ export interface RestCall {
   readonly contentType?: string;
   /** A word from a closed set for the metric of writes. If absent, the write is not counted. */
   readonly operation?: string;
-  /** Real milliseconds. Default: the client's. */
+  /** Real milliseconds. If absent, the client's limit. */
   readonly timeoutMs?: number;
-  /** Over the lease's own connection. */
+  /** Uses the lease's own connection. */
   readonly onLease?: boolean;
 }
 
 export interface Rest {
-  /** @throws AutoscalerError for every answer of 400 or more and for every failure before it. */
+  /** @throws AutoscalerError for every answer of 400 or more and for every failure before an answer. */
   json(call: RestCall, signal: AbortSignal): Promise<unknown>;
-  /** A GET whose body is read as it arrives; no limit but the signal once the headers are there. */
+  /** A GET whose body is read as it arrives. After the headers, only the signal limits it. */
   stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
 }
 
@@ -39,7 +39,7 @@ interface RestDeps {
   readonly metrics: Metrics;
   readonly userAgent: string;
   readonly timeoutMs: number;
-  /** Called right before each write but the lease's; who may not write any more fires the call's signal. */
+  /** Called right before each write except the lease's. A process that may no longer write aborts the call's signal. */
   readonly beforeWrite?: () => void;
 }
 
@@ -91,7 +91,7 @@ interface Sending {
 
 type Credential = Readonly<Record<string, string>>;
 
-/** A token may have been replaced while we hold the old one. What got a 401 was not done, so any call may be made again, once. */
+/** The token may have been replaced since it was read. A call with a 401 had no effect, so any call may be repeated once. */
 async function sendAuthorized(deps: RestDeps, sending: Sending): Promise<Dispatcher.ResponseData> {
   const { connection } = deps;
   const credential = await connection.authorization();
@@ -104,7 +104,7 @@ async function sendAuthorized(deps: RestDeps, sending: Sending): Promise<Dispatc
   return accepted(sending.call, await sendOnce(deps, sending, newer));
 }
 
-/** The answer itself, or what it refuses as an error. */
+/** Returns the answer, or throws its refusal as an error. */
 async function accepted(call: RestCall, response: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
   if (response.statusCode < 400) return response;
   const body = parseStatus(await response.body.text());
@@ -126,7 +126,7 @@ async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential
     headersTimeout: call.timeoutMs ?? timeoutMs,
     bodyTimeout: options.bodyTimeout,
   });
-  // undici heeds a signal only once the connection stands: a call that waits for one ends here and is never sent.
+  // undici checks a signal only once the connection stands. A call that still waits for a connection ends here unsent.
   return withAbort(answer, signal, { error: () => signal.reason });
 }
 
@@ -142,7 +142,7 @@ function parseBody(call: Call, body: string, status: number): unknown {
     const effect = call.method === 'GET' ? 'none' : 'unknown';
     throw new AutoscalerError(
       { kind: 'unavailable', effect },
-      `The Kubernetes API answered ${call.method} ${call.path} with HTTP ${status} and a body that is not JSON.`,
+      `The Kubernetes API answered ${call.method} ${call.path} with HTTP ${status} , but the body is not JSON.`,
       {
         cause,
       },

@@ -111,7 +111,7 @@ export function createNodeProjection(
   /** Milliseconds since the epoch, for announcements without a time. */
   now: () => number = () => 0,
 ): NodeProjection {
-  const told = new Interner<true>(10_000);
+  const reported = new Interner<true>(10_000);
   return {
     names,
     strings: new StringInterner(),
@@ -119,7 +119,7 @@ export function createNodeProjection(
     taints,
     notices: new NoticesSeen(now),
     onUnreadable: (node, reason) => {
-      told.of(`${node} ${reason}`, () => {
+      reported.of(`${node} ${reason}`, () => {
         onUnreadable(node, reason);
         return true;
       });

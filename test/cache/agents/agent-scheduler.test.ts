@@ -107,7 +107,7 @@ describe('when agents run', () => {
 
     expect(at.status('machines')).toMatchObject({ consecutiveFailures: 0, lastError: undefined });
     const runs = (id: string) => at.ids().filter((one) => one === id).length;
-    // The broken one was tried once more and goes on waiting; what fails for another reason is left alone.
+    // The broken one was tried once more and goes on waiting; what fails for another reason is not retried.
     expect([runs('still-broken'), runs('forbidden')]).toEqual([2, 1]);
     at.stop.abort();
     await running;

@@ -7,7 +7,7 @@ import { list, LISTER, setRow, sets } from '../support.ts';
 
 const never = new AbortController().signal;
 
-/** A refresher whose reads end when told to. */
+/** A refresher whose reads end on request. */
 function refresher(options: Partial<OnDemandDeps> = {}) {
   const clock = new FakeClock(0);
   const begun: string[] = [];

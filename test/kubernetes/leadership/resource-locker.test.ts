@@ -44,7 +44,7 @@ describe('the lock of AKS', () => {
     ['released', { ...HELD, holderIdentity: '' }, false],
     ['without a holder', { leaseDurationSeconds: 900 }, false],
     ['renewed longer ago than it lasts', { ...HELD, renewTime: at(START_MS - 16 * MINUTE) }, false],
-    ['held, and nobody says since when', { holderIdentity: 'aks-rp' }, true],
+    ['held, without a time', { holderIdentity: 'aks-rp' }, true],
     ['without a spec', undefined, false],
     ['missing', { kind: 'not-found' }, false],
     ['not ours to see', { kind: 'auth' }, false],

@@ -125,7 +125,7 @@ describe('effective request of a pod', () => {
 describe('what a pod requires of the kubelet', () => {
   it.each<[string, PodSpecJson, readonly string[] | undefined]>([
     [
-      'that all containers start anew with one',
+      'that all containers restart together',
       { initContainers: [{ name: 'i', restartPolicyRules: [{ action: 'Restart' }, { action: 'RestartAllContainers' }] }] },
       ['RestartAllContainersOnContainerExits'],
     ],

@@ -7,7 +7,7 @@ import { aPod, START_MS } from '../../support/builders.ts';
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const NODES = ['n1', 'n2', 'n3'];
 
-/** What may happen to one pod: another state of it, or its end. `look`: somebody asks for the views first. */
+/** What may happen to one pod: another state of it, or its end. `look`: the views are read first. */
 const step = fc.record({
   name: fc.constantFrom(...NAMES),
   namespace: fc.constantFrom('x', 'y'),

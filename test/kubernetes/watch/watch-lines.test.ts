@@ -5,7 +5,7 @@ import { LineSplitter, decodeWithoutManagedFields } from '../../../src/kubernete
 const decode = (value: unknown): string => decodeWithoutManagedFields(Buffer.from(JSON.stringify(value)));
 const entry = { manager: 'kubelet', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:nodeName': {} } } };
 
-/** What JSON means once nobody looks at managedFields. */
+/** The content of JSON without managedFields. */
 function unmanaged(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, inner: unknown) => (key === 'managedFields' ? undefined : inner)) as unknown;
 }

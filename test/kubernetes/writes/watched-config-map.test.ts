@@ -43,7 +43,7 @@ describe('one ConfigMap', () => {
   });
 
   it.each<[string, Answer]>([
-    ['there is none', (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(end)],
+    ['without objects', (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(end)],
     ['it may not be read', (_, response) => json(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' })],
   ])('EX09: the start resolves although %s', async (_, answer) => {
     expect((await watched(answer)).seen).toEqual([]);
