@@ -1,17 +1,17 @@
-/** How a client of a simulated world is set up: who it is, the files it is given, and the environment that names them. */
+/** Sets up a client of a simulated world: its identity, its files, and the environment that names them. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { World } from '../simulator/world.ts';
 
 export const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 
-/** `kubeconfig` and `ca.pem`, where the environment says that they are. */
+/** Writes `kubeconfig` and `ca.pem` to the paths that the environment names. */
 export async function writeClientFiles(dir: string, world: World): Promise<void> {
   await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
   await writeFile(join(dir, 'ca.pem'), world.caPem);
 }
 
-/** What a process that signs in with a secret finds in its environment. */
+/** The environment of a process that signs in with a client secret. */
 export function clientEnvironment(
   dir: string,
   { spec, arm }: Pick<World, 'spec' | 'arm'>,

@@ -1,6 +1,6 @@
 /**
- * Requests that a client in this process has begun and whose answer it has not read to the end. The server's own count
- * starts only when a request arrives: between the two lie a connection, a handshake and, on a busy machine, some time.
+ * Requests that a client in this process has begun and whose response it has not read to the end. The server counts a request
+ * only when it arrives; connection, handshake and load delay that.
  */
 import { subscribe } from 'node:diagnostics_channel';
 
@@ -18,7 +18,7 @@ subscribe('undici:request:create', (message) => {
   open.add(requestOf(message));
 });
 subscribe('undici:request:headers', (message) => {
-  // A watch has no end; it is under way as soon as it is answered.
+  // A watch has no end. It counts as finished once its response begins.
   const request = requestOf(message);
   if (/[?&]watch=/.test(request.path ?? '')) open.delete(request);
 });
@@ -32,7 +32,7 @@ export function openClientRequests(): number {
   return open.size;
 }
 
-/** The client is dead: what it began has no end. */
+/** Forgets all requests, since a dead client never reads their responses. */
 export function forgetClientRequests(): void {
   open.clear();
 }

@@ -1,26 +1,25 @@
 /**
- * A process that may die at any of its calls: before a request of its has an effect, after the effect and before the answer,
- * or when a wait of its ends. Between two calls a process does nothing that the world could see, so these are all the moments
- * there are.
+ * A process that may die at any of its calls: before a request takes effect, after the effect and before the response, or at the
+ * end of a wait. Between two calls a process does nothing that the world could see, so these are all the moments.
  */
 import type { RequestFilter, RequestInfo } from '../simulator/base/request-filter.ts';
 
 export interface Call {
-  /** Counts from 1, over every life of the process. */
+  /** Counts from 1, over all lives of the process. */
   readonly serial: number;
   readonly kind: 'read' | 'write' | 'wait';
-  /** For people. */
+  /** A description for people. */
   readonly what: string;
 }
 
-/** `before`: without effect; `after`: with it, and unanswered. A wait has no effect: both are the same. */
+/** `before`: the call has no effect. `after`: it has its effect and gets no response. For a wait both are the same. */
 export type Moment = 'before' | 'after';
 
-/** Whether the process dies at this call; asked once for each. */
+/** Decides at which call the process dies. Called once for each call. */
 export type Doom = (call: Call) => Moment | undefined;
 
 export class MortalDoor implements RequestFilter {
-  /** Requests of the cluster's that are never answered; zero again with a new life. */
+  /** Requests to the cluster that never get a response. Reset to zero by a new life. */
   silenced = 0;
   #calls = 0;
   #dead = false;
@@ -34,7 +33,7 @@ export class MortalDoor implements RequestFilter {
     this.#onDeath = onDeath;
   }
 
-  /** How many calls there were, in every life. */
+  /** Number of calls in all lives. */
   get calls(): number {
     return this.#calls;
   }
@@ -51,23 +50,23 @@ export class MortalDoor implements RequestFilter {
     return this.#heard(visitor);
   }
 
-  /** A wait of the process is over. */
+  /** Records that a wait of the process is over. */
   wakes(waitedMs: number): void {
     if (!this.#dead && this.#ask('wait', `a wait of ${waitedMs} ms`) !== undefined) this.#die();
   }
 
-  /** Resolves when the process that lives now dies. */
+  /** Resolves when the process of the current life dies. */
   death(): Promise<undefined> {
     return this.#death.promise;
   }
 
-  /** No word of the process gets out any more, and none in. */
+  /** Drops every further request and response of the process. */
   close(): void {
     this.#dead = true;
     this.#death.resolve(undefined);
   }
 
-  /** A new process. The old one must have nothing on its way any more. */
+  /** Starts a new process. The old one must have no request in flight. */
   reopen(): void {
     this.#dead = false;
     this.#death = Promise.withResolvers();
@@ -89,7 +88,7 @@ export class MortalDoor implements RequestFilter {
   }
 }
 
-/** Tokens are asked for by POST, and reviews of access, too: they change nothing. */
+/** Token requests and access reviews use POST but change nothing. */
 function kindOf({ method, path }: RequestInfo): Call['kind'] {
   if (method === 'GET' || method === 'HEAD' || /\/oauth2\/|selfsubject/.test(path)) return 'read';
   return 'write';

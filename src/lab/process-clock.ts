@@ -1,21 +1,21 @@
-/** The clock of one process over the world's: one time for both, and its end when the process dies. */
+/** The clock of one process, driven by the world's clock. It stops when the process dies. */
 import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
 import type { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 
-/** What can happen to the process that a clock belongs to. */
+/** The state of the process that a clock belongs to. */
 export interface ProcessFate {
-  /** Its wall clock is off by so much; its monotonic one never. */
+  /** Offset of the wall clock. The monotonic clock has no offset. */
   skewMs: number;
-  /** Killed: nothing it waits for ever comes. */
+  /** The process was killed: none of its waits ever ends. */
   dead: boolean;
-  /** Stopped, and going on by what the network brings before any of its timers has fired: what is due is not woken. */
+  /** The process is suspended and resumes on network input before any of its timers fires. Timers that are due do not fire. */
   frozen?: boolean;
-  /** Called when a wait is over, before its process learns of it. */
+  /** Called when a wait is over, before the process resumes. */
   readonly wakes?: (waitedMs: number) => void;
 }
 
-/** The daemon's clock over the world's: one time for both. */
+/** Creates the daemon's clock over the world's clock: both have the same time. */
 export function clockOf(sim: VirtualSimClock, fate: ProcessFate = { skewMs: 0, dead: false }): Clock {
   return {
     now: () => sim.now() + fate.skewMs,

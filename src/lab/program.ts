@@ -1,22 +1,22 @@
 /**
- * The program that a laboratory runs, as the laboratory sees it. The composition root hands it in: the laboratory knows a
- * daemon by what it drives, and nothing of how one is made.
+ * The interface of the program that a laboratory runs. The composition root supplies the program: the laboratory drives a daemon
+ * and does not know how one is made.
  */
 import type { LoopListener } from '../domain/loop-report.ts';
 import type { DecisionJournal } from '../domain/ports/records.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 
-/** A daemon, as far as a run drives it. */
+/** The part of a daemon that a run drives. */
 export interface DrivenDaemon {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Called after each loop. Returns the way to unsubscribe. */
+  /** Called after each loop. Returns a function that unsubscribes. */
   onLoop(listener: LoopListener): () => void;
   readonly cloud: { inFlightCalls(): number };
 }
 
-/** One start of the program: what a process would find around it. */
+/** The input of one start of the program. */
 export interface ProcessInput<Config> {
   readonly config: Config;
   readonly clock: Clock;
@@ -27,15 +27,15 @@ export interface ProcessInput<Config> {
   readonly onLog?: (line: string) => void;
 }
 
-/** What a start of the program results in. `Metrics` are those of this process alone. */
+/** A started program. `Metrics` are those of this process alone. */
 export interface ProgramProcess<Daemon extends DrivenDaemon, Metrics> {
   readonly metrics: Metrics;
-  /** Resolves when connections stand. */
+  /** Resolves when all connections are established. */
   readonly composed: Promise<Daemon>;
 }
 
 export interface Program<Config, Daemon extends DrivenDaemon, Metrics> {
-  /** @throws Error with every problem that the flags or the environment have. */
+  /** @throws Error with every problem in the flags or the environment. */
   configure(flags: readonly string[], env: Readonly<Record<string, string>>): Config;
   launch(input: ProcessInput<Config>): ProgramProcess<Daemon, Metrics>;
 }

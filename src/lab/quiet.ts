@@ -1,7 +1,7 @@
-/** Waits until a world of real sockets and virtual time has nothing left to do at this instant. */
+/** Waits until a world of real sockets and virtual time has no work left at the current instant. */
 import { Patience } from './patience.ts';
 
-/** How long a world may take to become quiet before a run counts as stuck, in milliseconds of an idle machine. */
+/** Milliseconds of an idle computer after which a world that is still busy counts as stuck. */
 const STUCK_AFTER_MS = 20_000;
 /** Rounds of the event loop without a sign of work that count as quiet. */
 const QUIET_ROUNDS = 25;
@@ -16,6 +16,6 @@ export async function untilQuiet(isBusy: () => string | undefined): Promise<void
     await new Promise<void>((resolve) => setImmediate(resolve));
     const reason = isBusy();
     quiet = reason === undefined ? quiet + 1 : 0;
-    if (patience.isOver()) throw new Error(`the world did not become quiet: ${reason ?? 'still settling'}`);
+    if (patience.isOver()) throw new Error(`the world is still busy: ${reason ?? 'unknown work'}`);
   }
 }

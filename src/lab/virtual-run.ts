@@ -23,7 +23,7 @@ import type { DrivenDaemon, Program } from './program.ts';
 import { untilQuiet } from './quiet.ts';
 
 const TOKEN = 'only-known-to-this-simulation';
-/** The world's time before the daemon starts, milliseconds: its first nodes have joined by then. */
+/** The world's time before the daemon starts, in milliseconds. The first nodes join in that time. */
 const WARM_UP_MS = 60_000;
 
 export interface VirtualRunInput {
@@ -35,15 +35,15 @@ export interface VirtualRunInput {
   readonly env?: Readonly<Record<string, string>>;
   /** Latencies of the emulated Azure that differ from the usual ones. */
   readonly knobs?: Partial<ArmLatencies>;
-  /** Receives every decision when it is made, also those of a loop that never ends. */
+  /** Receives every decision when it is made, including those of a loop that never ends. */
   readonly journal?: DecisionJournal;
   /** Receives every line that the daemon logs at level info and above. */
   readonly onLog?: (line: string) => void;
-  /** At which of its calls the daemon dies. Default: at none. */
+  /** Decides at which of its calls the daemon dies. If absent, it does not die. */
   readonly doom?: Doom;
 }
 
-/** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
+/** A world with a daemon in it. Time passes only in `advance` and `until`. */
 export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly clock: VirtualSimClock;
   readonly world: World;
@@ -69,7 +69,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.#dir = made.dir;
   }
 
-  /** Starts the world, then the daemon, and lets both come to rest. */
+  /** Starts the world, then the daemon, and waits until both are quiet. */
   static async start<Config, Daemon extends DrivenDaemon, Metrics>(
     program: Program<Config, Daemon, Metrics>,
     input: VirtualRunInput,
@@ -93,15 +93,15 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     return this.#daemon;
   }
 
-  /** Of the process that was started last. */
+  /** Metrics of the process that was started last. */
   get metrics(): Metrics {
     if (this.#metrics === undefined) throw new Error('no daemon has been started');
     return this.#metrics;
   }
 
   /**
-   * Starts a new daemon process, as after a crash or an upgrade: it knows nothing but what the world holds. `flags` are added.
-   * Also resolves when the daemon dies on the way.
+   * Starts a new daemon process, as after a crash or an upgrade. It only knows the state of the world. `flags` are added. Also
+   * resolves if the daemon dies during the start.
    */
   async startDaemon(flags: readonly string[] = []): Promise<void> {
     const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
@@ -145,7 +145,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     if (daemon !== undefined) await this.#drive(daemon.stop(), this.#fate);
   }
 
-  /** The process ends between two instants: it tidies nothing up, and what it waited for never reaches it. */
+  /** Ends the process between two instants: it cleans nothing up, and its waits never end. */
   killDaemon(): void {
     this.#fate.dead = true;
     this.#daemon = undefined;
@@ -153,7 +153,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.world.arm.abandonParked();
   }
 
-  /** How many calls the daemon made, in all its lives. */
+  /** Number of calls of the daemon in all its lives. */
   get calls(): number {
     return this.#door.calls;
   }
@@ -162,12 +162,14 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     return this.#daemon !== undefined;
   }
 
-  /** Sets the wall clock of the daemon's machine off by this much, until the next start. */
+  /** Offsets the wall clock of the daemon's process by this much, until the next start. */
   skewDaemon(ms: number): void {
     this.#fate.skewMs = ms;
   }
 
-  /** Lets `ms` of virtual time pass, event by event, with the network at rest before each; stops early when told to. */
+  /**
+   * Lets `ms` of virtual time pass, event by event, with the network quiet before each event. Stops early if `stop` returns true.
+   */
   async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
     const end = this.clock.now() + ms;
     await this.#rest();
@@ -180,19 +182,19 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.clock.advance(Math.max(0, end - this.clock.now()));
   }
 
-  /** Lets time pass until the condition holds; fails when it has not after `limitMs` of virtual time. */
+  /** Lets time pass until the condition holds. Fails if it does not hold after `limitMs` of virtual time. */
   async until(what: string, condition: () => boolean, limitMs: number): Promise<void> {
     const end = this.clock.now() + limitMs;
     await this.#rest();
     while (!condition()) {
       const next = this.clock.nextDueAt();
-      if (next === undefined || next > end) throw new Error(`after ${limitMs / 1000} s still not: ${what}`);
+      if (next === undefined || next > end) throw new Error(`after ${limitMs / 1000} s of virtual time this is still not true: ${what}`);
       this.clock.advance(Math.max(0, next - this.clock.now()));
       await this.#rest();
     }
   }
 
-  /** Every write to Azure that the daemon made so far, oldest first. */
+  /** All writes of the daemon to Azure, oldest first. */
   writes(): readonly JournalEntry[] {
     return this.world.arm.control
       .journal()
@@ -205,7 +207,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     await rm(this.#dir, { recursive: true, force: true });
   }
 
-  /** Waits for something the daemon does, and lets time pass where it waits for time; gives up when it dies. */
+  /** Waits for work of the daemon and lets time pass where that work waits for time. Returns early if the daemon dies. */
   async #drive(work: Promise<unknown>, fate: ProcessFate): Promise<void> {
     let over = false;
     const watched = work.finally(() => {
@@ -217,7 +219,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
       if (over) break;
       if (fate.dead) return;
       const next = this.clock.nextDueAt();
-      if (next === undefined) throw new Error('the daemon waits, and nothing is due');
+      if (next === undefined) throw new Error('the daemon waits but no timer is due');
       this.clock.advance(Math.max(0, next - this.clock.now()));
     }
     await watched;
@@ -229,7 +231,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
       if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       if (openClientRequests() > this.#door.silenced) return 'a request of the daemon is in flight';
-      // A call whose response waits on the clock is helped by time alone.
+      // Only time completes a call whose response is delayed by the clock.
       if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
       return undefined;
     });

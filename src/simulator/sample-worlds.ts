@@ -1,4 +1,4 @@
-/** Worlds worth having by name: what `emulate` starts with, and the stage of the demo. */
+/** Named worlds: the default of `emulate`, and the world of the demo. */
 import type { PoolSpec, WorldSpec } from './base/world-spec.ts';
 
 const SYSTEM_POOL: PoolSpec = {
@@ -37,8 +37,8 @@ export function smallWorld(seed: number): WorldSpec {
 }
 
 /**
- * The stage of the demo. `general` is small on purpose, so that the burst spills into `memory`; `compute` and `reserve`
- * take the pods that tolerate them, and `compute` has nothing in stock.
+ * The world of the demo. `general` is small on purpose, so that the burst also needs `memory`. `compute` and `reserve` take the
+ * pods that tolerate them, and `compute` is out of stock.
  */
 export function demoWorld(seed: number): WorldSpec {
   const batch = { labels: { workload: 'batch' }, taints: ['workload=batch:NoSchedule'] };

@@ -1,6 +1,6 @@
 /**
- * A world as a person writes it into a file: what differs from a world by name. Everything is checked before anything starts, and
- * what is wrong is told in one sentence with the place where it stands.
+ * A world in a file: the differences from a named world. Everything is checked before the start. An error is one sentence with
+ * the place of the problem.
  */
 import { AutoscalerError } from '../lib/errors.ts';
 import { type BackgroundActorOptions, parseBackgroundActorOptions } from './arm/faults/background-actors.ts';
@@ -9,7 +9,7 @@ import { DEFAULT_LATENCIES, type ArmLatencies } from './arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from './base/world-spec.ts';
 
 export interface WorldFile {
-  /** Of the world: what is given replaces what the named world has. */
+  /** Each given key replaces that of the named world. */
   readonly spec: Partial<Pick<WorldSpec, 'pools' | 'stock' | 'quota'>>;
   readonly knobs: Partial<ArmLatencies>;
   readonly ambient: BackgroundActorOptions;
@@ -17,7 +17,7 @@ export interface WorldFile {
 
 const KEYS = ['pools', 'stock', 'quota', 'knobs', 'ambient'];
 
-/** @throws AutoscalerError of kind `config` with what is wrong. */
+/** @throws AutoscalerError of kind `config` with the problem. */
 export function parseWorldFile(document: Json | undefined): WorldFile {
   const whole = objectAt('the world file', document ?? {}, KEYS);
   const { pools, stock, quota } = whole;
@@ -35,7 +35,7 @@ export function parseWorldFile(document: Json | undefined): WorldFile {
 }
 
 function wrong(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${sentence}.`);
+  return new AutoscalerError({ kind: 'config' }, `The world is invalid: ${sentence}.`);
 }
 
 function objectAt(place: string, value: Json | undefined, known: readonly string[] | undefined): JsonObject {
@@ -59,7 +59,7 @@ function countsOf(place: string, value: Json): Readonly<Record<string, number>> 
   );
 }
 
-/** The checks of a pool's optional settings, by name. */
+/** The checks of a pool's optional settings by name. */
 const POOL_KEYS: Readonly<Record<Exclude<keyof PoolSpec, 'name' | 'vmSize' | 'count' | 'min' | 'max'>, (value: Json) => boolean>> = {
   kind: oneOf('vmss-uniform', 'vmss-flexible', 'vms-pool'),
   sizes: (value) =>
@@ -98,16 +98,16 @@ function poolsOf(value: Json): readonly PoolSpec[] {
 
 function poolOf(place: string, entry: Json): PoolSpec {
   const pool = objectAt(place, entry, ['name', 'vmSize', 'count', 'min', 'max', ...Object.keys(POOL_KEYS)]);
-  for (const key of ['name', 'vmSize']) if (typeof pool[key] !== 'string') throw wrong(`${place}.${key} must be a text`);
+  for (const key of ['name', 'vmSize']) if (typeof pool[key] !== 'string') throw wrong(`${place}.${key} must be a string`);
   for (const key of ['count', 'min', 'max']) if (!isCount(pool[key])) throw wrong(`${place}.${key} must be a whole number`);
   for (const [key, isRight] of Object.entries(POOL_KEYS)) {
     const given = pool[key];
-    if (given !== undefined && !isRight(given)) throw wrong(`${place}.${key} is ${JSON.stringify(given)}, which it cannot be`);
+    if (given !== undefined && !isRight(given)) throw wrong(`${place}.${key} is ${JSON.stringify(given)}, which is not accepted`);
   }
   return pool as JsonObject & PoolSpec;
 }
 
-/** Each knob is of the kind that its default is of. */
+/** Each latency setting has the type of its default. */
 function knobsOf(value: Json): Partial<ArmLatencies> {
   const given = objectAt('knobs', value, Object.keys(DEFAULT_LATENCIES));
   for (const [name, usual] of Object.entries(DEFAULT_LATENCIES)) {
@@ -122,5 +122,5 @@ function knobsOf(value: Json): Partial<ArmLatencies> {
 
 function checkScalar(place: string, value: Json | undefined, usual: number | boolean): void {
   if (typeof usual === 'boolean' ? typeof value === 'boolean' : typeof value === 'number' && value >= 0) return;
-  throw wrong(`${place} must be ${typeof usual === 'boolean' ? 'true or false' : 'a number from 0'}`);
+  throw wrong(`${place} must be ${typeof usual === 'boolean' ? 'true or false' : 'a number that is at least 0'}`);
 }

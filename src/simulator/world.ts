@@ -1,7 +1,7 @@
 /**
  * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS that share one clock, one feed of VMs and one log of
- * write-safety violations. Clients get what a client of the real services gets: URLs, a CA, credentials. Must not know the program
- * under test.
+ * write-safety violations. Clients get URLs, a CA and credentials, as from the real services. Must not know the program under
+ * test.
  */
 import type { BackgroundActorOptions } from './arm/faults/background-actors.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
@@ -17,17 +17,17 @@ import { defined } from '../lib/defined.ts';
 export interface WorldOptions {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
-  /** The application that the autoscaler signs in as. */
+  /** The application of the autoscaler's sign-in. */
   readonly client: { readonly clientId: string; readonly clientSecret: string };
   /** Bearer token for the Kubernetes API. */
   readonly token: string;
   readonly armPort?: number;
   readonly kubePort?: number;
-  /** What of the emulated Azure differs from the usual measure. */
+  /** Settings of the emulated Azure that differ from the defaults. */
   readonly knobs?: Partial<ArmLatencies>;
-  /** Actors of the emulated Azure that act by themselves. Default: none. */
+  /** Background actors of the emulated Azure. Default: none. */
   readonly ambient?: BackgroundActorOptions;
-  /** Default: open. */
+  /** Default: every request passes. */
   readonly door?: RequestFilter;
 }
 
@@ -41,7 +41,7 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** Starts both halves on loopback. Ports are the system's choice unless given. */
+/** Starts both halves on loopback. Default ports: any free ones. */
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { spec, clock } = options;
   const violations = new ViolationLog();

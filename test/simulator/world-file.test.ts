@@ -28,7 +28,7 @@ describe('a world file', () => {
     [{ pools: {} }, 'pools must be a list'],
     [{ pools: [{ ...POOL, size: 1 }] }, 'pools[0] has no setting "size"'],
     [{ pools: [{ ...POOL, count: '1' }] }, 'pools[0].count must be a whole number'],
-    [{ pools: [{ ...POOL, vmSize: 4 }] }, 'pools[0].vmSize must be a text'],
+    [{ pools: [{ ...POOL, vmSize: 4 }] }, 'pools[0].vmSize must be a string'],
     [{ pools: [{ ...POOL, kind: 'vmss' }] }, 'pools[0].kind is "vmss"'],
     [{ pools: [{ ...POOL, zones: '1' }] }, 'pools[0].zones is "1"'],
     [{ pools: [{ ...POOL, labels: { a: 1 } }] }, 'pools[0].labels'],

@@ -37,11 +37,11 @@ export interface ArmEmulatorOptions {
   /** Default: any free port. */
   readonly port?: number;
   readonly knobs?: Partial<ArmLatencies>;
-  /** Actors of the world that act by themselves. Default: none. */
+  /** Background actors. Default: none. */
   readonly ambient?: BackgroundActorOptions;
   /** Applications that may sign in. Default: any, with any secret. */
   readonly clients?: readonly ArmClient[];
-  /** Default: open. */
+  /** Default: every request passes. */
   readonly door?: RequestFilter;
 }
 
@@ -50,26 +50,26 @@ export interface ArmEmulator {
   readonly url: string;
   readonly machines: VmFeed;
   readonly control: ArmControl;
-  /** Requests accepted and not yet answered. Those whose answer waits on the clock do not count: only time helps them. */
+  /** Requests accepted and without a response yet. Excludes responses delayed by the clock, which only time completes. */
   pendingRequests(): number;
-  /** Requests whose answer waits on the clock and whose client still listens. */
+  /** Requests whose response is delayed by the clock and whose client still listens. */
   parkedRequests(): number;
-  /** The answers that wait now are never sent: the process that asked died. */
+  /** Drops the responses that are delayed now, because the process that sent the requests died. */
   abandonParked(): void;
   /**
-   * Listens on plain http too, on loopback, for what a machine asks its metadata endpoint: `http://127.0.0.1:PORT`. Stops with the
-   * emulator. Clients are led there by AZURE_POD_IDENTITY_AUTHORITY_HOST.
+   * Also listens on plain HTTP on loopback, for requests to a VM's metadata endpoint: `http://127.0.0.1:PORT`. Stops with the
+   * emulator. AZURE_POD_IDENTITY_AUTHORITY_HOST points clients to it.
    */
   startMetadata(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts the emulator with every pool at its count, running. Rejects when a pool makes no sense or the port is taken. */
+/** Starts the emulator with all VMs of every pool running. Rejects if a pool is invalid or the port is taken. */
 export async function startArmEmulator(options: ArmEmulatorOptions): Promise<ArmEmulator> {
   const world = createWorld(options);
   for (const pool of options.spec.pools) {
     const wrong = seedPool(world, pool);
-    if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${wrong}.`);
+    if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world is invalid: ${wrong}.`);
   }
   world.lists = createListHistory(world);
   const { faults } = world;
@@ -81,7 +81,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   let controlSeq = 0;
   const occasions = new RequestCounts();
   const answer = (raw: RawRequest): ResponseOptions => {
-    // What drives the stage is JSON, whatever a command line calls it (curl says it is a form).
+    // The body of a control request is JSON with any content type, since curl sends a form type.
     const body = parseBody(raw.text, isControlPath(raw.path) ? '' : (raw.headers['content-type'] ?? ''));
     const request: ArmRequest = { ...raw, seq: 0, occasion: '', params: {}, body, principal: identity.principalOf(raw.headers) };
     if (isControlPath(raw.path)) return { reply: handleControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };

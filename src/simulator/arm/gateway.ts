@@ -1,6 +1,6 @@
 /**
- * The way of a request through ARM: route, faults, api version, token, scope, budgets, the resource's own answer, and
- * the headers that every answer carries. Knows requests and answers; sockets are the server's.
+ * The path of a request through ARM: route, faults, api version, token, scope, rate limits, the resource's own response, and the
+ * headers of every response. Must not know sockets.
  */
 import { listScheduledEvents, startScheduledEvents } from './compute/spot-eviction.ts';
 import type { FrozenLists } from './compute/stale-lists.ts';
@@ -21,9 +21,9 @@ import { type ArmWorld, findSet, setOfPool, type ScaleSet } from './state/arm-st
 import type { Fault, FaultEffect, FaultTable } from './state/fault-rules.ts';
 import { defined } from '../../lib/defined.ts';
 
-// What every answer of ARM carries.
+// Headers of every ARM response.
 
-/** The client's own ids are echoed. `dateSkewMs`: by how much `Date` lies. */
+/** Echoes the client's own ids. `dateSkewMs`: the offset of `Date`. */
 export function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
   const { draws, spec } = world;
   const requestId = draws.guid(`request|${request.seq}`);
@@ -57,12 +57,12 @@ export function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: A
   };
 }
 
-// What ARM's gateway refuses by itself, before any resource provider is asked.
+// What ARM's gateway refuses itself, before a resource provider handles the request.
 
 const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
-/** Any version since then is taken; these are named to whom gave another. */
+/** Every version since the oldest one is accepted. The refusal of another one names these. */
 const SUPPORTED_VERSIONS: readonly string[] = ['2026-04-01', '2026-03-01', '2025-04-01', '2024-07-01', '2021-07-01', '2019-03-01'];
-/** AKS signs its operation URLs with this one, and providers that only stand around the pools have older ones. */
+/** AKS signs its operation URLs with this version, and the providers beside the pools have older ones. */
 const OLDEST_ELSEWHERE = '2017-08-31';
 const OLDEST = '2019-03-01';
 
@@ -71,7 +71,7 @@ function oldestVersionOf(path: string): string {
   return isOfPools && !/\/(operations|operationresults)\/[^/]+$/i.test(path) ? OLDEST : OLDEST_ELSEWHERE;
 }
 
-/** The refusals that need no resource: version, token, body. */
+/** Refusals that need no resource: version, token, body. */
 export function refuseAtGate(identity: Identity, request: ArmRequest): ArmReply | undefined {
   const version = request.query['api-version'];
   if (version === undefined) {
@@ -90,7 +90,7 @@ export function refuseAtGate(identity: Identity, request: ArmRequest): ArmReply 
   return undefined;
 }
 
-/** The refusals of a subscription or a resource group that is not there. */
+/** Refuses a subscription or a resource group that does not exist. */
 export function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
   const { sub, rg } = params;
   if (sub !== undefined && sub.toLowerCase() !== spec.subscriptionId.toLowerCase()) {
@@ -108,14 +108,14 @@ export function unknownRoute(request: ArmRequest): ArmReply {
   return gatewayError(404, 'InvalidResourceType', message);
 }
 
-/** What the server does with an answer: when to send it and how much of it. */
+/** How the server sends a response: when, and how much of it. */
 export interface GatewayResponse {
   readonly reply: ArmReply;
   readonly fault: FaultEffect | undefined;
 }
 
 export interface Gateway {
-  /** Whether the path belongs to Azure at all. `params` are filled by routing. */
+  /** Routing fills `params`. */
   answer(request: ArmRequest): GatewayResponse;
 }
 
@@ -125,7 +125,7 @@ interface OpenRoute {
   readonly answer: (identity: Identity, world: ArmWorld, request: ArmRequest) => ArmReply;
 }
 
-/** Routes that need no token. */
+/** Routes without a token. */
 const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/endpoints', answer: (_identity, _world, request) => cloudMetadata(request) },
   { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => instanceMetadata(world, request) },
@@ -147,7 +147,7 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
 const findArm = compileRoutes(ARM_ROUTES);
 const findOpen = compileRoutes(OPEN_ROUTES);
 
-/** Faults under which a read still tells the truth. */
+/** Faults under which a read still returns the truth. */
 const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set([
   'delay',
   'racing-writer',
@@ -186,7 +186,7 @@ export function createGateway(parts: GatewayDeps): Gateway {
   };
 }
 
-/** A fault that answers for a resource stands behind the gateway: the request has cost what it costs there. */
+/** A fault that replaces a resource's response acts behind the gateway: the request still uses rate-limit tokens. */
 function withToll(
   world: ArmWorld,
   { fault, arm, request }: { readonly fault: Fault | undefined; readonly arm: RouteMatch<Route> | undefined; readonly request: ArmRequest },
@@ -274,19 +274,19 @@ function answerArm(parts: GatewayDeps, request: ArmRequest, { match, set, fault 
   return { ...reply, headers: { ...toll.headers, ...reply.headers } };
 }
 
-/** After a delete that was accepted. */
+/** Shows the old capacity after an accepted delete. */
 function showOldCapacity(world: ArmWorld, set: ScaleSet, { status, trace }: ArmReply, ms: number): void {
   if (status !== 202 || trace?.capacityBefore === undefined) return;
   set.laggingCapacity = { value: trace.capacityBefore, untilMs: world.clock.now() + ms / world.clock.speed };
 }
 
-/** A read that a fault falsifies or swallows teaches the client nothing: the judge must not hold it for informed. */
+/** A read that a fault falsifies or drops gives the client no knowledge, so the write-safety rules must not count it as a read. */
 function asSeen(request: ArmRequest, effect: FaultEffect | undefined): ArmRequest {
   const isTrue = effect === undefined || TRUTHFUL.has(effect.kind);
   return isTrue || request.method !== 'GET' ? request : { ...request, principal: { clientId: '', foreign: false } };
 }
 
-/** Foreign writers who wait for this moment change the set before the request's conditions are compared. */
+/** Applies the pending changes of foreign writers before the request's conditions are compared. */
 function letOthersFirst(
   world: ArmWorld,
   request: ArmRequest,

@@ -1,4 +1,4 @@
-/** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
+/** The routes of this Azure: one row per method and path, with the rate limit that applies. */
 import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './aks/agent-pools.ts';
 import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
 import { simulateEviction } from './compute/spot-eviction.ts';
@@ -49,7 +49,7 @@ const UNSUPPORTED_OF_SETS = [
   'rollingUpgrades',
 ];
 
-/** Stopping is counted with deleting, everything else with updating. */
+/** Compute counts a stop in the rate limit of deletions, everything else in that of updates. */
 function setActionRoutes(name: ActionName): readonly Route[] {
   const stops = name === 'deallocate' || name === 'poweroff';
   return [
@@ -58,7 +58,7 @@ function setActionRoutes(name: ActionName): readonly Route[] {
   ];
 }
 
-/** More literal templates stand before those that would capture the same path. */
+/** Literal templates come before templates that would capture the same path. */
 export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
   {

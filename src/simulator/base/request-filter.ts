@@ -1,18 +1,18 @@
 /**
- * The door through which clients reach the world. A client may die between asking and hearing: what it asked has then happened
- * or not, and nobody is there for the answer. The world cannot tell, so who watches the door says it.
+ * A filter on every request of clients to the world. A client may die between its request and the response. The request may then
+ * have had its effect, although no process reads the response. The world cannot detect that, so the filter decides it.
  */
 export interface RequestInfo {
   readonly side: 'arm' | 'cluster';
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
 }
 
 export interface RequestFilter {
-  /** Asked before a request has any effect. false: it never arrives, and is never answered. */
+  /** Called before a request has an effect. false: the request never arrives and gets no response. */
   admits(visitor: RequestInfo): boolean;
-  /** Asked once the effect of a request is there. false: the answer is never sent. */
+  /** Called after the effect of a request. false: the response is never sent. */
   answers(visitor: RequestInfo): boolean;
 }
 

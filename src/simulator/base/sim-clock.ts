@@ -1,23 +1,23 @@
 /**
- * The world's one clock. Everything in the simulator that takes time takes it from here: latencies, token buckets,
- * `Retry-After`, node boot. A speed of 20 makes a 60 s boot last 3 s while the time of day stays true, because the daemon
- * under observation lives by the real clock and must not see timestamps of the future.
+ * The only clock of the world, for everything that takes time: latencies, token buckets, `Retry-After`, node boot. A speed of 20
+ * makes a 60 s boot last 3 s while the time of day stays true. The daemon under test uses the real clock and must not see
+ * timestamps of the future.
  */
 export interface SimClock {
-  /** Milliseconds since the epoch, as every timestamp of the simulated world shows it. */
+  /** Milliseconds since the epoch, as in every timestamp of the simulated world. */
   now(): number;
-  /** How many simulated milliseconds pass in one of `now()`. Durations of the world are divided by it. */
+  /** Simulated milliseconds per millisecond of `now()`. Durations of the world are divided by it. */
   readonly speed: number;
-  /** Runs `action` after `ms` of simulated duration, once. Returns the way to cancel it. */
+  /** Runs `action` once after `ms` of simulated time. Returns a function that cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 
-/** A clock whose speed can be changed while the world runs; what is already waiting keeps the speed it was set with. */
+/** A clock whose speed can change while the world runs. Actions that are waiting keep the speed of their start. */
 export interface RealSimClock extends SimClock {
   setSpeed(speed: number): void;
 }
 
-/** A clock on the machine's time. */
+/** A clock on real time. */
 export function realSimClock(speed: number): RealSimClock {
   let current = speed;
   return {
@@ -42,12 +42,12 @@ interface Due {
   cancelled: boolean;
 }
 
-/** A clock that moves only when told to; due actions run in order of time, then of registration. */
+/** A clock that moves only by `advance`. Due actions run in order of time, then of registration. */
 export class VirtualSimClock implements SimClock {
   readonly speed = 1;
   #now: number;
   #sequence = 0;
-  /** A binary heap, the next one first. What is cancelled stays until it gets there. */
+  /** A binary heap, the next action first. Canceled actions stay until they are first. */
   readonly #heap: Due[] = [];
 
   constructor(startMs: number) {
@@ -66,12 +66,12 @@ export class VirtualSimClock implements SimClock {
     };
   }
 
-  /** Time of the next action, or undefined when nothing is waiting. */
+  /** Time of the next action. undefined: no action is waiting. */
   nextDueAt(): number | undefined {
     return this.#next()?.at;
   }
 
-  /** Moves time forward, running everything that falls due on the way. */
+  /** Moves time forward and runs every action that becomes due. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {

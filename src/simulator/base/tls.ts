@@ -1,6 +1,6 @@
 /**
- * A throwaway certificate authority and a server certificate, made when the world starts. Clients trust the CA through
- * the same setting that production uses for a private one; nobody turns verification off.
+ * A throwaway certificate authority and a server certificate, made at the start of the world. Clients trust the CA through the
+ * same setting as a private CA in production, so verification stays on.
  */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface ServerTls {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Makes a CA and a certificate for `localhost` and 127.0.0.1, valid from an hour before `nowMs` for thirty days. */
+/** Creates a CA and a certificate for `localhost` and 127.0.0.1, valid from an hour before `nowMs` for thirty days. */
 export async function createServerTls(nowMs: number): Promise<ServerTls> {
   cryptoProvider.set(webcrypto);
   const validity = { notBefore: new Date(nowMs - 3_600_000), notAfter: new Date(nowMs + 30 * 86_400_000) };

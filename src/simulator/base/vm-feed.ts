@@ -1,15 +1,15 @@
 /**
- * The seam between the two halves of the world: the ARM emulator makes and unmakes machines, the cluster side boots
- * kubelets on them. Neither reads the other's state in any other way.
+ * The interface between the two halves of the world: the ARM emulator creates and removes VMs, the cluster side boots kubelets on
+ * them. Neither reads the other's state in any other way.
  */
 
-/** `unknown`: the platform has lost sight of the machine. */
+/** `unknown`: the platform has lost contact with the VM. */
 export type PowerState = 'none' | 'unknown' | 'starting' | 'running' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated';
 
 export interface SimulatedVm {
   /** ARM id, in the spelling of creation. */
   readonly id: string;
-  /** Host name, which is the node's name: lower case. */
+  /** Host name and node name, in lower case. */
   readonly hostName: string;
   /** `spec.providerID` that the cloud controller will set. */
   readonly providerId: string;
@@ -21,7 +21,7 @@ export interface SimulatedVm {
   readonly dataDisks: number;
   readonly architecture: 'amd64' | 'arm64';
   readonly location: string;
-  /** undefined: regional. */
+  /** undefined: a regional VM. */
   readonly zone: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   /** `key=value:Effect` */
@@ -35,25 +35,25 @@ export type VmChange =
   | { readonly kind: 'stopped'; readonly machine: SimulatedVm }
   /** The VM is gone. */
   | { readonly kind: 'gone'; readonly machine: SimulatedVm }
-  /** The platform has told the machine, by its metadata service, that it will be taken back, not before then. */
+  /** The VM's metadata service announced its eviction at this time or later. */
   | { readonly kind: 'preempt-scheduled'; readonly machine: SimulatedVm; readonly notBeforeMs: number }
-  /** A client's delete of these machines was accepted; they still run for a while. */
+  /** A client's delete of these VMs was accepted. They still run for a while. */
   | {
       readonly kind: 'delete-accepted';
       readonly machine: SimulatedVm;
       readonly principal: string;
       readonly createdMs: number;
-      /** Its provisioning state until now. */
+      /** Its provisioning state before the delete. */
       readonly was: string;
     };
 
 export interface VmFeed {
   list(): readonly SimulatedVm[];
-  /** Called synchronously at each change. Returns the way to stop. */
+  /** Called synchronously at each change. Returns a function that unsubscribes. */
   subscribe(listener: (change: VmChange) => void): () => void;
 }
 
-/** AKS's rule for the label of the cluster: parentheses become dashes, 63 characters are left, and the last is one that may be. */
+/** AKS's rule for the cluster label: parentheses become dashes, at most 63 characters, and the last one is valid. */
 export function clusterLabel(nodeResourceGroup: string): string {
   const name = nodeResourceGroup.replace(/[()]/g, '-').substring(0, 63);
   const isBadEnd = ['-', '_', '.'].some((end) => name.endsWith(end));

@@ -1,6 +1,6 @@
 /**
- * The simulated world as a person describes it: what exists at the start and what Azure has in stock. The room is what both sides of
- * the world share. Must not know either side.
+ * The description of a simulated world: what exists at the start and what Azure has in stock. The room is what both sides of the
+ * world share. Must not know either side.
  */
 export interface PoolSpec {
   readonly name: string;
@@ -8,19 +8,19 @@ export interface PoolSpec {
   readonly kind?: 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
   readonly vmSize: string;
   readonly count: number;
-  /** Further sizes of a VMs pool; minimum and maximum hold for each size by itself. */
+  /** Further sizes of a VMs pool. Minimum and maximum apply to each size separately. */
   readonly sizes?: readonly { readonly vmSize: string; readonly count: number }[];
   /** Written as `min` and `max` tags, beside `discoveryTags` of the world. */
   readonly min: number;
   readonly max: number;
   readonly zones?: readonly string[];
   readonly priority?: 'Regular' | 'Spot';
-  /** What becomes of a Spot machine that Azure takes back. Default: AKS's, `Delete`. */
+  /** The eviction policy of a Spot pool. Default: AKS's, `Delete`. */
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
-  /** Whether its scale set begins more machines than asked for. Default: no, as AKS makes it. */
+  /** Whether its scale set begins more VMs than requested. Default: false, as AKS sets it. */
   readonly overprovision?: boolean;
   readonly mode?: 'System' | 'User';
-  /** AKS's own autoscaler is turned on for it. (What it would do is not simulated.) */
+  /** AKS's own autoscaler is on for the pool. The simulator does not run it. */
   readonly managedAutoscaler?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   /** `key=value:Effect` */
@@ -36,23 +36,23 @@ export interface WorldSpec {
   readonly clusterResourceGroup: string;
   readonly nodeResourceGroup: string;
   readonly pools: readonly PoolSpec[];
-  /** Tags that every scale set carries, for discovery. */
+  /** Tags of every scale set, for discovery. */
   readonly discoveryTags: Readonly<Record<string, string>>;
-  /** `size/zone` (zone `0` is regional) -> how many more VMs Azure can give. Absent: plenty. */
+  /** `size/zone` (zone `0` is regional) -> VMs in stock. If absent, the stock is unlimited. */
   readonly stock: Readonly<Record<string, number>>;
-  /** Family or `cores` -> vCPU limit. Absent: plenty. */
+  /** Family or `cores` -> vCPU limit. If absent, the quota is 100000 vCPUs. */
   readonly quota: Readonly<Record<string, number>>;
   readonly seed: number;
-  /** What the role of the daemon's identity allows, `*` included. Absent: what Contributor allows. */
+  /** Actions that the role of the daemon's identity allows, `*` included. If absent, those of Contributor. */
   readonly roleActions?: readonly string[];
-  /** Autoscale rules of the monitor in the node resource group. Absent: none. */
+  /** Autoscale rules of Azure Monitor in the node resource group. Default: none. */
   readonly autoscaleRules?: readonly { readonly name: string; readonly pool: string; readonly enabled: boolean }[];
-  /** Addresses of the nodes' subnet. Absent: 10.224.0.0/16, as AKS makes it. */
+  /** Addresses of the nodes' subnet. Default: 10.224.0.0/16, as AKS creates it. */
   readonly subnetPrefix?: string;
-  /** Addresses that a machine takes of the subnet: 1 with overlay networking (default), one for each pod more with flat networking. */
+  /** Subnet addresses per VM. Default: 1, for overlay networking. Flat networking needs one more for each pod. */
   readonly addressesPerNode?: number;
-  /** A user-assigned identity that all sets have, by name, as AKS gives its kubelets. Absent: none. */
+  /** The name of a user-assigned identity of all sets, as AKS gives its kubelets. Default: none. */
   readonly kubeletIdentity?: string;
-  /** What the cluster refuses the daemon, as `verb resource`, such as `update nodes`. Absent: nothing. */
+  /** Requests that the cluster forbids to the daemon, as `verb resource`, such as `update nodes`. Default: none. */
   readonly forbidden?: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Breaches of the write-safety rules, as the world sees them. The list is the judge of a run. */
+/** Violations of the write-safety rules in the world. A run passes only if the list is empty. */
 export interface Violation {
   readonly rule:
     | 'capacity-lowered-by-put'

@@ -1,7 +1,6 @@
 /**
- * The Kubernetes side of the simulated world: an API server over HTTPS, the controllers that make it live, and a kubelet
- * per machine. Machines come from the other half of the world and are known only as the MachinePark shows them.
- * Must not know ARM, nor anything of the autoscaler: it is the oracle that the autoscaler is judged by.
+ * The Kubernetes side of the simulated world: an API server over HTTPS, its controllers, and a kubelet per VM. VMs are known only
+ * through the VM feed. Must not know ARM, nor the autoscaler: it is the oracle for tests of the autoscaler.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
 import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
@@ -31,9 +30,9 @@ import { ObjectStore } from './store/store.ts';
 import { createTimers } from './store/timers.ts';
 import { defined } from '../../lib/defined.ts';
 
-// Starts every controller of the cluster, and the scheduler.
+// Starts all controllers and the scheduler.
 
-/** Machines that run already get their nodes here; other objects must come later. Returns the way to stop everything. */
+/** Creates nodes for the VMs that already run; other objects must come later. Returns a function that stops everything. */
 export function startControllers(context: ControllerContext): () => void {
   const stops = [
     startReplicaSets(context),
@@ -58,18 +57,18 @@ export interface ClusterOptions {
   readonly tls: ServerTls;
   readonly machines: VmFeed;
   readonly violations: ViolationLog;
-  /** The bearer token that every request must carry. */
+  /** The bearer token of every request. */
   readonly token: string;
-  /** Default: the system's choice. */
+  /** Default: any free port. */
   readonly port?: number;
   readonly knobs?: Partial<ClusterLatencies>;
-  /** Writers that are not judged. Default: those named `foreign...`, and AKS itself. */
+  /** Writers that the write-safety rules do not check. Default: those named `foreign...`, and AKS itself. */
   readonly isForeign?: (principal: string) => boolean;
-  /** Default: open. */
+  /** Default: every request passes. */
   readonly door?: RequestFilter;
 }
 
-/** What judges read. Every call gives the present state; objects are never changed in place. */
+/** The state for assertions. Every call returns the current state; objects are never changed in place. */
 export interface ClusterState {
   pods(): readonly PodObject[];
   nodes(): readonly NodeObject[];
@@ -84,13 +83,13 @@ export interface ClusterState {
 }
 
 export interface ClusterControl {
-  /** Cuts every open watch. */
+  /** Closes every open watch. */
   dropWatches(): void;
-  /** Forgets history: older versions and open page tokens are answered 410. */
+  /** Drops history: older versions and open page tokens get a 410. */
   compact(): void;
-  /** The next `count` requests (that match) are answered with `status`. */
+  /** The next `count` matching requests get `status` as their response. */
   failNext(count: number, status: number, only?: { readonly verb?: string; readonly resource?: string }): void;
-  /** The API server becomes unreachable: connections are cut, new ones too. */
+  /** Makes the API server unreachable: it closes present and new connections. */
   pause(): void;
   resume(): void;
 }
@@ -98,23 +97,23 @@ export interface ClusterControl {
 export interface SimCluster {
   /** `https://127.0.0.1:<port>` */
   readonly url: string;
-  /** JSON, which is YAML too, with the CA and the token inline. */
+  /** JSON, which is also YAML, with the CA and the token inline. */
   kubeconfig(): string;
   readonly store: ClusterState;
   /**
-   * Creates the object, or replaces the one of that name.
+   * Creates the object, or replaces the one with that name.
    * @throws AutoscalerError of kind `kube-api` when the server refuses it.
    */
   apply(object: ObjectDraft): KubeObject;
   /**
-   * Deletes an object as a client with default options would.
+   * Deletes an object with the default options of a client.
    * @throws AutoscalerError of kind `kube-api` when the server refuses it.
    */
   remove(object: ObjectDraft): void;
   readonly control: ClusterControl;
   journal(): readonly JournalEntry[];
   resourceVersion(): number;
-  /** Requests that are not answered yet, watches apart. */
+  /** Requests without a response yet, without watches. */
   pendingRequests(): number;
   /** Open watches. */
   openWatches(): number;
@@ -122,7 +121,7 @@ export interface SimCluster {
 }
 
 /**
- * Starts the cluster with what AKS puts there, and nodes for the machines that run already.
+ * Starts the cluster with the objects that AKS creates, and nodes for the VMs that already run.
  * @throws AutoscalerError of kind `unavailable` when the port is taken.
  */
 export async function startCluster(options: ClusterOptions): Promise<SimCluster> {
@@ -173,7 +172,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
   };
 }
 
-/** The names under which the other half of the world lets others write. */
+/** The names under which the ARM side lets other writers write. */
 function isForeignByName(principal: string): boolean {
   return principal.startsWith('foreign') || principal === 'aks-resource-provider';
 }
@@ -216,7 +215,7 @@ function controlOf(api: Api, server: ApiServer): ClusterControl {
 function typeOf(object: ObjectDraft): NonNullable<ReturnType<typeof findKind>> {
   const type = findKind(object.apiVersion, object.kind);
   if (type !== undefined) return type;
-  throw new AutoscalerError({ kind: 'kube-api', status: 404 }, `The simulated cluster knows no ${object.kind} in ${object.apiVersion}.`);
+  throw new AutoscalerError({ kind: 'kube-api', status: 404 }, `The simulated cluster has no kind ${object.kind} in ${object.apiVersion}.`);
 }
 
 function placed(object: ObjectDraft, namespaced: boolean): { readonly namespace?: string; readonly name: string } {
@@ -232,7 +231,7 @@ function unwrap<Value>(
   if (result.ok) return result.value;
   throw new AutoscalerError(
     { kind: 'kube-api', status: result.refusal.code },
-    result.refusal.message ?? 'The simulated API server refused.',
+    result.refusal.message ?? 'The simulated API server refused the request.',
   );
 }
 

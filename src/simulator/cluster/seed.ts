@@ -1,4 +1,4 @@
-/** What an AKS cluster has before anyone deploys anything: namespaces, classes, kube-proxy, CoreDNS and its budget. */
+/** The initial objects of an AKS cluster: namespaces, classes, kube-proxy, CoreDNS and its budget. */
 import type { WorldSpec } from '../base/world-spec.ts';
 import type { Api } from './store/api.ts';
 import type { ObjectDraft, PodSpec, PodToleration } from './store/objects.ts';
@@ -7,7 +7,7 @@ import { defined } from '../../lib/defined.ts';
 
 const SYSTEM = 'kube-system';
 
-/** Creates the objects. Pods follow from the controllers. */
+/** Creates the objects. The controllers create the pods. */
 export function seedCluster(api: Api, spec: WorldSpec): void {
   for (const object of [...namespaces(), ...classes(), ...proxy(), ...dns(spec)]) {
     const type = findKind(object.apiVersion, object.kind);

@@ -288,7 +288,7 @@ describe('the judge of deletions', () => {
       {
         rule: 'node-deleted-with-pods',
         subject: 'n1',
-        detail: 'autoscaler deleted the machine while it ran default/p',
+        detail: 'autoscaler deleted the VM while it ran default/p',
         atMs: stage.clock.now(),
       },
     ]);

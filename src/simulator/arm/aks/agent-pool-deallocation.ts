@@ -1,6 +1,6 @@
 /**
- * Pools that are scaled down by deallocating machines: those keep their place in the scale set, their disks and their nodes, and
- * are the first to be started again. What counts of such a pool are the machines that are not parked.
+ * Pools that scale down by deallocating VMs. A deallocated VM keeps its place in the scale set, its disks and its node, and is
+ * started first when the pool grows. The count of such a pool excludes deallocated VMs.
  */
 import { pick, type JsonObject } from '../http/json.ts';
 import { deallocate, start } from '../compute/vm-lifecycle.ts';
@@ -25,7 +25,7 @@ export function standing(pool: AgentPool, set: ScaleSet): number {
   return capacityOf(set) - parked;
 }
 
-/** Parks what is too much; starts what is parked, and orders only what is missing then. */
+/** Deallocates VMs above the goal. Below the goal, starts deallocated VMs first and creates only the rest. */
 export function deallocateDownTo(world: ArmWorld, set: ScaleSet, goal: number): void {
   const up = livingVms(set).filter((vm) => !isParked(vm));
   for (const vm of pickInstancesToRemove(set, up, up.length - goal)) move(world, set, { vm, why: 'park' });
@@ -52,7 +52,7 @@ function move(world: ArmWorld, set: ScaleSet, { vm, why }: { readonly vm: Vm; re
   noteSetChange(world, set, { why, principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
 }
 
-/** A pool goes back to deleting: whatever is parked goes. */
+/** Deletes all deallocated VMs when a pool changes its scale-down mode to deleting. */
 export function removeDeallocated(world: ArmWorld, set: ScaleSet): void {
   const vms = livingVms(set).filter(isParked);
   if (vms.length === 0) return;

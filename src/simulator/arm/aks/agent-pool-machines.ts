@@ -1,4 +1,4 @@
-/** The machines of an agent pool, by the name of their node: lists, single reads, and the removal of those that are named. */
+/** The machines of an agent pool by node name: lists, single reads and the deletion of named machines. */
 import { findAgentPool, manualScale, poolSize, recount } from '../state/agent-pool-document.ts';
 import { beginPoolOperation } from './agent-pools.ts';
 import { aksError } from '../http/errors.ts';
@@ -17,7 +17,7 @@ import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-/** Removes machines by name, whatever kind of pool they are in. One bad name refuses all. */
+/** Deletes machines by name, in any kind of pool. One invalid name refuses the whole request. */
 export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
@@ -66,7 +66,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
   return beginPoolOperation(world, pool, { principal, pending: vms });
 }
 
-/** Minimum and maximum hold for each size by itself. */
+/** Minimum and maximum apply to each size separately. */
 function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
   for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
     const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
@@ -75,7 +75,7 @@ function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], 
   }
 }
 
-/** Machines of a pool by the name of their node. */
+/** Lists the machines of a pool by node name. */
 export function listMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);

@@ -1,6 +1,6 @@
 /**
- * Whether pools are switched on. AKS deletes the machines of a pool that is stopped, by itself or with its cluster, and keeps its
- * count; when it starts, as many others come, by other names.
+ * The power state of pools. AKS deletes the VMs of a pool that is stopped, alone or with its cluster, and keeps its count. A
+ * start creates as many VMs with new names.
  */
 import { isVmsPool, poolSize } from '../state/agent-pool-document.ts';
 import { aksError } from '../http/errors.ts';
@@ -16,18 +16,18 @@ export function isStopped(world: ArmWorld, pool: AgentPool): boolean {
   return world.clusterStopped || isOff(pool.properties);
 }
 
-/** How many machines the provider wants a pool to have now. */
+/** The number of VMs that the provider wants in a pool now. */
 export function wantedOf(world: ArmWorld, pool: AgentPool): number {
   return isStopped(world, pool) ? 0 : poolSize(pool);
 }
 
-/** What an operation that takes a pool from one state to the other is called while it runs; undefined: it does not. */
+/** The provisioning state of an operation that changes the power state. undefined: the power state does not change. */
 export function powerChange(before: JsonObject, after: JsonObject): 'Starting' | 'Stopping' | undefined {
   if (isOff(before) === isOff(after)) return undefined;
   return isOff(after) ? 'Stopping' : 'Starting';
 }
 
-/** Only what runs can be changed, but for being started; pools that run the system stay on, and those without a scale set cannot be stopped. */
+/** Refuses every change of a stopped pool except its start. System pools and pools without a scale set cannot be stopped. */
 export function refusePower(world: ArmWorld, pool: AgentPool, next: JsonObject): ArmReply | undefined {
   if (world.clusterStopped)
     return aksError(409, 'OperationNotAllowed', 'The managed cluster is stopped. Start it to change its agent pools.');

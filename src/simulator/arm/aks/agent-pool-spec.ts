@@ -1,11 +1,11 @@
-/** A client's own agent pool as the world describes one. */
+/** Describes a client's own agent pool in the form that the world uses. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { manualScale } from '../state/agent-pool-document.ts';
 import { pickObject, pickText, type Json, type JsonObject } from '../http/json.ts';
 
 const POOL_NAME = /^[a-z][a-z0-9]{0,11}$/;
 
-/** What a pool of these properties would be. A text says what is wrong with it. */
+/** The spec of a pool with these properties. A text result describes what is wrong with them. */
 export function specOfNew(name: string, properties: JsonObject): PoolSpec | string {
   if (!POOL_NAME.test(name))
     return `The agent pool name '${name}' is invalid. It may have 1 to 12 lower-case letters and digits, a letter first.`;
@@ -29,7 +29,7 @@ export function specOfNew(name: string, properties: JsonObject): PoolSpec | stri
   };
 }
 
-/** By AKS's own limits, else by the tags of discovery, else none. */
+/** From AKS's own limits, else from the discovery tags. Without either, the pool has no limits. */
 function limitsOfNew(properties: JsonObject): Pick<PoolSpec, 'min' | 'max'> {
   const { min = '0', max = '1000' } = textsOf(properties, 'tags');
   return { min: numberOf(properties['minCount']) ?? Number(min), max: numberOf(properties['maxCount']) ?? Number(max) };

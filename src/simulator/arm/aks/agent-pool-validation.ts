@@ -1,4 +1,4 @@
-/** What the AKS resource provider refuses of a write to an agent pool, before it does anything. */
+/** What the AKS resource provider refuses in a write to an agent pool before it acts. */
 import { isVmsPool, manualScale, poolEtag, poolSize } from '../state/agent-pool-document.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
 import { pick, pickText, type Json, type JsonObject } from '../http/json.ts';
@@ -14,17 +14,17 @@ export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
   return aksError(404, 'NotFound', `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`);
 }
 
-/** A condition that does not hold. */
+/** The refusal of a condition that does not hold. */
 export function staleTag(ifMatch: string, what = 'agent pool'): ArmReply {
   return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the ${what}.`);
 }
 
-/** `If-Match` and `If-None-Match` on a pool that exists. */
+/** Checks `If-Match` and `If-None-Match` on an existing pool. */
 export function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool): ArmReply | undefined {
   return refuseTags(request, { current: poolEtag(world, pool), what: 'agent pool' });
 }
 
-/** The same on anything of the provider that exists. */
+/** Checks the same conditions on any existing resource of the provider. */
 export function refuseTags(
   request: ArmRequest,
   { current, what }: { readonly current: string; readonly what: string },
@@ -42,13 +42,13 @@ export function isIdle({ provisioningState }: AgentPool): boolean {
   return provisioningState === 'Succeeded' || provisioningState === 'Failed';
 }
 
-/** AKS takes one operation on a pool at a time. */
+/** AKS accepts one operation on a pool at a time. */
 export function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
   if (isIdle(pool)) return undefined;
   return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
 }
 
-/** Settings that make no sense, for a pool that is there or, `pool` undefined, for one that is to be. */
+/** Refuses invalid settings of an existing pool. If `pool` is undefined, of a new one. */
 export function refuseProperties(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
   const held = (key: string): Json | undefined => (properties[key] === undefined ? pick(pool?.properties, key) : properties[key]);
   const vms = held('type') === 'VirtualMachines';
@@ -70,7 +70,7 @@ function refuseCount(count: Json | undefined, least: number): ArmReply | undefin
   return aksError(400, 'InvalidParameter', message);
 }
 
-/** The limits of AKS's own autoscaler, and the count under it. */
+/** Checks the limits of AKS's own autoscaler and the count against them. */
 function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
   const number = (key: string): number | undefined => (typeof properties[key] === 'number' ? properties[key] : undefined);
   const [count, min, max] = [number('count'), number('minCount'), number('maxCount')];
@@ -82,7 +82,7 @@ function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmR
   return wasOn && count !== poolSize(pool) ? aksError(400, 'BadRequest', 'Cannot scale cluster autoscaler enabled node pool.') : undefined;
 }
 
-/** Machines whose system disk is local cannot be parked. */
+/** VMs with an ephemeral OS disk cannot be deallocated. */
 function refuseParking(mode: Json | undefined, disk: Json | undefined): ArmReply | undefined {
   if (mode === undefined || mode === null || mode === 'Delete') return undefined;
   if (mode !== 'Deallocate') return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.scaleDownMode is invalid.');

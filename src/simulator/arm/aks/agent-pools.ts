@@ -50,7 +50,7 @@ export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 
-/** What a pool could be upgraded to: it is at the newest of everything. */
+/** The versions to which a pool could be upgraded. It already has the newest of everything. */
 export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
@@ -67,8 +67,8 @@ export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmRepl
 }
 
 /**
- * PUT replaces what the user sets: settings left out fall back to their defaults, the immutable stay. One that says nothing new
- * still sets a drifted scale set back; one on a name that does not exist founds a pool.
+ * PUT replaces what the user sets: omitted settings get their defaults, immutable ones stay. A PUT without a change still
+ * corrects a drifted scale set. A PUT on a name that does not exist creates a pool.
  */
 export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
@@ -103,7 +103,7 @@ function hasDrifted(world: ArmWorld, pool: AgentPool): boolean {
   return set !== undefined && standing(pool, set) !== wantedOf(world, pool);
 }
 
-/** A new pool: 201, and its machines begin to come. */
+/** Creates a pool: responds with 201 and begins the creation of its VMs. */
 function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const given = pick(request.body, 'properties');
   const properties = isJsonObject(given) ? given : {};
@@ -121,7 +121,7 @@ function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   };
 }
 
-/** The pool goes with everything in it. One that is not there is gone already. */
+/** Deletes the pool with everything in it. The deletion of a pool that does not exist succeeds. */
 export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return { status: 204 };
@@ -158,7 +158,7 @@ export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
   return { ...Object.fromEntries(kept), ...Object.fromEntries(writable) };
 }
 
-/** Takes over a changed pool, from whoever it comes: the tag moves and the machines begin to follow. */
+/** Stores a changed pool of any writer: the etag changes and the VMs begin to follow. */
 export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
@@ -175,12 +175,12 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   copyTagsToSet(world, pool, tagsBefore);
   const set = setOf(world, pool);
   if (set !== undefined && parked && !deallocatesMachines(next)) removeDeallocated(world, set);
-  // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
+  // Every operation of the provider ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
   return beginPoolOperation(world, pool, { principal, pending: movingIn(world, pool) });
 }
 
-/** Machines on their way to be, or not to be. The provider's operations on a pool last until they are there. */
+/** VMs that are being created or deleted. The provider's operations on a pool wait for them. */
 export function movingIn(world: ArmWorld, pool: AgentPool): readonly Vm[] {
   return [...(setOf(world, pool)?.vms.values() ?? [])].filter(({ provisioningState }) =>
     /^(Creating|Updating|Deleting)$/.test(provisioningState),
@@ -206,14 +206,14 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
   return beginPoolOperation(world, pool, { principal, pending: touched });
 }
 
-/** What an operation on a pool waits for, and what happens once the pool is at rest. */
+/** What an operation on a pool waits for, and what runs once the pool is idle. */
 export interface PoolOperation {
   readonly principal: Principal;
   readonly pending?: readonly Vm[];
   readonly atEnd?: () => void;
 }
 
-/** While it runs the pool says so. */
+/** Begins an operation. The pool shows its state while it runs. */
 export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal, pending = [], atEnd }: PoolOperation): Operation {
   const begun = beginOperation(world, {
     kind: 'agent-pool',
@@ -231,7 +231,7 @@ export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal
   return begun;
 }
 
-/** The provider does not wait for machines for ever: the operation ends badly, and the pool may be worked on again. */
+/** The provider limits the wait for VMs: the operation fails, and the pool accepts writes again. */
 function giveUp(world: ArmWorld, operation: Operation): void {
   if (operation.endMs !== undefined) return;
   operation.failures.push({ code: 'OperationTimedOut', message: 'The machines of the agent pool were not ready in the allotted time.' });
@@ -239,8 +239,8 @@ function giveUp(world: ArmWorld, operation: Operation): void {
 }
 
 /**
- * What the provider does at every operation of its own: the pool says `Updating`, its tag moves, and its scale set gets the
- * pool's count back. @returns why it did not, or undefined.
+ * Reconciles a pool as every operation of the provider does: the pool shows `Updating`, its etag changes, and its scale set gets
+ * the pool's count. @returns why it was not done, or undefined.
  */
 export function reconcilePool(world: ArmWorld, pool: AgentPool, as: 'Updating' | 'Starting' | 'Stopping' = 'Updating'): string | undefined {
   if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;

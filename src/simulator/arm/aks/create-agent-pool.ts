@@ -1,4 +1,4 @@
-/** Pools that appear and disappear: at the start of the world, and by events while it runs. */
+/** Creates and removes pools: at the start of the world, and by events while it runs. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-document.ts';
 import type { JsonObject } from '../http/json.ts';
@@ -12,18 +12,18 @@ import { growPool, growSet, seedInPool } from '../compute/create-vm.ts';
 import type { AgentPool, ArmWorld, ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-/** Makes a pool with its machines running. @returns what is wrong with it, or undefined. */
+/** Creates a pool with running VMs. @returns what is wrong with it, or undefined. */
 export function seedPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   const unknown = sizesOf(spec).find(({ vmSize }) => findVmSize(vmSize) === undefined);
-  if (unknown !== undefined) return `pool "${spec.name}" wants the unknown size "${unknown.vmSize}"`;
+  if (unknown !== undefined) return `pool "${spec.name}" has the unknown size "${unknown.vmSize}"`;
   const twice = namedTwice(sizesOf(spec).map(({ vmSize }) => vmSize));
   if (twice !== undefined) return `pool "${spec.name}" has the size "${twice}" twice`;
-  if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
+  if (world.agentPools.has(spec.name.toLowerCase())) return `pool "${spec.name}" already exists`;
   const set = spec.kind === 'vms-pool' ? undefined : seedScaleSet(world, spec);
   const pool = emptyPool(world, spec, set);
   for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
     for (let made = 0; made < count; made++) seedInPool(world, pool, vmSize);
-  // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
+  // At the start of the world there is no subscriber yet and the list is read instead. Later a kubelet needs the event.
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
   return undefined;
 }
@@ -33,10 +33,10 @@ function namedTwice(names: readonly string[]): string | undefined {
   return names.find((_, index) => folded.indexOf(folded[index] ?? '') !== index);
 }
 
-/** A pool that appears while the world runs: quota holds for it as for anyone. @returns what is wrong with it, or undefined. */
+/** Adds a pool while the world runs. The quota applies. @returns what is wrong with it, or undefined. */
 export function addPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   const vms = sizesOf(spec).map(({ vmSize, count }) => ({ vmSize, count, spot: spec.priority === 'Spot' }));
-  return quotaShortage(world, vms) === undefined ? seedPool(world, spec) : `the quota has no room for pool "${spec.name}"`;
+  return quotaShortage(world, vms) === undefined ? seedPool(world, spec) : `the quota does not allow pool "${spec.name}"`;
 }
 
 function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): AgentPool {
@@ -56,7 +56,7 @@ function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): 
   return pool;
 }
 
-/** A pool that a client asked for: it is there at once, its machines are `pending`. */
+/** Creates a pool for a client. It exists at once; its VMs are `pending`. */
 export function createPool(
   world: ArmWorld,
   spec: PoolSpec,
@@ -75,7 +75,7 @@ export function createPool(
   return { pool, pending: growSet(world, set, spec.count) };
 }
 
-/** Removes a pool with everything in it, at once. */
+/** Removes a pool with everything in it at once. */
 export function removePool(world: ArmWorld, pool: AgentPool): undefined {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) vanish(world, vm);

@@ -1,4 +1,4 @@
-/** The managed cluster as AKS shows it, and what is done to it as a whole: written, tagged, stopped and started. */
+/** The managed cluster as AKS shows it, and the operations on it as a whole: write, tag, stop and start. */
 import { findAgentPool, isVmsPool } from '../state/agent-pool-document.ts';
 import { acceptPool, movingIn, nextProperties, reconcilePool } from './agent-pools.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
@@ -22,13 +22,13 @@ function clusterNotFound(request: ArmRequest): ArmReply {
   return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
 }
 
-/** Whatever moves a pool moves the cluster, too. */
+/** Every change of a pool also changes the cluster's etag. */
 function clusterEtag(world: ArmWorld): string {
   const etag = [...world.agentPools.values()].reduce((sum, pool) => sum + pool.etagCounter, 0);
   return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}`);
 }
 
-/** What keeps a cluster from being worked on: an eTag that is not its own, or an operation on one of its pools. */
+/** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
 function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
   if (!isCluster(world, request)) return clusterNotFound(request);
   const stale = refuseTags(request, { current: clusterEtag(world), what: 'managed cluster' });
@@ -37,7 +37,7 @@ function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined
   return busy === undefined ? undefined : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
 }
 
-/** Tags are replaced as a set. */
+/** PATCH replaces the tags as a set. */
 export function patchCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const tags = pick(request.body, 'tags');
   const refusal = refuseWrite(world, request);
@@ -49,8 +49,8 @@ export function patchCluster(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /**
- * PUT of the cluster that exists: its tags, and the settings of the pools that its body names. Pools that it leaves out stay as they
- * are. A cluster of another name, or a pool more, is not founded here.
+ * PUT of the existing cluster: its tags, and the settings of the pools that its body names. Omitted pools stay unchanged. It
+ * creates neither another cluster nor a pool.
  */
 export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if (!isCluster(world, request)) return notSupported(request, 'The creation of a managed cluster');
@@ -81,7 +81,7 @@ function profilesOf(world: ArmWorld, body: Json | undefined) {
   });
 }
 
-/** All machines go, and all counts stay. Only clusters whose pools have scale sets can be stopped. */
+/** Stops the cluster: all VMs are deleted and all counts stay. Only clusters whose pools have scale sets can be stopped. */
 export function stopCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const refusal = refuseWrite(world, request);
   if (refusal !== undefined) return refusal;
@@ -92,7 +92,7 @@ export function stopCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   return accepted(world, request, workOnAll(world, request, 'Stopping'), 'action');
 }
 
-/** As many machines as before come, by other names. One that runs is not started. */
+/** Starts the cluster: as many VMs as before are created, with new names. A running cluster is refused. */
 export function startCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const refusal = refuseWrite(world, request);
   if (refusal !== undefined) return refusal;
@@ -107,7 +107,10 @@ function clusterIsStopped(): ArmReply {
 
 type Work = 'Updating' | 'Starting' | 'Stopping';
 
-/** Like every operation on a cluster it sets all scale sets to what is counted, moves all tags, and lasts until the machines are there. */
+/**
+ * Every operation on a cluster sets all scale sets to the counts of their pools, changes all etags and lasts until the VMs are
+ * there.
+ */
 function workOnAll(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'): Operation {
   const pools = [...world.agentPools.values()];
   for (const pool of pools) reconcilePool(world, pool, as);

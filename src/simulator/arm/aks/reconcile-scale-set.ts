@@ -1,4 +1,4 @@
-/** What the provider does to the scale set of an agent pool, as a writer of its own beside all others. */
+/** What the AKS provider does to the scale set of an agent pool. It is a writer of its own beside all others. */
 import { isDeepStrictEqual } from 'node:util';
 import { pickObject, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
@@ -11,7 +11,7 @@ import { noteSetChange } from '../state/world-events-journal.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 
-/** A pool's tags are its set's, beside those that the provider keeps on it. */
+/** Copies a pool's tags to its set. The provider's own tags on the set stay. */
 export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObject): void {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   const tags = pickObject(pool.properties, 'tags');
@@ -23,8 +23,8 @@ export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObje
 }
 
 /**
- * The provider scales the set as a writer of its own, as far as the quota goes. A client that lowers the count leaves the
- * choice of victims to it.
+ * Scales the set as a writer of its own, within the quota. A client that lowers the count lets the provider choose which VMs are
+ * deleted.
  */
 export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Principal): void {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);

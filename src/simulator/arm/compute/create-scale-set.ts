@@ -1,4 +1,4 @@
-/** New scale sets: from a pool of the world's description, or from a client's PUT. */
+/** Creates scale sets: from a pool of the world's description, or from a client's PUT. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { armError, invalidParameter, quotaExceeded, skuNotAvailable } from '../http/errors.ts';
 import { pick, pickText, type JsonObject, isJsonObject, mergePatch, type Json } from '../http/json.ts';
@@ -13,7 +13,7 @@ import { extraFor } from './overprovisioning.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './set-capacity.ts';
 
-// What Compute refuses of the size that a scale set's model asks for: no number, too many, unknown, withheld, over the quota.
+// What Compute refuses in the size of a scale set's model: not a number, too many, unknown, restricted, over the quota.
 
 const MAX_INSTANCES = 1_000;
 const MAX_IN_ONE_PLACEMENT_GROUP = 100;
@@ -21,9 +21,9 @@ const MAX_IN_ONE_PLACEMENT_GROUP = 100;
 export interface SizeRequest {
   readonly name: string;
   readonly zones: readonly string[];
-  /** The model asks for more than before. */
+  /** The model has a higher capacity than before. */
   readonly isRaise: boolean;
-  /** Machines that it would add. */
+  /** VMs that it would add. */
   readonly growth: number;
 }
 
@@ -45,13 +45,13 @@ export function refuseModelSize(world: ArmWorld, model: JsonObject, { name, zone
   return shortage === undefined ? undefined : quotaExceeded(shortage);
 }
 
-/** Whether the subscription is not offered the size anywhere where the set would put a machine. */
+/** Whether the subscription cannot use the size in the set's region or in one of its zones. */
 function isWithheld({ restricted }: ArmWorld, vmSize: string, zones: readonly string[]): boolean {
   const withheld = restricted.get(vmSize.toLowerCase());
   return withheld !== undefined && (withheld.length === 0 || zones.some((zone) => withheld.includes(zone)));
 }
 
-/** The set that AKS keeps for a pool, with its machines running as if they had always been there. */
+/** Creates the set that AKS keeps for a pool. Its VMs run already. */
 export function seedScaleSet(world: ArmWorld, pool: PoolSpec): ScaleSet {
   const set = emptySet(world, pool, modelOfPool(world.spec, pool, world.clock.now()));
   for (let count = 0; count < pool.count; count++) seedInSet(world, set);
@@ -78,7 +78,7 @@ function emptySet(world: ArmWorld, pool: PoolSpec, model: JsonObject): ScaleSet 
   return set;
 }
 
-/** A PUT on a name that does not exist: 201, and the machines begin to come. */
+/** Handles a PUT on a name that does not exist: 201, and the creation of the VMs begins. */
 export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const { body } = request;
   const pool = poolOfBody(param(request, 'name'), body);
@@ -120,7 +120,7 @@ export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   };
 }
 
-/** What a client's own scale set would be as a pool. Limits come from its tags; without them it has none. */
+/** Describes a client's own scale set as a pool. Its limits come from its tags; without tags it has none. */
 function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined {
   const given = pickText(body, 'sku', 'name');
   const vmSize = given === undefined ? undefined : (findVmSize(given)?.name ?? given);
@@ -128,7 +128,7 @@ function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined 
   if (pickText(body, 'location') === undefined || vmSize === undefined || typeof count !== 'number') return undefined;
   const zones = pick(body, 'zones');
   const profile = pick(body, 'properties', 'virtualMachineProfile');
-  // Compute deallocates what is evicted unless told otherwise; it is AKS that asks for deletion.
+  // Compute deallocates evicted VMs by default. AKS sets the policy to deletion.
   const evictionPolicy = pickText(profile, 'evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate';
   return {
     name: pickText(body, 'tags', 'aks-managed-poolName') ?? pickText(body, 'tags', 'poolName') ?? name,

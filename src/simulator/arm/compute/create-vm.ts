@@ -1,4 +1,4 @@
-/** New machines: their names, their zone, their first state. */
+/** Creates VMs: their names, their zones, their first state. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { bringUp } from './vm-lifecycle.ts';
 import { nameSuffix, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
@@ -11,12 +11,12 @@ import type { Vm } from '../state/vm.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { stockKey } from '../state/stock-and-quota.ts';
 
-/** Adds one machine to a set, at rest and running, as if it had always been there. */
+/** Adds one idle, running VM to a set, without a creation. */
 export function seedInSet(world: ArmWorld, set: ScaleSet): Vm {
   return plant(world, nextInSet(world, set), set.vms);
 }
 
-/** Adds one machine to a VMs-type pool, at rest and running. */
+/** Adds one idle, running VM to a VMs-type pool, without a creation. */
 export function seedInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   return plant(world, nextInPool(world, pool, vmSize), pool.vms);
 }
@@ -30,7 +30,7 @@ function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
   return vm;
 }
 
-/** Begins the creation of `count` machines in a set, in zones of its own choice, and of `extra` ones that nobody asked for. */
+/** Begins the creation of `count` VMs in a set, plus `extra` overprovisioned ones. The set chooses the zones. */
 export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0): readonly Vm[] {
   const members = new Set<Vm>();
   const born = Array.from({ length: count + extra }, (_, index) => {
@@ -46,8 +46,8 @@ export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0
 }
 
 /**
- * Whether strict zone balance stands in the way: what the stock of the zones would leave of this growth differs by more than one
- * machine between two zones. Nothing of it is made then. Without the strictness the other zones get theirs.
+ * Whether strict zone balance refuses an increase: the stock of the zones would leave two zones more than one VM apart. Then no
+ * VM is created. Without strict balance, the zones with stock get their VMs.
  */
 function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): boolean {
   const zones = pick(set.document, 'zones');
@@ -60,7 +60,7 @@ function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): bo
   return Math.max(...counts) - Math.min(...counts) > 1;
 }
 
-/** Begins the creation of one machine in a VMs-type pool. */
+/** Begins the creation of one VM in a VMs-type pool. */
 export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   const vm = nextInPool(world, pool, vmSize);
   pool.vms.set(vm.key, vm);
@@ -141,7 +141,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
   };
 }
 
-/** The zone with the fewest machines, the first of equals; undefined for a regional pool. */
+/** The zone with the fewest VMs, the first of equals. undefined for a regional pool. */
 function emptiestZone(zones: Json | undefined, vms: readonly Vm[]): string | undefined {
   if (!Array.isArray(zones) || zones.length === 0) return undefined;
   const counts = zones.map((zone) => ({

@@ -1,4 +1,4 @@
-/** What can be done to machines beside making and deleting them: power, repair by hand, and their own settings. */
+/** Actions on VMs other than creation and deletion: power, manual repair and their own settings. */
 import { armError } from '../http/errors.ts';
 import { renderVm } from './instance-document.ts';
 import { withInstance, withNamed } from './instances.ts';
@@ -33,7 +33,7 @@ const ACTIONS = {
 
 export type ActionName = keyof typeof ACTIONS;
 
-/** An action on the instances of a set that the body names; on all of them when it names none. */
+/** Acts on the instances of a set that the body names. Without names, on all of them. */
 export function actOnInstances(name: ActionName) {
   return (world: ArmWorld, request: ArmRequest): ArmReply =>
     withNamed(world, request, (set, { vms, all }) => {
@@ -43,7 +43,7 @@ export function actOnInstances(name: ActionName) {
     });
 }
 
-/** An action on one instance. `*` in its place means all, as an older form of the path has it. */
+/** Acts on one instance. `*` means all, as in an older form of the path. */
 export function actOnInstance(name: ActionName) {
   return (world: ArmWorld, request: ArmRequest): ArmReply => {
     const set = setOf(world, request);
@@ -53,7 +53,7 @@ export function actOnInstance(name: ActionName) {
   };
 }
 
-/** Does it and answers 202, or refuses all of it. `set` undefined: VMs without one. */
+/** Applies the action and returns 202, or refuses all of it. If `set` is undefined, the VMs have none. */
 export function applyAction(
   world: ArmWorld,
   request: ArmRequest,
@@ -89,7 +89,7 @@ export function applyAction(
 const WRITABLE = ['tags', 'properties'];
 const READ_ONLY_PROPERTIES = ['provisioningState', 'vmId', 'instanceView', 'latestModelApplied', 'timeCreated', 'hardwareProfile'];
 
-/** PUT of one instance: its protection, its tags, and what this Azure does not know. The tag is its set's. */
+/** PUT of one instance: its protection, its tags and fields that this emulator does not know. The etag is that of its set. */
 export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   return withInstance(world, request, (set, vm) => {
     const stale = refuseByCondition(request, etagText(set.etag));
@@ -117,7 +117,7 @@ export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   });
 }
 
-/** What of a body is kept of an instance, or of a VM. */
+/** The part of a body that is stored with an instance or a VM. */
 export function writable(body: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(body).filter(([key]) => WRITABLE.includes(key)));
   const properties = kept['properties'];
@@ -125,7 +125,7 @@ export function writable(body: JsonObject): JsonObject {
   return { ...kept, properties: Object.fromEntries(Object.entries(properties).filter(([key]) => !READ_ONLY_PROPERTIES.includes(key))) };
 }
 
-/** What this Azure leaves out: refused in words, and loud in the journal. */
+/** Refuses what this emulator does not support, with a `loud` journal entry. */
 export function notSupported(request: ArmRequest, what: string): ArmReply {
   const reply = armError(400, 'NotSupported', `${what} is not supported by this endpoint.`);
   return { ...reply, trace: { loud: `${what} is not emulated: ${request.method} ${request.path}` } };

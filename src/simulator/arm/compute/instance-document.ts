@@ -1,10 +1,10 @@
-/** One machine as ARM shows it, with and without its instance view. */
+/** One VM as ARM shows it, with and without its instance view. */
 import { mergePatch, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-/** `set` undefined: a VM that belongs to no scale set. */
+/** If `set` is undefined, the VM belongs to no scale set. */
 export function renderVm(
   world: ArmWorld,
   vm: Vm,
@@ -35,18 +35,18 @@ function extensionOf(vm: Vm): JsonObject {
   return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(vm) } };
 }
 
-/** How far the bootstrap of the node is. */
+/** The state of the node's bootstrap extension. */
 export function extensionState(vm: Vm): 'Creating' | 'Succeeded' | 'Failed' {
   if (vm.failure?.code === 'VMExtensionProvisioningError') return 'Failed';
   return vm.provisioningState === 'Creating' ? 'Creating' : 'Succeeded';
 }
 
-/** Whether the instance is what its set's model asks for; the size is all that can differ here. */
+/** Whether the instance matches its set's model. Only the size can differ here. */
 export function isOfLatestModel(set: ScaleSet, vm: Vm): boolean {
   return pickText(set.document, 'sku', 'name')?.toLowerCase() === vm.vmSize.toLowerCase();
 }
 
-/** The codes of the view's statuses. */
+/** The status codes of the instance view. */
 export function statusCodes(vm: Vm): readonly string[] {
   const provisioning = ['ProvisioningState', vm.provisioningState.toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
   return [provisioning, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
@@ -111,7 +111,10 @@ function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {
   };
 }
 
-/** The view: no power status until the machine is allocated, no guest facts until the guest speaks or after it stopped. */
+/**
+ * The instance view. The power status is absent until the VM is allocated. Guest facts are absent before the guest reports and
+ * after it stops.
+ */
 export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
   const time = armTime(vm.createdMs);
   const [code = '', power] = statusCodes(vm);

@@ -1,4 +1,4 @@
-/** What may not be done to machines: instances that their owner protects, and hosts that are not shared. */
+/** Refuses actions on protected instances and forced deletions on hosts that are not shared. */
 import { armError } from '../http/errors.ts';
 import { pick } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
@@ -6,7 +6,7 @@ import { findVmSize } from '../state/vm-sizes.ts';
 import type { ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-/** Protection from actions includes that from scale-in. */
+/** Protection from actions includes protection from scale-in. */
 export function protectionOf({ own }: Vm): { readonly fromScaleIn: boolean; readonly fromActions: boolean } {
   const policy = pick(own, 'properties', 'protectionPolicy');
   const fromActions = pick(policy, 'protectFromScaleSetActions') === true;
@@ -22,7 +22,7 @@ export function isForced({ query }: ArmRequest): boolean {
   return query['forcedeletion']?.toLowerCase() === 'true';
 }
 
-/** A forced deletion is refused for machines of isolated sizes and on dedicated hosts. */
+/** A forced deletion is refused for isolated sizes and on dedicated hosts. */
 export function refuseForce(set: ScaleSet | undefined, vms: readonly Vm[]): ArmReply | undefined {
   const isDedicated = pick(set?.document, 'properties', 'hostGroup', 'id') !== undefined;
   const alone = vms.find(({ vmSize }) => isDedicated || findVmSize(vmSize)?.isIsolated === true);

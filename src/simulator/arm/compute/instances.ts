@@ -34,7 +34,7 @@ export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
   });
 }
 
-/** The two filters that clients are known to use. undefined: another one. */
+/** The two filters that clients are known to use. undefined: another filter. */
 function instanceFilter(filter: string | undefined, set: ScaleSet): ((vm: Vm) => boolean) | undefined {
   if (filter === undefined || filter === '') return () => true;
   const code = /^startswith\(\s*instanceView\/statuses\/code\s*,\s*'([^']*)'\s*\)\s+eq\s+(true|false)$/i.exec(filter);
@@ -53,7 +53,7 @@ export function getInstanceView(world: ArmWorld, request: ArmRequest): ArmReply 
   return withInstance(world, request, (_set, vm) => ({ status: 200, body: instanceView(world, vm) }));
 }
 
-/** One that is not there is gone already. */
+/** The deletion of an instance that does not exist succeeds. */
 export function deleteInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set !== undefined && !set.vms.has(param(request, 'instance'))) return { status: 204 };
@@ -67,7 +67,7 @@ export function withInstance(world: ArmWorld, request: ArmRequest, answer: (set:
   return vm === undefined ? entityNotFound() : answer(set, vm);
 }
 
-/** The batch delete. One id that is not active, or that is protected, refuses the whole batch. */
+/** Deletes several instances. One id that is not active, or is protected, refuses the whole batch. */
 export function deleteInstances(world: ArmWorld, request: ArmRequest): ArmReply {
   if (!Array.isArray(pick(request.body, 'instanceIds')) && setOf(world, request) !== undefined)
     return invalidParameter('instanceIds', 'Required parameter instanceIds is missing (null).');
@@ -107,11 +107,11 @@ function remove(
 
 export interface Named {
   readonly vms: readonly Vm[];
-  /** The client said `*` or nothing. */
+  /** The client sent `*` or no ids. */
   readonly all: boolean;
 }
 
-/** Acts on the instances that a body names, or refuses it whole. */
+/** Acts on the instances that a body names, or refuses the whole body. */
 export function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: Named) => ArmReply): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);

@@ -1,6 +1,6 @@
 /**
- * Long-running operations: each reaches one end and never leaves it, and the resource is at rest before its operation
- * says so. The failure of an operation is in its document; reading it always answers 200.
+ * Long-running operations. Each reaches one final state and stays there, and the resource is idle before its operation reports
+ * the end. A failure is part of the operation's document; reading the document always returns 200.
  */
 import { armError, failureBody, type OperationFailure } from '../http/errors.ts';
 import type { Json } from '../http/json.ts';
@@ -19,11 +19,11 @@ export interface OperationStart {
   readonly pending: readonly Vm[];
   readonly retryAfterSeconds: number;
   readonly onEnd?: (operation: Operation) => void;
-  /** What has failed already. */
+  /** Failures that happened already. */
   readonly failures?: readonly OperationFailure[];
 }
 
-/** Starts an operation. One with no machine to wait for ends after the time that a change of the model takes. */
+/** Starts an operation. Without VMs to wait for, it ends after the time of a model update. */
 export function beginOperation(world: ArmWorld, start: OperationStart): Operation {
   forgetOld(world);
   const id = world.draws.guid(`operation|${world.operationCount++}`);
@@ -49,7 +49,7 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
   return operation;
 }
 
-/** A machine came to rest, well or with a failure: every operation that waited for it hears. */
+/** Records that a VM is idle, with or without a failure, in every operation that waits for it. */
 export function isInstanceIdle(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
   for (const operation of world.operations.values()) {
     if (!operation.pending.delete(vm.resourceId)) continue;
@@ -58,7 +58,7 @@ export function isInstanceIdle(world: ArmWorld, vm: Vm, failure?: OperationFailu
   }
 }
 
-/** Ends an operation by what is known of it. The resource comes to rest first. */
+/** Ends an operation with its known result. The resource becomes idle first. */
 export function endOperation(world: ArmWorld, operation: Operation): void {
   if (operation.endMs !== undefined) return;
   const failed = operation.failures.length > 0;
@@ -78,12 +78,12 @@ function moveTag(world: ArmWorld, set: ScaleSet): void {
   noteSetChange(world, set, { why: 'operationEnd', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
-/** A newer write takes over the goal of running scale operations on a set. */
+/** A newer write supersedes the running scale operations on a set. */
 export function preemptScaling(world: ArmWorld, setKey: string): void {
   cancelWhere(world, (operation) => operation.setKey === setKey && (operation.kind === 'scale' || operation.kind === 'model'));
 }
 
-/** Every running operation on a set, deletions included, gives way to a newer one. @returns how many. */
+/** A newer operation supersedes every running operation on a set, deletions included. @returns how many. */
 export function preemptOperations(world: ArmWorld, setKey: string): number {
   return cancelWhere(world, (operation) => operation.setKey === setKey);
 }
@@ -101,7 +101,7 @@ function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean
   return canceled;
 }
 
-/** AKS signs its operation URLs with this version, whatever the caller used. */
+/** AKS signs its operation URLs with this version for every caller. */
 const AKS_OPERATION_VERSION = '2017-08-31';
 
 /** `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. */
@@ -128,13 +128,13 @@ export function operationHeaders(
   };
 }
 
-/** Operations are remembered for a while after their end, then forgotten with a 404. */
+/** Operations can be read for a while after their end. Then the response is a 404. */
 export function getOperation(world: ArmWorld, request: ArmRequest): ArmReply {
   const operation = world.operations.get(param(request, 'id'));
   if (operation === undefined || isForgotten(world, operation)) {
     return armError(404, 'NotFound', 'The entity was not found in this Azure location.');
   }
-  // The URL is signed as it was given out: a client that puts its own version into it is not understood.
+  // The URL is signed as issued. A client that replaces its version is refused.
   if (operation.provider === 'aks' && request.query['api-version'] !== AKS_OPERATION_VERSION) {
     return armError(400, 'InvalidApiVersionParameter', `An operation of AKS is read with api-version ${AKS_OPERATION_VERSION}.`);
   }
@@ -163,7 +163,7 @@ function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
   return { status: 200, body, headers: running ? { 'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds) } : {} };
 }
 
-/** Done is 200 with an empty body, as recorded; 204 breaks clients that read the result of a delete. */
+/** A finished operation returns 200 with an empty body, as recorded. 204 breaks clients that read the result of a delete. */
 function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operation): ArmReply {
   if (operation.status === 'InProgress') return { status: 202, headers: operationHeaders(world, request, operation, 'action') };
   if (operation.status === 'Succeeded') return { status: 200 };
@@ -175,7 +175,7 @@ function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operatio
   );
 }
 
-/** Seven digits of fraction and an offset, as Compute writes times. */
+/** Formats a time as Compute does: seven digits of fraction and an offset. */
 export function armTime(ms: number): string {
   return new Date(ms).toISOString().replace(/(\.\d{3})Z$/, '$10000+00:00');
 }

@@ -1,6 +1,6 @@
 /**
- * Overprovisioning of Uniform sets: up to a fifth more machines than asked for are begun, and once enough of them are well the
- * others go again. The extra ones are never in the capacity nor in the quota; their ids are used up. AKS turns it off.
+ * Overprovisioning of Uniform sets: up to a fifth more VMs than requested are begun. Once enough of them succeeded, the others
+ * are deleted. The extra VMs count neither in the capacity nor in the quota, and use up ids. AKS turns it off.
  */
 import { pick } from '../http/json.ts';
 import type { ScaleSet } from '../state/arm-state.ts';
@@ -8,15 +8,15 @@ import type { Vm } from '../state/vm.ts';
 
 const EXTRA_SHARE = 0.2;
 
-/** How many more a set begins when it grows by so many. */
+/** How many extra VMs a set begins for an increase of this size. */
 export function extraFor(set: ScaleSet, growth: number): number {
   const isOn = set.kind === 'uniform' && pick(set.document, 'properties', 'overprovision') === true;
   return isOn ? Math.ceil(growth * EXTRA_SHARE) : 0;
 }
 
 /**
- * Who goes, now that another member came to rest: everyone beyond the wanted number, the unwell first, once enough are well or
- * none is on its way. undefined: it is not decided yet. Marks of surplus move to those who go.
+ * The VMs to delete after another member became idle: all beyond the wanted number, failed ones first. It is decided once enough
+ * succeeded or no creation is left. undefined: not decided yet. The deleted VMs become the surplus ones.
  */
 export function settleOverprovisioned({
   members,

@@ -1,4 +1,4 @@
-/** The scale set as ARM shows it: made from a pool at the start, merged by writes, and given back with what it lacked. */
+/** The scale set as ARM shows it: built from a pool at the start, merged by writes, and returned with all fields that ARM adds. */
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
 import { identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
@@ -7,14 +7,14 @@ import { armTime } from './operations.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import { defined } from '../../../lib/defined.ts';
 
-/** Fields that only Azure writes, or that were written once and for all. A body that carries them is not refused; they are passed over. */
+/** Fields that only Azure writes, or that never change. A body with them is not refused; they are ignored. */
 const READ_ONLY = ['id', 'name', 'type', 'etag', 'location'];
 const INDISPENSABLE = ['sku', 'properties'];
 const READ_ONLY_PROPERTIES = ['provisioningState', 'uniqueId', 'timeCreated'];
 
-/** What a client's body makes of a document: objects merge, tags are replaced as a set, null removes. */
+/** Merges a client's body into a document: objects merge, tags are replaced as a set, null removes. */
 export function applyBody(document: JsonObject, body: JsonObject): JsonObject {
-  // Of the parts that a set cannot be without, null says nothing.
+  // null is ignored for fields that a set always has.
   const own = without(body, [...READ_ONLY, ...INDISPENSABLE.filter((key) => body[key] === null)]);
   const properties = pick(own, 'properties');
   const writable = properties === undefined ? own : { ...own, properties: without(pickObject(own, 'properties'), READ_ONLY_PROPERTIES) };
@@ -22,7 +22,7 @@ export function applyBody(document: JsonObject, body: JsonObject): JsonObject {
   return body['tags'] === undefined ? merged : { ...merged, tags: body['tags'] ?? {} };
 }
 
-/** A size that is named in another letter case is the same. */
+/** A size in another letter case is the same size. */
 function inOwnCase(before: JsonObject, after: JsonObject): JsonObject {
   const [name, given] = [pickText(before, 'sku', 'name'), pickText(after, 'sku', 'name')];
   return name === undefined || name.toLowerCase() !== given?.toLowerCase() ? after : mergePatch(after, { sku: { name } });
@@ -46,7 +46,7 @@ export function renderSet(world: ArmWorld, set: ScaleSet): JsonObject {
   });
 }
 
-/** The model of a set that AKS would make for a pool. */
+/** The model of a set as AKS creates it for a pool. */
 export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): JsonObject {
   const name = scaleSetName(spec, pool);
   const flexible = pool.kind === 'vmss-flexible';
@@ -139,7 +139,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
   };
 }
 
-/** The tags of AKS, then the limits and the marks for discovery, then the pool's own. */
+/** The tags of AKS, then the limits and the discovery tags, then the pool's own tags. */
 export function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const suffix = nameSuffix(spec);
   return {

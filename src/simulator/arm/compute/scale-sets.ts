@@ -28,7 +28,7 @@ export function notFound(world: ArmWorld, request: ArmRequest): ArmReply {
   return resourceNotFound(TYPE, param(request, 'name'), world.spec.nodeResourceGroup);
 }
 
-/** Sets of the node resource group; the subscription-wide form spells the group in upper case, as recorded. */
+/** Sets of the node resource group. The subscription-wide list shows the group in upper case, as recorded. */
 export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const inGroup = request.params['rg'] !== undefined;
   const location = request.params['location'] ?? world.spec.location;
@@ -48,7 +48,7 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   });
 }
 
-/** A list out of the cache. Who reads it has read a set only where nothing has changed since. */
+/** A list from the cache. It counts as a read of a set only if the set has not changed since. */
 function listPast(world: ArmWorld, request: ArmRequest, past: readonly Listed[]): ArmReply {
   return answerPage(request, {
     items: past,
@@ -83,7 +83,7 @@ export function getScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, headers: { etag }, body: renderSet(world, set), trace: { etagOut: etag } };
 }
 
-/** PUT of an existing set merges; of a new one founds it. */
+/** PUT merges into an existing set, or creates a new one. */
 export function putScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set !== undefined) return writeScaleSet(world, request, set);
@@ -102,7 +102,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const refused = (reply: ArmReply): ArmReply => ({ ...reply, trace: { ...trace, capacityAfter: before, etagOut: etagText(set.etag) } });
   const stale = refuseByCondition(request, etagText(set.etag));
   if (stale !== undefined) return refused(stale);
-  // Who names the present tag has seen this very state, by whatever read: equal tags mean equal documents.
+  // Equal etags mean equal documents: a client with the current etag has read this state.
   const conditional = request.headers['if-match'] === etagText(set.etag);
   if (conditional) noteRead(set, request.principal);
   if (set.provisioningState === 'Deleting') return refused(conflict());
@@ -191,7 +191,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   };
 }
 
-/** Counts by status code, as the set's own view has them. */
+/** Counts by status code, as in the instance view of a set. */
 export function getScaleSetView(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);

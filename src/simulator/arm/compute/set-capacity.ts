@@ -1,6 +1,6 @@
 /**
- * How the machines of a set follow its goal. Capacity is the goal and counts from the moment of acceptance; the list of
- * instances converges. The latest goal wins: a running scale operation is preempted, its machines are kept.
+ * How the VMs of a set follow its capacity. Capacity is the goal and counts from acceptance; the list of instances converges. The
+ * latest goal wins: a running scale operation is preempted and its VMs stay.
  */
 import { pick, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
@@ -18,11 +18,11 @@ import { extraFor } from './overprovisioning.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { takeDown } from './vm-lifecycle.ts';
 
-// Which machines the platform takes when a capacity is lowered and nobody says which.
+// Which VMs the platform deletes when a lower capacity names none.
 
 /**
- * By the set's policy: zones are kept balanced first, then the highest instance id goes, or the newest, or the oldest. Protected
- * machines stay, so that there may be fewer than asked.
+ * Selects by the set's policy: zones stay balanced first, then the highest instance id, the newest or the oldest. Protected VMs
+ * stay, so the result may have fewer than `count`.
  */
 export function pickInstancesToRemove(set: ScaleSet, living: readonly Vm[], count: number): readonly Vm[] {
   const rest = living.filter((vm) => !protectionOf(vm).fromScaleIn).toSorted(orderOf(set));
@@ -37,7 +37,7 @@ export function pickInstancesToRemove(set: ScaleSet, living: readonly Vm[], coun
   return victims;
 }
 
-/** Who goes first. Machines of a Flexible set have no number; the order of their creation stands for it. */
+/** Deletion order. VMs of a Flexible set have no number, so their creation order replaces it. */
 function orderOf(set: ScaleSet): (left: Vm, right: Vm) => number {
   const rules = pick(set.document, 'properties', 'scaleInPolicy', 'rules');
   const [rule] = Array.isArray(rules) ? rules : [];
@@ -53,12 +53,12 @@ export function livingVms(set: ScaleSet): readonly Vm[] {
   return [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus);
 }
 
-/** How many machines a goal would add. */
+/** How many VMs a goal would add. */
 export function growthTo(set: ScaleSet, capacity: number): number {
   return Math.max(0, capacity - livingVms(set).length);
 }
 
-/** Whether the quota has room for what a goal would add. */
+/** Whether the quota allows the VMs that a goal would add. */
 export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): boolean {
   const spot = set.pool.priority === 'Spot';
   return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity) }]) === undefined;
@@ -66,11 +66,11 @@ export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): bo
 
 export interface Writer {
   readonly principal: Principal;
-  /** The write named the present tag. */
+  /** The write named the current etag. */
   readonly conditional: boolean;
 }
 
-/** Takes over a changed model of a set: the etag moves and the machines begin to follow. */
+/** Stores a changed model of a set: the etag changes and the VMs begin to follow. */
 export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { principal, conditional }: Writer): Operation {
   const before = capacityOf(set);
   const wanted = pick(next, 'sku', 'capacity');
@@ -93,12 +93,12 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
   });
 }
 
-/** Sets the capacity as a writer of its own would: through the same door as a PUT. */
+/** Sets the capacity through the same code as a PUT. */
 export function writeCapacity(world: ArmWorld, set: ScaleSet, capacity: number, principal: Principal): Operation {
   return acceptModel(world, set, withCapacity(set.document, capacity), { principal, conditional: false });
 }
 
-/** @returns how many machines could not be taken, for they are protected. */
+/** @returns how many VMs are protected and could not be deleted. */
 function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): number {
   const missing = growthTo(set, goal);
   if (missing > 0) {
@@ -117,7 +117,7 @@ function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Princ
   return excess - victims.length;
 }
 
-/** What is protected stays, the operation fails, and the capacity is again what there is. */
+/** Protected VMs stay, the operation fails, and the capacity returns to the number of VMs. */
 function undoScaleIn(world: ArmWorld, set: ScaleSet, short: number): void {
   const before = capacityOf(set);
   set.document = withCapacity(set.document, before + short);
@@ -135,7 +135,7 @@ export interface InstanceRemoval {
   readonly named: boolean;
 }
 
-/** Accepts the removal of instances: capacity falls at once by those not already on their way. */
+/** Accepts the removal of instances. The capacity falls at once by those that are not being deleted already. */
 export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, principal, named }: InstanceRemoval): Operation {
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const before = capacityOf(set);

@@ -1,4 +1,4 @@
-/** The catalogue of VM sizes and the subscription's usage of the region. */
+/** The list of VM sizes and the subscription's usage in the region. */
 import type { Json } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { armError } from '../http/errors.ts';
@@ -10,7 +10,7 @@ import type { ArmWorld } from '../state/arm-state.ts';
 const LOCATION_FILTER = /^location eq '([^']+)'$/i;
 const ZONES = ['1', '2', '3'];
 
-/** One large page, as Azure gives it. Only the location can be filtered on. */
+/** One large page, as Azure returns it. Only the location can be filtered. */
 export function listSkus(world: ArmWorld, request: ArmRequest): ArmReply {
   const filter = request.query['$filter'];
   const location = filter === undefined ? world.spec.location : LOCATION_FILTER.exec(filter)?.[1];
@@ -57,7 +57,7 @@ function renderSku(world: ArmWorld, size: VmSize): Json {
   };
 }
 
-/** Every value is text on the wire. */
+/** Every value is text in the response. */
 function capabilities(size: VmSize): Readonly<Record<string, string>> {
   const yes = (value: boolean): string => (value ? 'True' : 'False');
   return {

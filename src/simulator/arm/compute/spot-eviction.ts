@@ -1,7 +1,7 @@
 /**
- * Spot machines taken back. They are told half a minute before, by events that their metadata service shows; then they are
- * deleted, and the capacity falls, or deallocated, and keep their place in it. For pools of type VirtualMachines it is
- * assumed that AKS's count falls as the capacity of a scale set does.
+ * Eviction of Spot VMs. Their metadata service announces it half a minute before as a scheduled event. Then they are deleted and
+ * the capacity falls, or they are deallocated and keep their place in it. For pools of type VirtualMachines the simulator assumes
+ * that AKS's count falls in the same way.
  */
 import { type ArmReply, type ArmRequest, param } from '../http/messages.ts';
 import { entityNotFound, armError } from '../http/errors.ts';
@@ -16,18 +16,18 @@ import { capacityOf, homeOf, later, setOfPool, type AgentPool, type ArmWorld } f
 import type { Vm } from '../state/vm.ts';
 
 export interface Eviction {
-  /** How many, the newest first. Default: one. */
+  /** How many VMs, the newest first. Default: one. */
   readonly count?: number;
-  /** Instead of a count: the share of the pool, in (0, 1]. */
+  /** Replaces `count`: the share of the pool, in (0, 1]. */
   readonly fraction?: number;
   readonly instanceIds?: readonly string[];
-  /** The notices are given over so long, in equal steps. Default: all at once. */
+  /** The announcements are spread over this time in equal steps. Default: all at once. */
   readonly overMs?: number;
   /** Default: the pool's own policy. */
   readonly policy?: 'Delete' | 'Deallocate';
 }
 
-/** Whose machines are taken back: an agent pool, or what a client's own scale set would be as one. */
+/** The owner of the evicted VMs: an agent pool, or a client's own scale set described as one. */
 type Evicted = Pick<AgentPool, 'name' | 'spec' | 'vms'>;
 
 export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void {
@@ -68,7 +68,7 @@ function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
     world.park.tellPreempt(vm, notBeforeMs);
   }
   later(world, noticeMs, () => {
-    // Whoever acknowledged the event has lost the machine already.
+    // A guest that acknowledged the event has lost its VM already.
     if (isSpot && !world.scheduledEvents.delete(event.id)) return;
     if (isSpot) world.eventIncarnation++;
     takeBack(world, vm, policy);
@@ -88,7 +88,7 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
     if (owner !== undefined) noteSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
     return;
   }
-  // The hardware is taken away at once; the resource goes a little later.
+  // The hardware is lost at once. The resource is deleted a little later.
   if (isSpot) world.park.tell({ kind: 'stopped', vm });
   const set = setOfPool(world, vm.pool.name);
   if (set !== undefined && set.vms.get(vm.key) === vm) {
@@ -106,7 +106,7 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
 }
 
-/** A client asks for the eviction of one instance: 204, and it happens later. Only Spot machines can be evicted. */
+/** Evicts one instance for a client: 204, and the eviction happens later. Only Spot VMs can be evicted. */
 export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
@@ -114,7 +114,7 @@ export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply
   return vm === undefined ? entityNotFound() : simulateEvictionRequest(world, vm);
 }
 
-/** The same for a machine that was found already. */
+/** Evicts a VM that is already looked up. */
 export function simulateEvictionRequest(world: ArmWorld, vm: Vm): ArmReply {
   const pool = world.agentPools.get(vm.pool.name.toLowerCase()) ?? { name: vm.pool.name, spec: vm.pool, vms: new Map<string, Vm>() };
   if (vm.pool.priority !== 'Spot')
@@ -123,7 +123,7 @@ export function simulateEvictionRequest(world: ArmWorld, vm: Vm): ArmReply {
   return { status: 204 };
 }
 
-/** What a machine's metadata service shows of the events to come; every machine of the world is asked about at once. */
+/** The scheduled events that a VM's metadata service shows. One request returns those of all VMs of the world. */
 export function listScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
   if (request.headers['metadata'] !== 'true')
     return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
@@ -147,7 +147,7 @@ export function listScheduledEvents(world: ArmWorld, request: ArmRequest): ArmRe
   };
 }
 
-/** A guest that is ready lets an event happen at once. */
+/** A guest that acknowledges an event lets it happen at once. */
 export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
   if (request.headers['metadata'] !== 'true')
     return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };

@@ -1,4 +1,4 @@
-/** Lists frozen at a moment of the past, for faults that make Azure's caches visible. */
+/** Lists frozen at a past moment, for faults that make Azure's caches visible. */
 import type { Json } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import { type ArmWorld, allVms, later, type Listed, type ListHistory } from '../state/arm-state.ts';
@@ -9,14 +9,14 @@ import { compareBy } from '../../../lib/comparison.ts';
 
 interface Snapshot {
   readonly sets: readonly Json[];
-  /** By set name in lower case; plain and with views. */
+  /** By set name in lower case; without and with instance views. */
   readonly instances: ReadonlyMap<string, { readonly plain: readonly Json[]; readonly viewed: readonly Json[] }>;
 }
 
 export interface FrozenLists {
   freeze(faultId: string): void;
   forget(faultId: string): void;
-  /** The frozen list that the request asks for, on one page; undefined where nothing was frozen. */
+  /** The frozen list for the request, on one page. undefined if the list was not frozen. */
   answer(faultId: string, request: ArmRequest): ArmReply | undefined;
 }
 
@@ -50,8 +50,8 @@ function takeSnapshot(world: ArmWorld): Snapshot {
   };
 }
 
-// The lists of a resource group come from a cache of ARM's, which is seconds behind what Compute knows. With the knob on the
-// world remembers how those lists looked a moment ago; what a list shows is never older than the knob says. Single reads are true.
+// ARM serves the lists of a resource group from a cache that is seconds behind Compute. With the setting on, the
+// world remembers past states of those lists. No list is older than the setting. Single reads are current.
 
 interface Sample {
   readonly atMs: number;
@@ -59,7 +59,7 @@ interface Sample {
   readonly vms: readonly Listed[];
 }
 
-/** Looks per staleness: how exactly an age is met. */
+/** Snapshots per staleness window: the precision of a list's age. */
 const LOOKS = 8;
 
 export function createListHistory(world: ArmWorld): ListHistory {

@@ -17,7 +17,7 @@ import { checkRemoval } from '../state/write-safety-rules.ts';
 import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-/** The filter names its field in quotes of its own: `'virtualMachineScaleSet/id' eq '<id>'`. */
+/** The filter quotes its field name: `'virtualMachineScaleSet/id' eq '<id>'`. */
 const SET_FILTER = /^'?virtualMachineScaleSet\/id'?\s+eq\s+'([^']+)'$/i;
 
 export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -54,7 +54,7 @@ export function getVmView(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => ({ status: 200, body: instanceView(world, vm) }));
 }
 
-/** PUT or PATCH of a VM that is there: its tags, and what this Azure does not know. A new one is made by its set or its pool alone. */
+/** PUT or PATCH of an existing VM: its tags and fields that this emulator does not know. Only a set or a pool creates new VMs. */
 export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => {
     const stale = refuseByCondition(request, etagText(vm.etag));
@@ -81,18 +81,18 @@ export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
   });
 }
 
-/** An action on one VM, whatever it belongs to. */
+/** Acts on one VM of any owner. */
 export function actOnVm(name: ActionName) {
   return (world: ArmWorld, request: ArmRequest): ArmReply =>
     withVm(world, request, (vm) => applyAction(world, request, name, { set: setOfVm(world, vm), vms: [vm] }));
 }
 
-/** Only Spot machines can be evicted: 204, and it happens later. */
+/** Only Spot VMs can be evicted: 204, and the eviction happens later. */
 export function simulateVmEviction(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => simulateEvictionRequest(world, vm));
 }
 
-/** One that is not there is gone already. */
+/** The deletion of a VM that does not exist succeeds. */
 export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   const vm = vmOf(world, request);
   if (vm === undefined) return { status: 204 };

@@ -1,6 +1,6 @@
 /**
- * The life of a machine on its two axes, provisioning and power, from acceptance to nothing. Each step asks whether its
- * fate still stands: a delete overtakes a boot.
+ * The life of a VM in its two states, provisioning and power, from acceptance to removal. Each step checks the VM's generation
+ * first, since a delete overtakes a boot.
  */
 import { poolSize, recount } from '../state/agent-pool-document.ts';
 import type { Latency } from '../state/seeded-random.ts';
@@ -18,11 +18,11 @@ import type { Vm } from '../state/vm.ts';
 
 export interface VmPlacement {
   readonly onRefused: () => void;
-  /** It cannot be had, whatever the stock says. */
+  /** The allocation fails regardless of the stock. */
   readonly refused?: boolean;
 }
 
-/** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
+/** Begins the creation of a VM that its owner already lists. It takes stock now; a lack of stock shows later. */
 export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: VmPlacement): void {
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
@@ -47,7 +47,7 @@ interface Boot {
   readonly allocatedAfter: number;
 }
 
-/** From an allocated machine to the end of its provisioning, good or bad. */
+/** Runs the steps from an allocated VM to the end of its provisioning, with success or failure. */
 function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): void {
   const { knobs } = world;
   const how = fate?.how ?? 'well';
@@ -70,15 +70,15 @@ function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): vo
 const SLOW_MS = 25 * 60_000;
 const UNLISTED_MS = 10 * 60_000;
 const LATE_NODE_MS = 20 * 60_000;
-/** Azure waits so long for a system to report that it is up. */
+/** How long Azure waits until an operating system reports that it is up. */
 const OS_TIMEOUT_MS = 20 * 60_000;
 const STUCK_DELETE_MS = 20 * 60_000;
-/** Fates in which no kubelet comes when the system is up. */
+/** Effects after which no kubelet starts when the operating system is up. */
 const SILENT: ReadonlySet<string> = new Set(['no-node', 'late-node', 'cse', 'os-timeout']);
 
 type Birth = Extract<MachineEffect, { readonly kind: 'birth' }>;
 
-/** A fault that is on, or what chance has in store for this machine. */
+/** The effect of an active fault, or of the random failure rates, on this creation. */
 function fateOf(world: ArmWorld, vm: Vm): Birth | undefined {
   const fault = world.faults.befalling('birth', subjectOf(world, vm));
   if (fault !== undefined) return fault;
@@ -97,7 +97,7 @@ function scripted(vm: Vm, { code = 'AllocationFailed', message }: Birth): Operat
   return { code, message: message ?? allocationFailure(vm.zone, targetOf(vm)).message, target: targetOf(vm) };
 }
 
-/** How the failure of an operation names its machine. */
+/** The name of the VM in an operation's failure. */
 function targetOf(vm: Vm): string {
   return vm.kind === 'uniform' ? vm.key : vm.name;
 }
@@ -110,8 +110,8 @@ function succeed(world: ArmWorld, vm: Vm): void {
 }
 
 /**
- * A machine's creation has ended. Of those that were begun in excess the first good ones stay; the failure of another one is not
- * one of the operation, unless there are too few.
+ * Records the end of a VM's creation. An overprovisioned set keeps the first VMs that succeed. The failure of another one fails
+ * the operation only if too few succeed.
  */
 function bornAtRest(world: ArmWorld, vm: Vm): void {
   if (vm.batch !== undefined) settle(world, vm);
@@ -128,7 +128,7 @@ function settle(world: ArmWorld, { batch: brood }: Vm): void {
   }
 }
 
-/** The machine runs, and will never be a node. */
+/** The VM runs and never becomes a node. */
 function failProvisioning(world: ArmWorld, vm: Vm, failure: OperationFailure): void {
   vm.provisioningState = 'Failed';
   vm.detail = failure.code;
@@ -150,7 +150,7 @@ function refuseAllocation(
   bornAtRest(world, vm);
 }
 
-/** Begins the end of a machine, by anyone's wish. */
+/** Begins the removal of a VM for any principal. */
 export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { readonly forced: boolean; readonly principal: string }): void {
   if (vm.provisioningState === 'Deleting') return;
   const was = vm.provisioningState;
@@ -168,8 +168,8 @@ export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { reado
 const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
 
 /**
- * A removal came to nothing: the machine is there as before, and its scale set, or the size of its pool, counts it again. `failure` undefined: it was not
- * even tried.
+ * Reverts a removal that failed: the VM exists as before, and its scale set, or the size of its pool, counts it again. If
+ * `failure` is undefined, the removal was canceled before it began.
  */
 export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
   vm.generation++;
@@ -196,7 +196,7 @@ function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
   notePoolChange(world, pool, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
 }
 
-/** The machine is gone at once: it leaves its owner's list and gives back its stock. */
+/** Removes the VM at once: it leaves its owner's list and returns its stock. */
 export function vanish(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   homeOf(world, vm)?.delete(vm.key);
@@ -206,7 +206,7 @@ export function vanish(world: ArmWorld, vm: Vm): void {
   isInstanceIdle(world, vm);
 }
 
-/** Stops a machine and gives its hardware back. It keeps its id and its place in the capacity. */
+/** Stops a VM and releases its hardware. The VM keeps its id and its place in the capacity. */
 export function deallocate(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
@@ -221,7 +221,7 @@ export function deallocate(world: ArmWorld, vm: Vm): void {
   });
 }
 
-/** Starts a deallocated machine again, if its hardware can be had. */
+/** Starts a deallocated VM again if stock is left. */
 export function start(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
@@ -241,7 +241,7 @@ export function start(world: ArmWorld, vm: Vm): void {
   });
 }
 
-/** Stops a machine. It keeps its hardware. */
+/** Stops a VM. It keeps its hardware. */
 export function powerOff(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
@@ -255,7 +255,7 @@ export function powerOff(world: ArmWorld, vm: Vm): void {
   });
 }
 
-/** A machine goes down and comes up again in its place; so it does when it is moved to other hardware or gets a new disk. */
+/** Stops a VM and starts it again in its place. A redeployment and a new disk do the same. */
 export function restart(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';

@@ -1,4 +1,4 @@
-/** The control surface over HTTP, under `/_emu`. No token: it is the stage crew's door. */
+/** The control surface over HTTP under `/_emu`. It needs no token. */
 import { stateBody, type ArmControl } from './control.ts';
 import { parseBackgroundActorOptions } from '../faults/background-actors.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
@@ -49,7 +49,8 @@ export function isControlPath(path: string): boolean {
 
 export function handleControl(control: ArmControl, request: ArmRequest): ArmReply {
   const match = findRoute(request.method, request.path);
-  if (match === undefined) return { status: 404, body: { error: `${request.method} ${request.path} is not part of the control surface` } };
+  if (match === undefined)
+    return { status: 404, body: { error: `${request.method} ${request.path} is not a route of the control surface` } };
   return match.row.answer(control, { ...request, params: match.params });
 }
 
@@ -63,7 +64,7 @@ function answerJournal(control: ArmControl, request: ArmRequest): ArmReply {
   return { status: 200, body: { entries: JSON.parse(JSON.stringify(control.journal(since))) as Json } };
 }
 
-/** `{"catalogue": 15, "match": {"pool": "a"}}`, or a fault in full. */
+/** Adds `{"catalogue": 15, "match": {"pool": "a"}}`, or a complete fault. */
 function addFault(control: ArmControl, request: ArmRequest): ArmReply {
   const number = pick(request.body, 'catalogue');
   if (typeof number === 'number') {
@@ -80,7 +81,7 @@ function addFault(control: ArmControl, request: ArmRequest): ArmReply {
 
 function removeFault(control: ArmControl, request: ArmRequest): ArmReply {
   const removed = control.removeFault(request.params['id'] ?? '');
-  return removed ? { status: 204 } : { status: 404, body: { error: 'there is no such fault' } };
+  return removed ? { status: 204 } : { status: 404, body: { error: 'the fault does not exist' } };
 }
 
 function moveClock(control: ArmControl, request: ArmRequest): ArmReply {
@@ -88,37 +89,36 @@ function moveClock(control: ArmControl, request: ArmRequest): ArmReply {
   if (scale !== undefined) return scaleClock(control, scale);
   const ms = pick(request.body, 'advanceMs');
   if (typeof ms !== 'number' || ms < 0) return refused('advanceMs must be a number of milliseconds');
-  return control.advanceClock(ms)
-    ? { status: 200, body: {} }
-    : refused('this world runs on the time of the machine; its clock cannot be moved');
+  return control.advanceClock(ms) ? { status: 200, body: {} } : refused('this world runs in real time; its clock cannot be moved');
 }
 
 function scaleClock(control: ArmControl, scale: Json): ArmReply {
   if (typeof scale !== 'number' || scale <= 0) return refused('scale must be a number above 0');
-  return control.scaledClock(scale) ? { status: 200, body: {} } : refused('this world lives in virtual time; its speed is always 1');
+  return control.scaledClock(scale) ? { status: 200, body: {} } : refused('this world runs in virtual time; its speed is always 1');
 }
 
 function raiseEvent(control: ArmControl, request: ArmRequest): ArmReply {
   const { body } = request;
   const [name] = isJsonObject(body) ? Object.keys(body) : [];
   const content = name === undefined ? undefined : pick(body, name);
-  if (name === undefined || !EVENTS.includes(name) || !isJsonObject(content)) return refused(`an event is one of ${EVENTS.join(', ')}`);
+  if (name === undefined || !EVENTS.includes(name) || !isJsonObject(content))
+    return refused(`the event must be one of ${EVENTS.join(', ')}`);
   const missing = missingIn(name, content);
   if (missing !== undefined) return refused(missing);
   const wrong = control.raise(body as JsonObject & WorldEvent);
   return wrong === undefined ? { status: 200, body: {} } : refused(wrong);
 }
 
-/** What an event lacks; undefined: nothing. */
+/** What an event lacks. undefined: it is complete. */
 function missingIn(name: string, content: JsonObject): string | undefined {
   if (name === 'zoneDown') return typeof content['zone'] === 'string' ? undefined : 'zoneDown.zone must name a zone, such as "1"';
   if (name === 'addPool')
     return typeof content['name'] === 'string' && typeof content['vmSize'] === 'string' ? undefined : 'addPool needs name and vmSize';
   if (typeof content['pool'] !== 'string') return `${name}.pool must name a pool`;
-  return name === 'retag' && !isJsonObject(content['tags']) ? 'retag.tags must be an object of names and values' : undefined;
+  return name === 'retag' && !isJsonObject(content['tags']) ? 'retag.tags must be an object with tag names and values' : undefined;
 }
 
-/** `{"evictions": {"everyMs": 600000}}`; `{}` ends every actor. */
+/** `{"evictions": {"everyMs": 600000}}` sets the actors. `{}` ends every actor. */
 function setAmbient(control: ArmControl, request: ArmRequest): ArmReply {
   const settings = parseBackgroundActorOptions(request.body);
   if (typeof settings === 'string') return refused(settings);
@@ -135,7 +135,7 @@ function setQuota(control: ArmControl, request: ArmRequest): ArmReply {
 
 function setStock(control: ArmControl, request: ArmRequest): ArmReply {
   const count = pick(request.body, 'count');
-  if (typeof count !== 'number' || count < 0) return refused('count must be a number of machines');
+  if (typeof count !== 'number' || count < 0) return refused('count must be a number of VMs');
   control.setStock(request.params['size'] ?? '', request.params['zone'] ?? '0', count);
   return { status: 200, body: {} };
 }

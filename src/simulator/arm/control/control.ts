@@ -44,7 +44,7 @@ export interface InstanceState {
   readonly provisioningState: string;
   readonly power: string;
   readonly error?: string;
-  /** Begun in excess of what was asked; it counts nowhere. */
+  /** Overprovisioned: it counts nowhere. */
   readonly surplus?: true;
 }
 
@@ -74,7 +74,7 @@ export interface ArmState {
   readonly stock: Readonly<Record<string, number>>;
   readonly usages: readonly Usage[];
   readonly faults: readonly Fault[];
-  /** The actors that act by themselves. */
+  /** The background actors. */
   readonly ambient: BackgroundActorOptions;
   readonly violations: readonly Violation[];
 }
@@ -84,22 +84,25 @@ export interface ArmControl {
   /** Entries with a sequence number above `seq` (default: all). */
   journal(seq?: number): readonly JournalEntry[];
   addFault(fault: Fault): void;
-  /** Raises a number of the catalogue of misfortunes. @returns what is wrong with it, or undefined. `removeFault` ends it. */
+  /**
+   * Raises an incident of the catalogue by its number. `removeFault` ends it. @returns what is wrong with the request, or
+   * undefined.
+   */
   addCatalogued(order: IncidentRequest): string | undefined;
   removeFault(id: string): boolean;
   /** @returns what is wrong with the event, or undefined when it has been raised. */
   raise(event: WorldEvent): string | undefined;
-  /** Replaces the actors that act by themselves; `{}` ends them. */
+  /** Replaces the background actors; `{}` ends them. */
   setAmbient(settings: BackgroundActorOptions): void;
-  /** Moves a virtual clock. false: this world runs on the machine's time. */
+  /** Moves a virtual clock. false: this world runs on real time. */
   advanceClock(ms: number): boolean;
-  /** Changes how fast the world is from now on. false: this world lives in virtual time. */
+  /** Changes the speed of the world from now on. false: this world runs in virtual time. */
   scaledClock(speed: number): boolean;
   /** vCPU limit of a family, `cores` or `lowPriorityCores`. */
   setQuota(name: string, limit: number): void;
-  /** Withholds a size from the subscription, in these zones or (none named) in the region; undefined: offers it again. */
+  /** Restricts a size for the subscription in these zones; without zones, in the whole region. undefined: ends the restriction. */
   restrict(vmSize: string, zones: readonly string[] | undefined): void;
-  /** Machines of a size left in a zone; zone `0` is regional. */
+  /** Stock of a size in a zone; zone `0` is regional. */
   setStock(vmSize: string, zone: string, count: number): void;
 }
 
@@ -162,7 +165,7 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   if ('zoneDown' in event) return failZone(world, event.zoneDown.zone, event.zoneDown.forMs);
   const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
   const agentPool = world.agentPools.get(pool.toLowerCase());
-  if (agentPool === undefined) return `there is no pool "${pool}"`;
+  if (agentPool === undefined) return `pool "${pool}" does not exist`;
   if ('removePool' in event) return removePool(world, agentPool);
   if ('retag' in event) return retagPool(world, agentPool, event.retag.tags);
   if ('evict' in event) {
@@ -189,7 +192,7 @@ function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string
 
 function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange & { readonly when?: string }): string | undefined {
   const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
-  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta" as a whole number';
   if (change.when !== 'before-next-write') return scaleAsForeigner(world, set, change);
   set.ambush = change;
   return undefined;
@@ -197,7 +200,7 @@ function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange
 
 function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: ForeignChange & { readonly when?: string }): string | undefined {
   const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
-  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta" as a whole number';
   if (change.when !== 'before-next-write') {
     return isIdle(pool) ? scalePoolAsForeigner(world, pool, change) : `pool "${pool.name}" is ${pool.provisioningState}`;
   }
@@ -266,7 +269,7 @@ function operationState(operation: Operation): OperationState {
   };
 }
 
-/** The state as the wire carries it. */
+/** The state as the control surface returns it. */
 export function stateBody(control: ArmControl): JsonObject {
   return JSON.parse(JSON.stringify(control.state())) as JsonObject;
 }

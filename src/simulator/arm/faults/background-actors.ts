@@ -1,7 +1,6 @@
 /**
- * Actors of the world that act by themselves, in times of their own: AKS that operates on its pools, a region that takes Spot
- * machines back in waves, and somebody else who scales. All are off until they are set. When and on whom they act depends on the
- * seed alone.
+ * Actors of the world that act by themselves at random times: AKS that operates on its pools, a region that evicts Spot VMs in
+ * waves, and another writer that scales. All are off by default. The seed alone decides when and on which pool they act.
  */
 import { isJsonObject, type Json } from '../http/json.ts';
 import { isVmsPool, manualScale } from '../state/agent-pool-document.ts';
@@ -12,42 +11,42 @@ import { defined } from '../../../lib/defined.ts';
 
 /** Times are simulated milliseconds. */
 interface Actor {
-  /** Mean time between two deeds, over all of its pools; the gaps are drawn as those of rare independent events. */
+  /** Mean time between two actions over all pools of the actor. The gaps are exponentially distributed. */
   readonly everyMs: number;
-  /** Default: every pool that it can befall. */
+  /** Default: every pool that the actor can act on. */
   readonly pools?: readonly string[];
 }
 
 export interface BackgroundActorOptions {
-  /** AKS operates on a pool for reasons of its own: the pool says `Updating` for a while and its scale set gets its count back. */
+  /** AKS operates on a pool for its own reasons: the pool shows `Updating` for a while and its scale set gets the pool's count. */
   readonly reconcile?: Actor;
-  /** Waves of evictions on Spot pools, each told by its notice before, by the pool's own policy unless one is given. */
+  /** Waves of evictions on Spot pools, each announced by a scheduled event. Uses the pool's own policy unless `policy` is given. */
   readonly evictions?: Actor & {
-    /** Largest share of the pool that a wave takes. Default 1. */
+    /** Largest share of the pool that a wave evicts. Default: 1. */
     readonly fraction?: number;
-    /** The notices of a wave are given over so long. Default: one minute. */
+    /** The announcements of a wave are spread over this time. Default: one minute. */
     readonly overMs?: number;
     readonly policy?: 'Delete' | 'Deallocate';
   };
-  /** Another writer raises and lowers capacities, between minimum and maximum. */
+  /** Another writer increases and decreases capacities between minimum and maximum. */
   readonly foreignScaling?: Actor & {
-    /** By how many machines at most. Default 2. */
+    /** The largest change, in VMs. Default: 2. */
     readonly upTo?: number;
   };
 }
 
 export interface BackgroundActors {
   readonly settings: BackgroundActorOptions;
-  /** Replaces all actors; `{}` ends them. What they began goes on. */
+  /** Replaces all actors; `{}` ends them. Their running operations continue. */
   set(settings: BackgroundActorOptions): void;
 }
 
 type ActorName = keyof BackgroundActorOptions;
 
-/** A draw in [0, 1) for one purpose of one deed. */
+/** A random number in [0, 1) for one purpose of one action. */
 type Draw = (purpose: string) => number;
 
-/** `raise` does the deed, or says why it cannot be; then nothing happens this time. */
+/** `raise` performs the action, or returns why it cannot. Then the actor skips this time. */
 export function createBackgroundActors(world: ArmWorld, raise: (event: WorldEvent) => string | undefined): BackgroundActors {
   let current: BackgroundActorOptions = {};
   let generation = 0;
@@ -86,7 +85,7 @@ export function createBackgroundActors(world: ArmWorld, raise: (event: WorldEven
   };
 }
 
-/** What an actor does this time; undefined: there is nobody to do it to. */
+/** The next action of an actor. undefined: no pool to act on. */
 function deedOf(world: ArmWorld, settings: BackgroundActorOptions, name: ActorName, draw: Draw): WorldEvent | undefined {
   const pool = victimOf(world, name, settings[name], draw);
   if (pool === undefined) return undefined;
@@ -106,7 +105,7 @@ function deedOf(world: ArmWorld, settings: BackgroundActorOptions, name: ActorNa
   }
 }
 
-/** Of a VMs pool its first size, which is the one that other writers scale. */
+/** For a VMs pool, the count of its first size: other writers scale that one. */
 function sizeNow(world: ArmWorld, pool: AgentPool): number {
   if (isVmsPool(pool)) return manualScale(pool.properties)[0]?.count ?? 0;
   const set = setOfPool(world, pool.name);
@@ -121,7 +120,7 @@ function victimOf(world: ArmWorld, name: ActorName, actor: Actor | undefined, dr
   return pools[Math.floor(draw('pool') * pools.length)]?.[1];
 }
 
-// Reads what somebody wants of the ambient actors, from a file or over the wire.
+// Parses the options of the background actors, from a file or from a request.
 
 const ACTOR_KEYS: Readonly<Record<keyof BackgroundActorOptions, readonly string[]>> = {
   reconcile: [],
@@ -129,11 +128,11 @@ const ACTOR_KEYS: Readonly<Record<keyof BackgroundActorOptions, readonly string[
   foreignScaling: ['upTo'],
 };
 
-/** A text says what is wrong. */
+/** A text result describes what is wrong. */
 export function parseBackgroundActorOptions(value: Json | undefined): BackgroundActorOptions | string {
-  if (!isJsonObject(value)) return 'the ambient actors must be an object';
+  if (!isJsonObject(value)) return 'the background actors must be an object';
   for (const [name, actor] of Object.entries(value)) {
-    if (!isActorName(name)) return `there is no actor "${name}"; there are ${Object.keys(ACTOR_KEYS).join(', ')}`;
+    if (!isActorName(name)) return `the actor "${name}" is unknown; it must be one of ${Object.keys(ACTOR_KEYS).join(', ')}`;
     const wrong = whatIsWrong(name, actor);
     if (wrong !== undefined) return wrong;
   }
@@ -164,8 +163,8 @@ interface Check {
 
 const CHECKS: Readonly<Record<string, Check>> = {
   everyMs: { words: 'a number of milliseconds above 0', isRight: (value) => isAbove(value, 0), isNeeded: true },
-  pools: { words: 'names of pools', isRight: (value) => Array.isArray(value) && value.every((pool) => typeof pool === 'string') },
-  fraction: { words: 'above 0 and at most 1', isRight: (value) => isAbove(value, 0) && value <= 1 },
+  pools: { words: 'a list of pool names', isRight: (value) => Array.isArray(value) && value.every((pool) => typeof pool === 'string') },
+  fraction: { words: 'a number above 0 and at most 1', isRight: (value) => isAbove(value, 0) && value <= 1 },
   overMs: { words: 'a number of milliseconds', isRight: (value) => typeof value === 'number' && value >= 0 },
   upTo: { words: 'a whole number above 0', isRight: (value) => isAbove(value, 0) && Number.isInteger(value) },
   policy: { words: 'Delete or Deallocate', isRight: (value) => value === 'Delete' || value === 'Deallocate' },

@@ -1,4 +1,4 @@
-/** Another writer of agent pools: real changes, made through the same door as a PUT. */
+/** Another writer of agent pools. It makes real changes through the same code as a PUT. */
 import { manualScale, poolSize } from '../state/agent-pool-document.ts';
 import { acceptPool } from '../aks/agent-pools.ts';
 import type { ForeignChange } from './concurrent-writers.ts';
@@ -11,7 +11,7 @@ import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 export type ForeignPoolChange = ForeignChange & { readonly vmSize?: string };
 
 /**
- * Scales one size, by default the first, as a person with the command line would. Journaled as an event.
+ * Scales one size, by default the first, as a person with the command line would. The journal records it as an event.
  * @returns why nothing was done, or undefined.
  */
 export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignPoolChange): string | undefined {
@@ -23,21 +23,21 @@ export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: F
     pool,
     scale.map((entry) => (entry.size.toLowerCase() === size ? { ...entry, count: after } : entry)),
   );
-  if (refuseProperties(world, pool, next) !== undefined) return `AKS refuses ${after} machines of ${size} in pool "${pool.name}"`;
+  if (refuseProperties(world, pool, next) !== undefined) return `AKS refuses ${after} VMs of size ${size} in pool "${pool.name}"`;
   const sizeBefore = poolSize(pool);
   const { id } = acceptPool(world, pool, next, FOREIGN_WRITER);
   notePoolChange(world, pool, { why: 'foreignScale', principal: FOREIGN_WRITER, before: sizeBefore, opId: id });
   return undefined;
 }
 
-/** Lets a waiting foreign writer go first. Call before a judged principal's write of the pool is looked at. */
+/** Applies the pending change of a foreign writer. Call it before a client's write of the pool is handled. */
 export function applyPendingForeignPoolWrite(world: ArmWorld, pool: AgentPool): void {
   const change = pool.ambush;
   pool.ambush = undefined;
   if (change !== undefined) scalePoolAsForeigner(world, pool, change);
 }
 
-/** Somebody changes tags of a pool as `az aks nodepool update --tags` does; null takes one off. @returns what is wrong, or undefined. */
+/** Changes tags of a pool as `az aks nodepool update --tags` does; null removes a tag. @returns what is wrong, or undefined. */
 export function retagPool(world: ArmWorld, pool: AgentPool, changes: JsonObject): string | undefined {
   if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
   const tags = Object.entries({ ...pickObject(pool.properties, 'tags'), ...changes }).filter(([, value]) => value !== null);

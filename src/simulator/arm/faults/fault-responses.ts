@@ -1,10 +1,10 @@
-/** What a fault makes of an answer: whether it stands before the deed, after it, or changes what is said of it. */
+/** What a fault does to a response: it replaces the action, fails after the action, or changes the response. */
 import type { FaultEffect } from '../state/fault-rules.ts';
 import { isJsonObject, mergePatch, parseJson, pick, type Json, type JsonObject } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import { defined } from '../../../lib/defined.ts';
 
-/** `plain` does what is asked and answers truly; it is not called when the fault stands before the deed. */
+/** `plain` performs the request and returns its true response. It is not called if the fault replaces the action. */
 export function respondUnderFaults(
   effect: FaultEffect | undefined,
   request: ArmRequest,
@@ -31,7 +31,7 @@ export function respondUnderFaults(
   }
 }
 
-/** The true answer, told otherwise. */
+/** Changes the true response. */
 function retold(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmReply {
   switch (effect.kind) {
     case 'empty-list':
@@ -56,7 +56,7 @@ function retold(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmR
   }
 }
 
-/** A page without items is legal; its link leads to where the list begins. */
+/** A page without items is legal; its link leads to the start of the list. */
 function startOfList(request: ArmRequest, reply: ArmReply): ArmReply {
   const isFirst = request.query['$skiptoken'] === undefined && isJsonObject(reply.body) && Array.isArray(reply.body['value']);
   if (!isFirst || reply.status !== 200) return reply;
@@ -65,7 +65,7 @@ function startOfList(request: ArmRequest, reply: ArmReply): ArmReply {
   return { ...reply, body: { value: [], nextLink: `${request.base}${request.path}?${query.toString().replaceAll('%24', '$')}` } };
 }
 
-/** Of a list, or the one resource that was read. */
+/** Changes each item of a list, or the one resource that was read. */
 function eachItem(reply: ArmReply, change: (item: JsonObject, index: number) => Json): ArmReply {
   const { body } = reply;
   if (!isJsonObject(body) || reply.status !== 200) return reply;
@@ -74,12 +74,12 @@ function eachItem(reply: ArmReply, change: (item: JsonObject, index: number) => 
   return { ...reply, body: Array.isArray(value) ? { ...body, value: value.map(changed) } : changed(body, 1) };
 }
 
-/** The token names where the last page ended; the list goes on one item beside it. */
+/** The token names the end of the last page. The next page starts one item beside it. */
 function withShiftedPage(request: ArmRequest, by: 1 | -1): ArmRequest {
   const token = request.query['$skiptoken'];
   const end = token === undefined ? undefined : pick(parseJson(Buffer.from(token, 'base64url').toString('utf8')), 'end');
   if (typeof end !== 'number') return request;
-  // Without an item to go on after, the list goes on from the item before `end`.
+  // Without an item to continue after, the list continues from the item before `end`.
   const shifted = Buffer.from(JSON.stringify({ end: end + 1 + by, after: '' })).toString('base64url');
   return { ...request, query: { ...request.query, $skiptoken: shifted } };
 }

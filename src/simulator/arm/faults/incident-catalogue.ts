@@ -1,6 +1,7 @@
 /**
- * Known failures of Azure, by number: an incident that operators reported is raised by one request. A number stands for faults (until
- * they are removed), for an event (once), or for a change of what Azure has (until it is removed). Must not know the client under test.
+ * Known failures of Azure by number: one request raises an incident that operators reported. A number stands for faults (until
+ * they are removed), for an event (once), or for a change of what Azure offers (until it is removed). Must not know the client
+ * under test.
  */
 import type { WorldEvent } from './world-event.ts';
 import { scaleInProgress } from '../http/errors.ts';
@@ -8,7 +9,7 @@ import type { FaultEffect, FaultMatch } from '../state/fault-rules.ts';
 import type { Json } from '../http/json.ts';
 import { defined } from '../../../lib/defined.ts';
 
-/** What a number needs to know of the pool that it befalls. */
+/** The facts of the affected pool that an entry needs. */
 export interface IncidentTarget {
   readonly pool: string;
   readonly vmSize: string;
@@ -20,7 +21,7 @@ export interface IncidentTarget {
 export type PlatformIncident =
   | { readonly faults: readonly { readonly match: FaultMatch; readonly effect: FaultEffect }[] }
   | { readonly event: WorldEvent }
-  /** Quota cut to what is used now. `family` is the pool's own. */
+  /** Reduces a quota to its current usage. `family` is the pool's own. */
   | { readonly quota: 'family' | 'cores' | 'lowPriorityCores' }
   | { readonly stock: number }
   | { readonly restrict: readonly string[] };
@@ -55,7 +56,7 @@ function row(name: string, make: CatalogueEntry['make']): CatalogueEntry {
   return { name, make };
 }
 
-/** One fault on requests; `match` is joined with the pool where the path has one. */
+/** One fault on requests. `match` is combined with the pool if the path has one. */
 function meets(name: string, match: FaultMatch, effect: FaultEffect): CatalogueEntry {
   return row(name, () => ({ faults: [{ match, effect }] }));
 }
@@ -94,11 +95,11 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   [7, meets('overconstrained', {}, { kind: 'birth', how: 'refused', code: 'OverconstrainedAllocationRequest', message: CONSTRAINTS })],
   [8, meets('partial fulfilment', { nth: 2 }, { kind: 'birth', how: 'refused' })],
   [9, born('slow create', 'slow')],
-  [10, born('creating for ever', 'stuck')],
+  [10, born('stuck in Creating', 'stuck')],
   [11, born('bootstrap fails', 'cse')],
-  [12, born('system does not report', 'os-timeout')],
-  [13, born('a machine without a node', 'no-node')],
-  [14, born('a node that comes late', 'late-node')],
+  [12, born('OS does not report', 'os-timeout')],
+  [13, born('VM without a node', 'no-node')],
+  [14, born('late node', 'late-node')],
   [
     15,
     meets(
@@ -113,8 +114,8 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   [19, meets('throttled set', put, throttled('TooManyRequests', 36))],
   [20, meets('throttled subscription', { pathGlob: COMPUTE }, throttled('TooManyRequests', 60))],
   [21, meets('throttled reads', reads, throttled('SubscriptionRequestsThrottled', 17))],
-  [22, meets('throttled without a time', reads, throttled('TooManyRequests'))],
-  [23, meets('throttled for long', reads, throttled('TooManyRequests', 1_200))],
+  [22, meets('throttled without Retry-After', reads, throttled('TooManyRequests'))],
+  [23, meets('throttled for a long time', reads, throttled('TooManyRequests', 1_200))],
   [
     24,
     meets(
@@ -133,7 +134,7 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   ],
   [25, meets('server error after the effect', put, { kind: 'effect-then-answer', status: 502, body: HTML })],
   [26, meets('reset after the effect', put, { kind: 'reset', afterEffect: true })],
-  [27, meets('late answer', put, { kind: 'delay', ms: 90_000 })],
+  [27, meets('delayed response', put, { kind: 'delay', ms: 90_000 })],
   [28, meets('truncated body', lists, { kind: 'truncated-body' })],
   [29, meets('empty list', lists, { kind: 'empty-list' })],
   [30, meets('AKS is busy', { method: 'PUT', pathGlob: POOL }, { kind: 'answer', status: 409, body: scaleInProgress('user1', 'Scaling') })],
@@ -229,7 +230,7 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   [53, meets('unknown status', operations, { kind: 'answer', status: 200, body: { status: 'Accepted' } })],
   [54, born('success before the list shows it', 'unlisted')],
   [55, meets('item missing between pages', reads, { kind: 'page-shift', by: 1 })],
-  [56, meets('pages without end', reads, { kind: 'endless-pages' })],
+  [56, meets('endless pages', reads, { kind: 'endless-pages' })],
   [57, meets('other letter case', reads, { kind: 'upper-case-ids' })],
   [58, meets('no SKU list', { method: 'GET', pathGlob: '**/skus' }, { kind: 'answer', status: 500, body: SERVER_ERROR })],
   [59, row('SKU restricted', ({ zone }) => ({ restrict: [zone ?? '1'] }))],

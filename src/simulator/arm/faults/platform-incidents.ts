@@ -1,4 +1,4 @@
-/** What the platform does to machines by itself: repairs that change an instance's id, and zones that go dark. */
+/** What the platform does to VMs by itself: repairs that change an instance's id, zone outages, upgrades. */
 import { comeBack, takeDown } from '../compute/vm-lifecycle.ts';
 import { preemptOperations } from '../compute/operations.ts';
 import { AKS_PRINCIPAL, FOREIGN_WRITER } from '../http/principals.ts';
@@ -9,20 +9,22 @@ import { growSet } from '../compute/create-vm.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
 import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 
-/** Automatic repair by replacement: the old machine goes, a new one with another id comes; the capacity is not touched. */
+/**
+ * Automatic repair by replacement: the old VM is deleted and a new one with another id is created. The capacity does not change.
+ */
 export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: string | undefined): string | undefined {
   const candidates = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
   const sick = instanceId === undefined ? candidates[0] : candidates.find((vm) => vm.key === instanceId.toLowerCase());
-  if (sick === undefined) return `pool "${set.pool.name}" has no such instance`;
-  if (!affordable(world, set, livingVms(set).length + 1)) return `the quota has no room for a new machine beside the old one`;
+  if (sick === undefined) return `the instance to repair does not exist in pool "${set.pool.name}"`;
+  if (!affordable(world, set, livingVms(set).length + 1)) return `the quota does not allow a new instance beside the old one`;
   takeDown(world, sick, { forced: true, principal: FOREIGN_WRITER.clientId });
   growSet(world, set, 1);
   return undefined;
 }
 
 /**
- * A zone without power: its machines answer nothing, their power is unknown, and nothing new can be had there. With
- * `forMs` (simulated milliseconds) it comes back: what still exists runs again.
+ * A zone outage: its VMs do not respond, their power state is unknown, and the zone has no stock. With `forMs` (simulated
+ * milliseconds) it ends: VMs that still exist run again.
  */
 export function failZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
   const sizes = new Set([...world.sets.values()].filter((set) => (set.pool.zones ?? []).includes(zone)).map((set) => set.pool.vmSize));
@@ -51,8 +53,8 @@ function lighten(world: ArmWorld, dark: readonly Vm[], before: readonly (readonl
 }
 
 /**
- * Another operation takes the place of those that run on the set: they end as canceled. Machines that were being made stay;
- * those that were being deleted stay, too, and count again.
+ * Another operation supersedes the running ones on the set: they end as canceled. VMs that were being created stay. VMs that were
+ * being deleted stay too, and count again.
  */
 export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
   if (preemptOperations(world, setKey(set)) === 0) return `no operation runs on the scale set of pool "${set.pool.name}"`;
@@ -61,19 +63,19 @@ export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
   return undefined;
 }
 
-/** One bad operation of somebody else's leaves its mark on the set; its machines are well. */
+/** A failed operation of another writer leaves the set `Failed`. Its VMs are healthy. */
 export function failSet(world: ArmWorld, set: ScaleSet): undefined {
   set.provisioningState = 'Failed';
   set.etag++;
   noteSetChange(world, set, { why: 'failSet', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
-/** How long a surged machine has before one that it replaces goes. */
+/** The time between the creation of surge VMs and the deletion of the VMs that they replace. */
 const SURGE_MS = 5 * 60_000;
 
 /**
- * AKS upgrades a pool the way it does: more machines first, then as many old ones go, and the count is what it was. The
- * draining of nodes is the cluster's affair and not acted here.
+ * Upgrades a pool as AKS does: it creates surge VMs first, then deletes as many old ones. The count is unchanged. The simulator
+ * does not drain the nodes.
  */
 export function upgradePool(
   world: ArmWorld,
@@ -81,7 +83,7 @@ export function upgradePool(
   { set, surge }: { readonly set: ScaleSet; readonly surge: number },
 ): string | undefined {
   if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
-  if (!affordable(world, set, capacityOf(set) + surge)) return `the quota has no room for ${surge} more machines in pool "${pool.name}"`;
+  if (!affordable(world, set, capacityOf(set) + surge)) return `the quota does not allow ${surge} more instances in pool "${pool.name}"`;
   const old = livingVms(set).slice(0, surge);
   pool.provisioningState = 'Upgrading';
   const before = capacityOf(set);

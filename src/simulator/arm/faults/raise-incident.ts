@@ -1,4 +1,4 @@
-/** Turns a number of the catalogue into what it stands for, and back. */
+/** Raises an incident of the catalogue, and ends it. */
 import { INCIDENT_CATALOGUE, type PlatformIncident, type IncidentTarget } from './incident-catalogue.ts';
 import type { WorldEvent } from './world-event.ts';
 import type { Fault, FaultMatch } from '../state/fault-rules.ts';
@@ -8,9 +8,12 @@ import type { ArmWorld } from '../state/arm-state.ts';
 
 export interface IncidentRequest {
   readonly number: number;
-  /** By which it is removed again. */
+  /** The name for its removal. */
   readonly id: string;
-  /** Joined with the match of the number's own faults; `pool` names the victim. Default: the first pool that it can befall. */
+  /**
+   * Combined with the match of the incident's own faults. `pool` names the target. Default: the first pool that the incident
+   * applies to.
+   */
   readonly match?: FaultMatch;
 }
 
@@ -21,12 +24,13 @@ export interface IncidentDeps {
   readonly raise: (event: WorldEvent) => string | undefined;
 }
 
-/** Ends what was raised; an event cannot be taken back. Text says what was wrong with the order. */
+/** Returns a function that ends the incident; an event cannot be undone. A text result describes what is wrong with the request. */
 export function raiseIncident(parts: IncidentDeps, { number, id, match = {} }: IncidentRequest): string | (() => void) {
   const entry = INCIDENT_CATALOGUE.get(number);
-  if (entry === undefined) return `the catalogue has no number ${number}; it goes from 1 to ${Math.max(...INCIDENT_CATALOGUE.keys())}`;
+  if (entry === undefined) return `the catalogue has no incident ${number}; its numbers are 1 to ${Math.max(...INCIDENT_CATALOGUE.keys())}`;
   const victim = victimOf(parts.world, number, match.pool);
-  if (victim === undefined) return match.pool === undefined ? 'there is no pool that it could befall' : `there is no pool "${match.pool}"`;
+  if (victim === undefined)
+    return match.pool === undefined ? 'no pool is suitable for this incident' : `pool "${match.pool}" does not exist`;
   const misfortune = entry.make(victim);
   if ('event' in misfortune) return parts.raise(misfortune.event) ?? (() => undefined);
   if ('faults' in misfortune) return raiseFaults(parts, misfortune, { id, match });
@@ -45,7 +49,7 @@ function victimOf({ agentPools, spec }: ArmWorld, number: number, named: string 
   return { pool: pool.name, vmSize: pool.spec.vmSize, zone: pool.spec.zones?.[0], subnet, location: spec.location };
 }
 
-/** Whether what the fault matches belongs to one pool. */
+/** Whether the fault matches requests of a single pool. */
 function isOfPool({ match, effect }: Pick<Fault, 'match' | 'effect'>): boolean {
   if (effect.kind === 'birth' || effect.kind === 'removal') return true;
   return /virtualMachineScaleSets\/\*|agentPools\/\*/.test(match.pathGlob ?? '');
@@ -67,7 +71,7 @@ function raiseFaults(
   };
 }
 
-/** Quota, stock and offers: what Azure has, not what it says. */
+/** Changes quota, stock and restrictions: what Azure offers. */
 function changeWorld(
   world: ArmWorld,
   change: Exclude<PlatformIncident, { readonly faults: unknown } | { readonly event: unknown }>,
@@ -80,10 +84,10 @@ function changeWorld(
   return replace(world.quota, name.toLowerCase(), used);
 }
 
-/** By map and key, from what was there before to what came last: misfortunes overlap, and end in another order than they came. */
+/** The overlapping changes by map and key. Their ends may come in another order than their starts. */
 const layers = new WeakMap<object, Map<unknown, (() => void)[]>>();
 
-/** Ends with what another that still lasts says, or with what was there before all of them. */
+/** Sets the key. The returned function restores the value of the last other change that is still active, or the original value. */
 function replace<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): () => void {
   const before = map.get(key);
   const keys = layers.get(map) ?? new Map<unknown, (() => void)[]>();

@@ -1,11 +1,11 @@
-/** What can be made to happen to the world, beside what clients ask for. */
+/** Events that a test can cause in the world, beside the requests of clients. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import type { ForeignChange } from './concurrent-writers.ts';
 import type { Eviction } from '../compute/spot-eviction.ts';
 
 /** One key per event. */
 export type WorldEvent =
-  /** Another writer scales a set, or a size of a VMs pool: at once, or just before the next write by a judged principal is looked at. */
+  /** Another writer scales a set, or a size of a VMs pool: at once, or just before the client's next write is handled. */
   | {
       readonly foreignScale: ForeignChange & {
         readonly pool: string;
@@ -13,21 +13,24 @@ export type WorldEvent =
         readonly when?: 'now' | 'before-next-write';
       };
     }
-  /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls, or they are deallocated. */
+  /**
+   * Spot VMs are evicted, the newest first. After the announcement they are deleted and the capacity falls, or they are
+   * deallocated.
+   */
   | { readonly evict: Eviction & { readonly pool: string } }
-  /** Running operations on the pool's scale set are canceled by a newer one. */
+  /** A newer operation cancels the running ones on the pool's scale set. */
   | { readonly preempt: { readonly pool: string } }
-  /** The scale set is marked as failed, its machines are well. */
+  /** The scale set becomes `Failed`; its VMs are healthy. */
   | { readonly failSet: { readonly pool: string } }
-  /** AKS replaces the oldest machines, `surge` of them (default 1), with more of them in between. */
+  /** AKS replaces the oldest VMs, `surge` of them (default 1), and creates the replacements first. */
   | { readonly upgrade: { readonly pool: string; readonly surge?: number } }
   /** AKS sets the scale set back to its agent pool's count. */
   | { readonly rpReconcile: { readonly pool: string } }
-  /** Automatic repair: an instance (the oldest unless named) is replaced by one with another id. */
+  /** Automatic repair replaces an instance (by default the oldest) by one with another id. */
   | { readonly repair: { readonly pool: string; readonly instanceId?: string } }
-  /** A zone goes dark, for so many simulated milliseconds or for good. */
+  /** A zone outage, for this many simulated milliseconds or permanently. */
   | { readonly zoneDown: { readonly zone: string; readonly forMs?: number } }
-  /** Somebody changes tags of a pool through AKS, which puts them on its scale set; null takes one off. */
+  /** Another writer changes tags of a pool through AKS, which copies them to its scale set; null removes a tag. */
   | { readonly retag: { readonly pool: string; readonly tags: Readonly<Record<string, string | null>> } }
   | { readonly addPool: PoolSpec }
   | { readonly removePool: { readonly pool: string } };

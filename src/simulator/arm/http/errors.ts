@@ -1,13 +1,13 @@
-/** The refusals of ARM, Compute and AKS, in the two envelopes that they use. */
+/** The refusals of ARM, Compute and AKS in their two envelopes. */
 import type { Json, JsonObject } from './json.ts';
 import type { ArmReply } from './messages.ts';
 
-/** `{"error":{...}}`, as the gateway and Compute answer. */
+/** `{"error":{...}}`, the form of the gateway and of Compute. */
 export function armError(status: number, code: string, message: string, extra: JsonObject = {}): ArmReply {
   return { status, body: { error: { code, message, ...extra } } };
 }
 
-/** A refusal that the gateway itself makes. */
+/** A refusal of the gateway itself. */
 export function gatewayError(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): ArmReply {
   return { status, body: { error: { code, message } }, headers: { 'x-ms-failure-cause': 'gateway', ...headers } };
 }
@@ -43,7 +43,7 @@ export function conflict(): ArmReply {
   return armError(409, 'Conflict', message);
 }
 
-/** What AKS says while another operation runs on an agent pool. */
+/** The refusal of AKS while another operation runs on an agent pool. */
 export function scaleInProgress(by: string, operation: string): JsonObject {
   const message =
     `Operation is not allowed: Another agentpool operation (${by} - ${operation}) is in progress, ` +
@@ -80,7 +80,7 @@ export interface OperationFailure {
 
 const ALLOCATION_ADVICE = 'Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance';
 
-/** Why a machine could not be allocated: its region or its zone has none left. */
+/** A VM could not be allocated: its region or its zone is out of capacity. */
 export function allocationFailure(zone: string | undefined, target: string): OperationFailure {
   const where = zone === undefined ? 'region' : 'zone';
   return {
@@ -102,7 +102,7 @@ export function osTimeout(target: string): OperationFailure {
   return { code: 'OSProvisioningTimedOut', message, target };
 }
 
-/** What Azure says when a size is not to be had in the location at all. */
+/** The refusal of a size that is not available in the location. */
 export function skuNotAvailable(vmSize: string, location: string): ArmReply {
   const message =
     `The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: ${vmSize}' is currently not available ` +

@@ -1,17 +1,17 @@
-/** The record of every request, in the order of arrival: enough to rebuild what happened to the world and who did it. */
+/** The record of every request in order of arrival: enough to reconstruct every change of the world and its writer. */
 import type { Trace } from './messages.ts';
 
 export interface JournalEntry extends Trace {
   readonly seq: number;
   /** Milliseconds since the epoch, on the world's clock. */
   readonly at: number;
-  /** The HTTP method, or `EVENT` for what the world did by itself or was told to do. */
+  /** The HTTP method, or `EVENT` for a change that the world made by itself or that a test raised. */
   readonly method: string;
   /** Method and route template, for example `PUT virtualMachineScaleSets/{name}`. */
   readonly route: string;
   readonly path: string;
   readonly status: number;
-  /** Client id of the token; empty without one. */
+  /** Client id of the token; empty without a token. */
   readonly principal: string;
   readonly faultId?: string;
 }

@@ -1,4 +1,4 @@
-/** JSON as ARM treats it: documents that are merged, compared and given back with every field they came with. */
+/** JSON as ARM treats it: documents are merged and compared, and returned with all their fields. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
@@ -21,13 +21,13 @@ export function pickText(document: Json | undefined, ...path: readonly string[])
   return typeof value === 'string' ? value : undefined;
 }
 
-/** An object at a path; an absent one is empty. */
+/** An object at a path; empty if it is absent. */
 export function pickObject(document: Json | undefined, ...path: readonly string[]): JsonObject {
   const value = pick(document, ...path);
   return isJsonObject(value) ? value : {};
 }
 
-/** Merge as RFC 7396 has it: objects merge, null removes, everything else replaces. No key means more than itself. */
+/** Merges as in RFC 7396: objects merge, null removes, everything else replaces. No key has a special meaning. */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   const merged = new Map(Object.entries(target));
   for (const [key, value] of Object.entries(patch)) {

@@ -1,7 +1,7 @@
-/** A request and an answer as the rooms of the emulator pass them; nothing here knows sockets. */
+/** A request and a response inside the emulator. Must not know sockets. */
 import type { Json } from './json.ts';
 
-/** Who calls. Foreign principals are other writers: their deeds are not judged. */
+/** The caller. Foreign principals are other writers; the write-safety rules do not apply to them. */
 export interface Principal {
   readonly clientId: string;
   readonly foreign: boolean;
@@ -9,7 +9,7 @@ export interface Principal {
 
 export interface ArmRequest {
   readonly seq: number;
-  /** What is asked, and how often it was asked: what chance draws by, so that requests that race each other do not shift it. */
+  /** The request and its repetition count. Random draws depend on it, so concurrent requests do not shift each other's draws. */
   readonly occasion: string;
   readonly method: string;
   readonly path: string;
@@ -19,14 +19,14 @@ export interface ArmRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The parsed body; undefined when there is none. */
+  /** The parsed body; undefined if the body is empty. */
   readonly body: Json | undefined;
   /** Scheme and host as the client wrote them. */
   readonly base: string;
   readonly principal: Principal;
 }
 
-/** What the journal wants to know about a request beyond its status. */
+/** Facts about a request that the journal records beside its status. */
 export interface Trace {
   /** `If-Match` as sent. */
   readonly etagIn?: string;
@@ -37,13 +37,13 @@ export interface Trace {
   readonly opId?: string;
   /** Agent pool that the request concerns. */
   readonly pool?: string;
-  /** Machines touched. */
+  /** Number of VMs touched. */
   readonly charge?: number;
-  /** Machines that a removal names, as the client names them. */
+  /** VMs that a removal names, with the client's names. */
   readonly machines?: readonly string[];
-  /** Of a removal: the client does not wait for its systems to shut down. */
+  /** A removal that does not wait for the operating systems to shut down. */
   readonly forced?: boolean;
-  /** What the emulator cannot do, above all a route that it does not know: that must not pass unnoticed. */
+  /** What the emulator does not support, above all an unknown route. It must not pass unnoticed. */
   readonly loud?: string;
 }
 
@@ -55,7 +55,7 @@ export interface ArmReply {
   readonly trace?: Trace;
 }
 
-/** A captured segment that the route's template promises. */
+/** A captured segment that is part of the route's template. */
 export function param(request: ArmRequest, name: string): string {
   return request.params[name] ?? '';
 }

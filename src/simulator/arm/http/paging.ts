@@ -1,4 +1,4 @@
-/** Lists in pages. There is no snapshot: what changes between two pages may be missed or met twice, as with Azure. */
+/** Lists in pages. As in Azure there is no snapshot: an item that changes between two pages may be missing or appear twice. */
 import { invalidParameter } from './errors.ts';
 import { parseJson, pick, pickText, type Json } from './json.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
@@ -10,7 +10,7 @@ export interface Listing<Item> {
   readonly pageSize: number;
 }
 
-/** One page from where the request's token says, with an absolute link to the next that keeps the other parameters. */
+/** One page that starts at the request's token, with an absolute link to the next page that keeps the other parameters. */
 export function answerPage<Item>(request: ArmRequest, listing: Listing<Item>): ArmReply {
   const begin = startOf(request, listing);
   if (begin === undefined) return invalidParameter('$skiptoken', 'The value of parameter $skiptoken is invalid.');
@@ -24,7 +24,7 @@ export function answerPage<Item>(request: ArmRequest, listing: Listing<Item>): A
   };
 }
 
-/** Index to go on from: after the item of the token, or where it was if it has gone. undefined: not a token of ours. */
+/** Index to continue from: after the token's item, or at its old place if the item is gone. undefined: an invalid token. */
 function startOf<Item>(request: ArmRequest, { items, keyOf }: Listing<Item>): number | undefined {
   const token = request.query['$skiptoken'];
   if (token === undefined) return 0;

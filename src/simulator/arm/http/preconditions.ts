@@ -2,7 +2,7 @@
 import { armError, preconditionFailed } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 
-/** The refusal that a write's conditions call for. `current` undefined: the resource does not exist. */
+/** The refusal of a write whose conditions do not hold. If `current` is undefined, the resource does not exist. */
 export function refuseByCondition(request: ArmRequest, current: string | undefined): ArmReply | undefined {
   const ifMatch = request.headers['if-match'];
   const ifNoneMatch = request.headers['if-none-match'];

@@ -1,6 +1,6 @@
 /**
- * Finds the row of a route table that a path matches. Literal segments match in any case; captured ones keep theirs. The room is HTTP
- * as ARM speaks it. Must not know any resource.
+ * Finds the row of a route table that matches a path. Literal segments match in any case; captured ones keep their case. The room
+ * is HTTP as ARM uses it. Must not know any resource.
  */
 
 export interface RouteMatch<Row> {
@@ -47,7 +47,7 @@ function decode(segment: string): string {
   }
 }
 
-/** The part of a template that names the resource: what follows the provider, or all of it. */
+/** The part of a template that names the resource: everything behind the provider, or the whole template. */
 export function routeLabel(method: string, template: string): string {
   return `${method} ${template.split(/\/providers\/[^/]+\//)[1] ?? template.replace(/^\//, '')}`;
 }

@@ -1,4 +1,4 @@
-/** Sockets: TLS with h2 and http/1.1, bodies in and out, and the ways in which an answer can fail to arrive whole. */
+/** Sockets: TLS with h2 and http/1.1, request and response bodies, and the faults that interrupt a response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,7 +9,7 @@ import type { ArmReply, ArmRequest } from './messages.ts';
 
 export type RawRequest = Omit<ArmRequest, 'seq' | 'occasion' | 'params' | 'body' | 'principal'>;
 
-/** How an answer is sent. `afterMs` is simulated time to wait first. */
+/** How a response is sent. `afterMs` is simulated time to wait first. */
 export interface ResponseOptions {
   readonly reply: ArmReply;
   readonly afterMs: number;
@@ -19,7 +19,7 @@ export interface ResponseOptions {
 export interface ServerOptions {
   readonly tls: ServerTls;
   readonly port: number;
-  /** Called once per request, in order of the arrival of their last byte. What it throws becomes a 500. */
+  /** Called once per request, in order of the arrival of their last byte. An exception becomes a 500. */
   readonly answer: (request: RawRequest) => ResponseOptions;
   /** Waits on the world's clock. */
   readonly after: (ms: number, action: () => void) => void;
@@ -29,9 +29,9 @@ export interface ServerOptions {
 export interface ListeningServer {
   readonly url: string;
   pendingRequests(): number;
-  /** Requests whose answer waits on the clock and whose client still listens. */
+  /** Requests whose response is delayed by the clock and whose client still listens. */
   parkedRequests(): number;
-  /** The answers that wait now are never sent, and their connections stay open: their client is dead. */
+  /** Drops the responses that are delayed now. Their connections stay open, since their client is dead. */
   abandonParked(): void;
   stop(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
   };
 }
 
-/** A request that waits on the clock is no longer pending: only time can bring its answer. */
+/** A request whose response is delayed is no longer pending: only time completes it. */
 function respond(
   options: ServerOptions,
   request: RawRequest,
@@ -111,7 +111,7 @@ function respond(
   });
 }
 
-/** A request whose body broke off ends with its connection; a mistake of the emulator itself is told loudly. */
+/** A request with an incomplete body ends with its connection. An error of the emulator itself becomes a 500 with its stack. */
 function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void {
   if (!incoming.complete || outgoing.headersSent) {
     cut(outgoing);
@@ -177,7 +177,7 @@ function end(outgoing: Outgoing, text: string): void {
   else outgoing.end(text);
 }
 
-/** Ends the connection, or the stream of it, without another word. */
+/** Ends the connection, or its stream, without a further message. */
 function cut(outgoing: Outgoing): void {
   if (isHttp2(outgoing)) outgoing.stream.close(2);
   else outgoing.socket?.destroy();

@@ -1,12 +1,12 @@
 /**
- * The budgets of ARM: token buckets per resource and per subscription at Compute, per principal and verb at the
- * gateway, per pool at AKS. Sizes are the documented ones. A refused request takes nothing from Compute's buckets.
+ * The rate limits of ARM: token buckets per resource and per subscription at Compute, per principal and verb at the gateway, per
+ * pool at AKS. Sizes are the documented ones. A refused request takes no tokens from Compute's buckets.
  */
 import type { SimClock } from '../../base/sim-clock.ts';
 import { aksError, armError } from './errors.ts';
 import type { ArmReply } from './messages.ts';
 
-/** `perMinute` tokens flow in each simulated minute, up to `burst`. */
+/** A bucket gets `perMinute` tokens in each simulated minute, up to `burst`. */
 export interface BucketSize {
   readonly perMinute: number;
   readonly burst: number;
@@ -43,7 +43,7 @@ const AKS_POLICIES = {
 } as const;
 
 const GATEWAY_SIZES = { reads: size(1_500, 250), writes: size(600, 200), deletes: size(600, 200) } as const;
-/** All principals of a subscription together have fifteen times the budget of one. */
+/** All principals of a subscription together have fifteen times the rate limit of one. */
 const GLOBAL_FACTOR = 15;
 
 export type ComputePolicyName = keyof typeof COMPUTE_POLICIES;
@@ -52,7 +52,7 @@ export type AksPolicyName = keyof typeof AKS_POLICIES;
 interface Bucket {
   readonly size: BucketSize;
   tokens: number;
-  /** Clock time that `tokens` is true for. */
+  /** Clock time of the value of `tokens`. */
   at: number;
 }
 
@@ -62,14 +62,14 @@ export interface Charge {
   readonly subscription: string;
   readonly compute?: ComputePolicyName | undefined;
   readonly aks?: AksPolicyName | undefined;
-  /** Machines that a write touches. */
+  /** Number of VMs that a write touches. */
   readonly machines?: number;
-  /** The resource that per-resource buckets belong to. */
+  /** The resource of the per-resource buckets. */
   readonly resource: string;
 }
 
 export interface CallCost {
-  /** The remaining-budget headers, on answers of every status. */
+  /** The headers with the remaining tokens, on responses of every status. */
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: ArmReply | undefined;
 }
@@ -80,15 +80,15 @@ export class Throttle {
   readonly #olderNames: boolean;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `olderNames`: budgets are told by the names that Compute used before. */
+  /** `olderNames`: headers use the policy names that Compute used before. */
   constructor(clock: SimClock, olderNames = false) {
     this.#clock = clock;
     this.#olderNames = olderNames;
   }
 
   /**
-   * Takes what the request costs, or says why not. A wait that is asked for is long enough for every budget that the request
-   * draws on, not only for the one that refuses it.
+   * Takes the request's tokens or returns why it is refused. The `Retry-After` is long enough for every bucket that the request
+   * needs, not only for the one that refuses it.
    */
   charge(charge: Charge): CallCost {
     const verb = verbClass(charge.method);
@@ -104,14 +104,14 @@ export class Throttle {
           : charge.aks === undefined
             ? this.#computeRefusal(shortOfProvider, seconds)
             : aksRefusal(charge, charge.aks, seconds);
-    // What the provider refuses has cost the gateway its token all the same.
+    // A request that the provider refuses has still used a token of the gateway.
     if (shortOfGateway === undefined) for (const { bucket } of levels.gateway) bucket.tokens--;
     if (refusal === undefined) for (const { bucket } of levels.provider) bucket.tokens -= 1;
     if (refusal === undefined) this.#spendBatch(charge);
     return { headers: { ...remainingAtGateway(levels.gateway), ...this.#remainingAtCompute(charge, levels.provider) }, refusal };
   }
 
-  /** Seconds for a `Retry-After`: simulated ones divided by the clock's speed, never under one. */
+  /** Seconds for a `Retry-After`: simulated seconds divided by the clock's speed, at least one. */
   retryAfter(simulatedSeconds: number): string {
     return String(Math.max(1, Math.ceil(simulatedSeconds / this.#clock.speed)));
   }
@@ -139,7 +139,7 @@ export class Throttle {
     }));
   }
 
-  /** Machines that a write touches have a budget of their own, which nothing is known to be refused by. */
+  /** The VMs of a write have a bucket of their own. No refusal by it is known. */
   #spendBatch({ method, compute, machines = 0 }: Charge): void {
     if (compute === undefined || method === 'GET') return;
     const bucket = this.#bucket(BATCHED, BATCH_SIZE);
@@ -214,7 +214,7 @@ function verbClass(method: string): VerbClass {
   return method === 'DELETE' ? 'deletes' : 'writes';
 }
 
-/** There was one name for a short window and one for a long one. */
+/** The older names distinguished a short window and a long one. */
 function olderName(name: string): string {
   return name.replace(/Resource$/, '3Min').replace(/SubscriptionMaximum$/, '30Min');
 }
@@ -229,7 +229,7 @@ function aksRefusal(charge: Charge, name: AksPolicyName, seconds: string): ArmRe
   return aksError(429, 'Throttled', message, { 'retry-after': seconds });
 }
 
-/** Simulated seconds until one whole token is there; 0: it is there. */
+/** Simulated seconds until one whole token is available; 0: one is available now. */
 function secondsToToken(bucket: Bucket): number {
   return Math.max(0, Math.ceil(((1 - bucket.tokens) * 60) / bucket.size.perMinute));
 }

@@ -1,6 +1,6 @@
 /**
- * The metadata endpoint of a machine speaks plain http on a link-local address; this one does on loopback. It serves tokens of
- * managed identities and what a machine may know of itself; its answers are the gateway's.
+ * The metadata endpoint of a VM. The real one uses plain HTTP on a link-local address, this one on loopback. It serves tokens of
+ * managed identities and facts about the VM; the gateway makes its responses.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +39,7 @@ export async function listenPlainly(answer: (request: RawRequest) => ArmReply): 
   };
 }
 
-/** What a machine of the world is told of itself: a part of the `compute` document, alone or within the whole. */
+/** The facts that a VM can read about itself: a part of the `compute` document, alone or within the whole. */
 export function instanceMetadata({ spec }: ArmWorld, { headers, query, path }: ArmRequest): ArmReply {
   if (headers['metadata'] !== 'true') return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
   if (query['api-version'] === undefined) {

@@ -1,12 +1,12 @@
 /**
- * What the daemon's role allows, as the Authorization provider tells it and as ARM enforces it: a request whose action no
- * role allows is refused before the resource provider sees it. Foreign principals may do everything.
+ * The permissions of the daemon's role, as the Authorization provider lists them and as ARM enforces them. ARM refuses an action
+ * without permission before the resource provider handles it. Foreign principals have all permissions.
  */
 import { armError } from '../http/errors.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
-/** As the built-in role Contributor: everything but giving access. */
+/** The built-in role Contributor: everything except granting access. */
 const CONTRIBUTOR = {
   actions: ['*'],
   notActions: [
@@ -21,14 +21,14 @@ const CONTRIBUTOR = {
   notDataActions: [],
 };
 
-/** The permissions of whoever asks, at the scope of the path. */
+/** Lists the caller's permissions at the scope of the path. */
 export function listPermissions(world: ArmWorld, request: ArmRequest): ArmReply {
   const { roleActions } = world.spec;
   const restricted = { actions: roleActions ?? [], notActions: [], dataActions: [], notDataActions: [] };
   return { status: 200, body: { value: [roleActions === undefined || request.principal.foreign ? CONTRIBUTOR : restricted] } };
 }
 
-/** The refusal of a request that the role does not allow. Asking for one's own permissions is always allowed. */
+/** Refuses a request that the role does not allow. Every principal may list its own permissions. */
 export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template: string): ArmReply | undefined {
   const { roleActions } = world.spec;
   if (roleActions === undefined || request.principal.foreign || template.endsWith('/permissions')) return undefined;
@@ -44,7 +44,7 @@ export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template
   );
 }
 
-/** The provider and its types, then read, write, delete, or the name of what is done. */
+/** The provider and its types, then read, write, delete, or the name of the action. */
 export function actionOf(method: string, template: string): string {
   const segments = (template.split('/providers/').at(-1) ?? '').split('/').filter((segment) => !segment.startsWith('{'));
   const verb: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete', POST: 'action' };

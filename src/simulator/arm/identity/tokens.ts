@@ -1,6 +1,6 @@
 /**
  * The identity side: tokens by client secret, by federated assertion and from the instance metadata route, and their validation.
- * Tokens are signed, not remembered, so that a world of the same seed accepts what it issued. Must not know Azure's resources.
+ * Tokens are signed, not stored, so a world of the same seed accepts the tokens that it issued. Must not know Azure's resources.
  */
 import { createHmac } from 'node:crypto';
 import { gatewayError } from '../http/errors.ts';
@@ -8,7 +8,7 @@ import { parseJson, pick, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
-/** An application that may sign in. Foreign ones are other writers, whose deeds are not judged. */
+/** An application that may sign in. Foreign ones are other writers, and the write-safety rules do not apply to them. */
 export interface ArmClient {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -23,13 +23,13 @@ export interface Identity {
   instanceDiscovery(request: ArmRequest): ArmReply;
   issueToken(request: ArmRequest): ArmReply;
   metadataToken(request: ArmRequest): ArmReply;
-  /** Who sent this, by the token; nobody when the token is not ours. Says nothing about expiry. */
+  /** The principal of a token. It has an empty client id if the token is not valid here. Ignores expiry. */
   principalOf(headers: Readonly<Record<string, string>>): Principal;
-  /** The refusal that the request's token calls for. */
+  /** The refusal of a missing, invalid or expired token. */
   refuse(headers: Readonly<Record<string, string>>, base: string): ArmReply | undefined;
 }
 
-/** `clients` undefined: every application is known, with any secret. */
+/** If `clients` is undefined, every application is known, with any secret. */
 export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | undefined): Identity {
   const secret = `signing|${world.spec.seed}`;
   const nowSeconds = (): number => Math.floor(world.clock.now() / 1_000);
@@ -58,7 +58,7 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
       if (request.headers['metadata'] !== 'true') return badMetadata('Required metadata header not specified');
       const missing = ['api-version', 'resource'].find((name) => (request.query[name] ?? '') === '');
       if (missing !== undefined) return badMetadata(`Required query variable '${missing}' is missing`);
-      // By client id, by the ARM id of the identity, whose name stands for it here, or by nothing: the machine's own.
+      // By client id or by the ARM id of the identity, whose name is its client id here. Without either: the VM's own identity.
       const named = request.query['client_id'] ?? request.query['msi_res_id']?.split('/').at(-1);
       const clientId = named ?? clients?.[0]?.clientId ?? 'system-assigned';
       if (clients !== undefined && !clients.some((client) => client.clientId === clientId)) return badMetadata('Identity not found');
@@ -199,7 +199,7 @@ function sign(claims: JsonObject, secret: string): string {
   return `${unsigned}.${createHmac('sha256', secret).update(unsigned).digest('base64url')}`;
 }
 
-/** The claims of a token of ours; undefined for anyone else's. */
+/** The claims of a token that this world issued; undefined for any other token. */
 function verify(token: string, secret: string): Json | undefined {
   const cut = token.lastIndexOf('.');
   const unsigned = token.slice(0, cut);
@@ -211,7 +211,7 @@ function payloadOf(token: string): Json | undefined {
   return parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
 
-/** Clouds by name, asked without a token by clients that discover their endpoints. */
+/** Clouds by name. Clients that discover their endpoints read them without a token. */
 export function cloudMetadata({ base }: ArmRequest): ArmReply {
   const cloud = (name: string): Json => ({
     name,

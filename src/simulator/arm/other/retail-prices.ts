@@ -8,7 +8,7 @@ import { VM_SIZES, type VmSize } from '../state/vm-sizes.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
 const SINCE = '2024-01-01T00:00:00Z';
-/** US dollars per core and hour; other currencies by these factors. */
+/** US dollars per core and hour; other currencies use these factors. */
 const PER_CORE = 0.048;
 const PER_GIB = 0.004;
 const PER_GPU = 0.35;
@@ -42,7 +42,7 @@ export function listRetailPrices(world: ArmWorld, request: ArmRequest): ArmReply
   };
 }
 
-/** undefined: a filter that this list does not understand. The values are compared with their case. */
+/** The comparisons of a filter. undefined: the filter is not supported. Values are case-sensitive. */
 function comparisons(filter: string | undefined): readonly (readonly [string, string])[] | undefined {
   if (filter === undefined) return [];
   const parts = filter.split(/\s+and\s+/).map((part) => COMPARISON.exec(part));
@@ -55,7 +55,10 @@ function nextPage(request: ArmRequest, skip: number): string {
   return `${request.base}${request.path}?${query.toString().replaceAll('%24', '$').replaceAll('currencycode', 'currencyCode')}`;
 }
 
-/** Linux and Windows, each regular, Spot and Low Priority; a reservation and a dev/test row, which are not what a node costs. */
+/**
+ * Linux and Windows, each regular, Spot and Low Priority. Also a reservation and a dev/test row, which are not the price of a
+ * node.
+ */
 function metersOf(
   region: string,
   size: VmSize,

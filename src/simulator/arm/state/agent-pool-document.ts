@@ -19,10 +19,10 @@ export function isVmsPool(pool: AgentPool): boolean {
   return pool.setKey === undefined;
 }
 
-/** An alias, not an interface: it has to pass for JSON. */
+/** An alias, not an interface, so that it is assignable to JSON. */
 export type ManualScale = { readonly size: string; readonly count: number };
 
-/** `virtualMachinesProfile.scale.manual`; entries that make no sense are left out. */
+/** `virtualMachinesProfile.scale.manual` without its invalid entries. */
 export function manualScale(properties: JsonObject): readonly ManualScale[] {
   const manual = pick(properties, 'virtualMachinesProfile', 'scale', 'manual');
   if (!Array.isArray(manual)) return [];
@@ -32,14 +32,14 @@ export function manualScale(properties: JsonObject): readonly ManualScale[] {
   });
 }
 
-/** What the provider wants of a pool: its count, or the sum over the sizes of a VMs-type pool. */
+/** The size that the provider wants of a pool: its count, or the sum over the sizes of a VMs-type pool. */
 export function poolSize(pool: AgentPool): number {
   if (isVmsPool(pool)) return manualScale(pool.properties).reduce((sum, entry) => sum + entry.count, 0);
   const { count } = pool.properties;
   return typeof count === 'number' ? count : 0;
 }
 
-/** A machine of a pool of type VirtualMachines goes, or is back: its size asks for one less, or one more. */
+/** Changes the count of a VM's size by one, when a VM of a VMs-type pool is removed or comes back. */
 export function recount(pool: AgentPool, vm: Vm, by: 1 | -1): void {
   const { vmSize } = vm;
   vm.uncounted = by < 0;
@@ -72,12 +72,12 @@ export function renderAgentPool(world: ArmWorld, pool: AgentPool): JsonObject {
   };
 }
 
-/** Every size of a described pool with its machines. */
+/** Every size of a pool's spec with its count of VMs. */
 export function sizesOf(pool: PoolSpec): readonly { readonly vmSize: string; readonly count: number }[] {
   return [{ vmSize: pool.vmSize, count: pool.count }, ...(pool.sizes ?? [])];
 }
 
-/** The pool that AKS would have for a description. */
+/** The properties that AKS would have for a pool's spec. */
 export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
   const vms = pool.kind === 'vms-pool';
   const spot = pool.priority === 'Spot';

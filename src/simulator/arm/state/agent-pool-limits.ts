@@ -1,6 +1,6 @@
 /**
- * The limits that clients are held to. Whoever changes the tags of a pool changes them; since a client learns of it with its next
- * read only, the wider of the limits of before and of now hold.
+ * The limits that the write-safety rules check. Other writers can change them with a pool's tags. A client learns of it only by
+ * its next read, so the wider one of the old and the new limits applies.
  */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { pickText, type JsonObject } from '../http/json.ts';
@@ -10,7 +10,7 @@ export interface Limits {
   readonly max: number;
 }
 
-/** `document` has the tags of now, a scale set's or those of the properties of an agent pool. */
+/** `document` has the current tags: a scale set's, or those of an agent pool's properties. */
 export function limitsOf(spec: PoolSpec, document: JsonObject): Limits {
   return { min: Math.min(spec.min, tagged(document, 'min', spec.min)), max: Math.max(spec.max, tagged(document, 'max', spec.max)) };
 }

@@ -1,6 +1,6 @@
 /**
- * What exists in the emulated Azure: scale sets, VMs, agent pools, operations, stock and quota. Plain mutable records that other rooms
- * change; only identity and look-up stand here. Must not know requests.
+ * What exists in the emulated Azure: scale sets, VMs, agent pools, operations, stock and quota. Plain mutable records that other
+ * rooms change; this file only has identity and look-up. Must not know requests.
  */
 import type { SimClock } from '../../base/sim-clock.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';
@@ -15,26 +15,26 @@ import type { Park } from './vm-feed-publisher.ts';
 import type { Throttle } from '../http/throttling.ts';
 import type { ProvisioningState, Vm } from './vm.ts';
 
-/** The last change of a capacity was a client's raise, or several of them in a row. */
+/** The last change of a capacity was one increase of a client, or several in a row. */
 export interface OwnIncrease {
   readonly clientId: string;
-  /** The capacity before the first of them. */
+  /** The capacity before the first increase. */
   readonly from: number;
-  /** Of the last of them. */
+  /** The revision of the last increase. */
   readonly revision: number;
 }
 
-/** A value that another writer set, and who has seen it since. */
+/** The changes of a value by other writers, and which principals have read them. */
 export interface CapacityHistory {
-  /** Counts changes of capacity. */
+  /** Number of capacity changes. */
   revision: number;
   /** Revision of the last change made by a foreign writer. */
   foreignRevision: number;
-  /** By how much foreign writers have lowered the value altogether. */
+  /** By how much foreign writers have decreased the value in total. */
   foreignLowered: number;
   /** Last revision that each principal has read. */
   readonly seen: Map<string, number>;
-  /** `foreignLowered` as each principal has read it. */
+  /** `foreignLowered` at each principal's last read. */
   readonly seenLowered: Map<string, number>;
   raise?: OwnIncrease | undefined;
 }
@@ -44,16 +44,16 @@ export interface ScaleSet {
   readonly resourceId: string;
   readonly pool: PoolSpec;
   readonly kind: 'uniform' | 'flexible';
-  /** The resource as clients gave it, `sku.capacity` included; etag and provisioning state are kept beside it. */
+  /** The resource as clients wrote it, `sku.capacity` included. Etag and provisioning state are separate. */
   document: JsonObject;
   etag: number;
   provisioningState: ProvisioningState;
   nextInstanceId: number;
   readonly vms: Map<string, Vm>;
   readonly history: CapacityHistory;
-  /** While set, reads show this capacity: an accepted delete that is not visible yet. */
+  /** While set, reads show this capacity: an accepted delete is not visible yet. */
   laggingCapacity: { readonly value: number; readonly untilMs: number } | undefined;
-  /** A change that another writer will make just before the next write by a judged principal is looked at. */
+  /** A change that another writer will make just before the client's next write is handled. */
   ambush: { readonly to: number } | { readonly delta: number } | undefined;
 }
 
@@ -67,9 +67,9 @@ export interface AgentPool {
   /** VMs of a pool of type VirtualMachines. */
   readonly vms: Map<string, Vm>;
   nextVm: number;
-  /** Of its counts, for pools of type VirtualMachines. */
+  /** The history of its counts, for pools of type VirtualMachines. */
   readonly history: CapacityHistory;
-  /** As of a scale set, for one size of a pool of type VirtualMachines. */
+  /** The same as for a scale set, for one size of a pool of type VirtualMachines. */
   ambush: (({ readonly to: number } | { readonly delta: number }) & { readonly vmSize?: string }) | undefined;
   /** Its scale set's key, for pools of type VirtualMachineScaleSets. */
   readonly setKey: string | undefined;
@@ -86,29 +86,29 @@ export interface Operation {
   endMs: number | undefined;
   status: 'InProgress' | 'Succeeded' | 'Failed' | 'Canceled';
   failures: OperationFailure[];
-  /** Resource ids of machines that have yet to come to rest. */
+  /** Resource ids of VMs that are not idle yet. */
   readonly pending: Set<string>;
   readonly retryAfterSeconds: number;
-  /** Runs when the operation has ended well or badly, before its document says so. */
+  /** Runs when the operation has ended in any way, before its document shows the end. */
   readonly onEnd: ((operation: Operation) => void) | undefined;
 }
 
-/** One machine's pending event, as its metadata service shows it. */
+/** One VM's pending event, as its metadata service shows it. */
 export interface ScheduledEvent {
   readonly id: string;
   readonly vm: Vm;
   readonly notBeforeMs: number;
 }
 
-/** A row of a list as it was shown at some time. */
+/** A row of a list at some past time. */
 export interface Listed {
   readonly name: string;
   readonly shown: JsonObject;
 }
 
-/** How the lists of a resource group looked a moment ago. */
+/** Past states of the lists of a resource group. */
 export interface ListHistory {
-  /** What the list shows on this occasion; undefined: the truth. */
+  /** The list that this request shows. undefined: the current one. */
   sets(occasion: string): readonly Listed[] | undefined;
   vms(occasion: string): readonly Listed[] | undefined;
 }
@@ -126,30 +126,30 @@ export interface ArmWorld {
   readonly sets: Map<string, ScaleSet>;
   readonly agentPools: Map<string, AgentPool>;
   readonly operations: Map<string, Operation>;
-  /** Sizes in lower case that this subscription is not offered, with the zones; no zones: in the whole region. */
+  /** Sizes in lower case that this subscription cannot use, with their zones. Without zones: in the whole region. */
   readonly restricted: Map<string, readonly string[]>;
   /** `size/zone` in lower case -> VMs left. */
   readonly stock: Map<string, number>;
   /** Family or `cores` or `lowPriorityCores` in lower case -> vCPU limit. */
   readonly quota: Map<string, number>;
-  /** What the metadata service of machines announces, by event id. */
+  /** The scheduled events of all VMs by event id. */
   readonly scheduledEvents: Map<string, ScheduledEvent>;
-  /** Rises with every change of the announced events. */
+  /** Rises with every change of the scheduled events. */
   eventIncarnation: number;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */
   clusterStopped: boolean;
-  /** What the last operation on the cluster was. */
+  /** The kind of the last operation on the cluster. */
   clusterWork: 'Updating' | 'Starting' | 'Stopping';
   readonly timers: Set<() => void>;
-  /** Set once, when the world begins. */
+  /** Set once at the start of the world. */
   lists: ListHistory;
-  /** Operations ever begun; ids derive from it. */
+  /** Number of operations so far; ids derive from it. */
   operationCount: number;
 }
 
-/** Runs a step of the world later, unless the world stops first. */
+/** Runs a step later, unless the world stops first. */
 export function later(world: ArmWorld, ms: number, step: () => void): void {
   const forget = world.clock.after(ms, () => {
     world.timers.delete(forget);
@@ -179,13 +179,13 @@ export function etagText(counter: number): string {
   return `"${counter}"`;
 }
 
-/** Every machine there is, in order of owner and creation. */
+/** All VMs in order of owner and creation. */
 export function allVms(world: ArmWorld): readonly Vm[] {
   const inSets = [...world.sets.values()].flatMap((set) => [...set.vms.values()]);
   return [...inSets, ...[...world.agentPools.values()].flatMap((pool) => [...pool.vms.values()])];
 }
 
-/** The map that a machine lives in. undefined: its owner is gone. */
+/** The map that holds a VM. undefined: its owner is gone. */
 export function homeOf(world: ArmWorld, vm: Vm): Map<string, Vm> | undefined {
   const homes = [...world.sets.values(), ...world.agentPools.values()].map((owner) => owner.vms);
   return homes.find((vms) => vms.get(vm.key) === vm);

@@ -1,6 +1,6 @@
 /**
- * Misfortune as data: which requests meet it and what happens to them. The emulator itself decides nothing about when
- * Azure fails, except where stock, quota and budgets make it fail by themselves.
+ * Faults as data: which requests they match and what they do to them. Azure fails by itself only for lack of stock, quota or
+ * rate-limit tokens.
  */
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 
@@ -14,7 +14,7 @@ export interface FaultMatch {
   readonly pool?: string;
   /** Only the nth request that matches everything else, counted from 1. */
   readonly nth?: number;
-  /** Only so many times. */
+  /** Matches only this many times. */
   readonly times?: number;
   /** Chance in [0, 1]. */
   readonly prob?: number;
@@ -24,7 +24,7 @@ export interface FaultMatch {
 }
 
 export type FaultEffect =
-  /** Answers instead of doing anything. `retryAfterSeconds` is simulated time; `body` may be text for a proxy's HTML. */
+  /** Responds without performing the request. `retryAfterSeconds` is simulated time; `body` may be text, such as a proxy's HTML. */
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -32,46 +32,46 @@ export type FaultEffect =
       readonly retryAfterSeconds?: number;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** Does what was asked and then answers with an error all the same. */
+  /** Performs the request and then responds with an error. */
   | { readonly kind: 'effect-then-answer'; readonly status: number; readonly body?: Json }
-  /** Drops the connection, with or without having done what was asked. */
+  /** Drops the connection, with or without performing the request. */
   | { readonly kind: 'reset'; readonly afterEffect: boolean }
-  /** Sends the true answer later. */
+  /** Delays the true response. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** A list that says there is nothing. */
+  /** An empty list instead of the true one. */
   | { readonly kind: 'empty-list' }
   /** A success without a body. */
   | { readonly kind: 'empty-body' }
   /** Half of the JSON, then the end of the connection. */
   | { readonly kind: 'truncated-body' }
-  /** A true list as it was when this fault was added. */
+  /** A true list in its state at the time when this fault was added. */
   | { readonly kind: 'stale-list' }
-  /** Another writer changes the set's capacity just before this request is looked at. */
+  /** Another writer changes the set's capacity just before this request is handled. */
   | { readonly kind: 'racing-writer'; readonly delta: number }
   /** Reads of a set show this capacity. */
   | { readonly kind: 'capacity-reads-as'; readonly value: number }
-  /** Reads of a set show the capacity from before this delete for so long. */
+  /** Reads of a set show the capacity from before this delete for this long. */
   | { readonly kind: 'capacity-lag'; readonly ms: number }
   /** The boundary between two pages moved: 1 hides an item, -1 shows one twice. */
   | { readonly kind: 'page-shift'; readonly by: 1 | -1 }
-  /** The first page has nothing but a link to the rest. */
+  /** The first page has only a link to the rest. */
   | { readonly kind: 'empty-page' }
   /** Every page links to itself. */
   | { readonly kind: 'endless-pages' }
-  /** Resource groups come in upper case. */
+  /** Resource groups are in upper case. */
   | { readonly kind: 'upper-case-ids' }
-  /** Items come without what is optional: the instance view of all, the id of the first. */
+  /** Items lack optional fields: the instance view of all, the id of the first. */
   | { readonly kind: 'bare-items' }
-  /** The answer's `Date` is off by so much. */
+  /** Offset of the response's `Date`. */
   | { readonly kind: 'date-skew'; readonly ms: number }
   | MachineEffect;
 
-/** What befalls machines, not requests: those that are born, or are taken down, while the fault is on. */
+/** Faults on VMs instead of requests: on VMs that are created or removed while the fault is active. */
 export type MachineEffect =
   /**
    * `refused`: cannot be allocated, with this code. `slow`: takes 25 minutes longer. `stuck`: never leaves `Creating`. `cse`: the
-   * bootstrap extension fails. `os-timeout`: the system does not report in 20 minutes. `no-node`, `late-node`: all is well but the
-   * kubelet, for good or for 20 minutes. `unlisted`: lists show it 10 minutes late.
+   * bootstrap extension fails. `os-timeout`: the operating system does not report within 20 minutes. `no-node`, `late-node`: only
+   * the kubelet is missing, permanently or for 20 minutes. `unlisted`: lists show it 10 minutes late.
    */
   | {
       readonly kind: 'birth';
@@ -79,7 +79,7 @@ export type MachineEffect =
       readonly code?: string;
       readonly message?: string;
     }
-  /** `stuck`: stays in `Deleting` for 20 minutes. `fails`: comes back as `Failed`, and counts in the capacity again. */
+  /** `stuck`: stays in `Deleting` for 20 minutes. `fails`: returns as `Failed` and counts in the capacity again. */
   | { readonly kind: 'removal'; readonly how: 'stuck' | 'fails' };
 
 export interface Fault {
@@ -88,15 +88,15 @@ export interface Fault {
   readonly effect: FaultEffect;
 }
 
-/** What a fault can be matched against: a request, or what befalls a machine (its method is `BIRTH` or `REMOVAL`). */
+/** The subject of a fault: a request, or the creation or removal of a VM (its method is `BIRTH` or `REMOVAL`). */
 export interface FaultSubject {
   readonly method: string;
   readonly path: string;
-  /** By lower-case name; machines have none. */
+  /** By lower-case name. VMs have no query. */
   readonly query?: Readonly<Record<string, string>>;
   readonly pool: string | undefined;
   readonly nowMs: number;
-  /** A number in [0, 1) of this request and fault. */
+  /** A random number in [0, 1) for this subject and fault. */
   readonly chance: (faultId: string) => number;
 }
 
@@ -151,7 +151,7 @@ export class FaultTable {
     return [...this.#armed.values()].map(({ fault }) => fault);
   }
 
-  /** What befalls a machine that is born, or taken down, now. */
+  /** The effect of an active fault on a VM that is created or removed now. */
   befalling<Kind extends MachineEffect['kind']>(
     kind: Kind,
     subject: Omit<FaultSubject, 'method'>,
@@ -160,7 +160,7 @@ export class FaultTable {
     return effect?.kind === kind ? (effect as Extract<MachineEffect, { readonly kind: Kind }>) : undefined;
   }
 
-  /** The first fault that this request meets. Counting happens here: ask once per request. */
+  /** The first fault that matches this request. It also counts the match: call it once per request. */
   meet(subject: FaultSubject): Fault | undefined {
     let met: Fault | undefined;
     for (const armed of this.#armed.values()) {
@@ -205,7 +205,7 @@ function globMatches(glob: string, path: string): boolean {
   return new RegExp(`^${pattern}$`).test(path.toLowerCase());
 }
 
-/** Reads a fault that came over the wire. A text result says what is wrong with it. */
+/** Parses a fault from a request. A text result describes what is wrong with it. */
 export function parseFault(value: Json | undefined, freshId: () => string): Fault | string {
   const match = pick(value, 'match') ?? {};
   const effect = pick(value, 'effect');
@@ -231,10 +231,10 @@ const MATCHES: Readonly<Record<keyof FaultMatch, 'string' | 'number'>> = {
   toMs: 'number',
 };
 
-/** A word that is not understood would match everything. */
+/** An unknown key would match everything. */
 function wrongIn(match: JsonObject): string | undefined {
   for (const [key, value] of Object.entries(match)) {
-    if (!Object.hasOwn(MATCHES, key)) return `match.${key} is not understood; accepted are ${Object.keys(MATCHES).join(', ')}`;
+    if (!Object.hasOwn(MATCHES, key)) return `match.${key} is unknown; accepted are ${Object.keys(MATCHES).join(', ')}`;
     const kind = MATCHES[key as keyof FaultMatch];
     if (typeof value !== kind) return `match.${key} must be a ${kind}`;
   }

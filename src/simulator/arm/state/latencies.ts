@@ -1,58 +1,58 @@
-/** Everything about the emulated Azure that is a matter of measure. Durations are simulated milliseconds. */
+/** All adjustable quantities of the emulated Azure. Durations are simulated milliseconds. */
 import type { Latency } from './seeded-random.ts';
 
 export interface ArmLatencies {
   /** Items per page of every list. */
   readonly pageSize: number;
-  /** The same of the public price list, which is not part of ARM. */
+  /** Items per page of the public price list, which is not part of ARM. */
   readonly retailPageSize: number;
-  /** Time until any answer is sent, after it was made. */
+  /** Time until a response is sent, after it was made. */
   readonly answerLatency: Latency;
   /** From accepting a scale-up to the instance showing in lists. */
   readonly instanceVisible: Latency;
-  /** From accepting to the machine being allocated and starting. */
+  /** From accepting to the VM being allocated and starting. */
   readonly allocated: Latency;
-  /** From accepting to the refusal of a machine that stock cannot give. */
+  /** From accepting to the refusal of a VM that is out of stock. */
   readonly allocationRefused: Latency;
   /** From accepting to a running operating system. */
   readonly osUp: Latency;
   readonly osUpGpu: Latency;
-  /** From accepting to `Succeeded`, extensions included. Never before the operating system is up. */
+  /** From accepting to `Succeeded`, extensions included. Never before the operating system runs. */
   readonly provisioned: Latency;
   readonly deleteGraceful: Latency;
   readonly deleteForced: Latency;
   readonly deallocate: Latency;
   readonly start: Latency;
-  /** A change of the model alone. */
+  /** The duration of an update of the model alone. */
   readonly modelUpdate: Latency;
-  /** From an eviction event to the end of the notice. */
+  /** From a scheduled event to the eviction. */
   readonly evictionNotice: Latency;
-  /** Reads of a set show the old capacity for so long after an accepted delete. */
+  /** How long reads of a set show the old capacity after an accepted delete. */
   readonly capacityLagAfterDeleteMs: number;
-  /** Lists of scale sets and VMs of a resource group show a state that is up to so old; 0: the present one. */
+  /** The largest age of the lists of scale sets and VMs of a resource group; 0: always current. */
   readonly listStalenessMs: number;
-  /** Seconds to wait between polls, told in `Retry-After`. */
+  /** Seconds between polls, as `Retry-After` states them. */
   readonly retryAfterSeconds: { readonly write: number; readonly remove: number; readonly deallocate: number };
-  /** Whether a new instance takes the lowest id that is free. Else ids only rise. */
+  /** Whether a new instance takes the lowest free id. Otherwise ids only rise. */
   readonly reuseInstanceIds: boolean;
-  /** Whether machines that could not be allocated stay listed as `Failed`. */
+  /** Whether VMs that could not be allocated stay listed as `Failed`. */
   readonly listFailedInstances: boolean;
-  /** Whether a failed scale-up gives its capacity back by itself. */
+  /** Whether a failed scale-up reverts its increase of the capacity. */
   readonly rollbackOnFail: boolean;
-  /** Share of machines whose bootstrap fails. */
+  /** Share of VMs whose bootstrap fails. */
   readonly bootstrapFailureRate: number;
-  /** Share of machines whose system does not report in time. */
+  /** Share of VMs whose operating system does not report in time. */
   readonly osTimeoutRate: number;
   readonly throttling: boolean;
-  /** Whether Compute tells its budgets by the names that it used before 2024, such as `GetVMScaleSetVM3Min`. */
+  /** Whether Compute names its rate limits as before 2024, such as `GetVMScaleSetVM3Min`. */
   readonly olderBudgetNames: boolean;
-  /** Whether the end of an operation moves the tag of its scale set once more. */
+  /** Whether the end of an operation changes the etag of its scale set again. */
   readonly etagMovesAtEnd: boolean;
-  /** Lifetime of tokens, in seconds of the clients' own time. */
+  /** Lifetime of tokens, in seconds of the client's own time. */
   readonly tokenLifetimeSeconds: number;
-  /** How long AKS waits for the machines of a pool before its operation fails. An estimate. */
+  /** How long AKS waits for the VMs of a pool before its operation fails. An estimate. */
   readonly aksPatienceMs: number;
-  /** How long finished operations can still be read. */
+  /** How long finished operations can be read. */
   readonly operationKeptMs: number;
   /** Journal entries kept; older ones are dropped. */
   readonly journalLimit: number;

@@ -1,4 +1,4 @@
-/** What stands around the pools in other providers: autoscale rules of the monitor, and the subnet. Read only. */
+/** Resources of other providers beside the pools: autoscale rules of Azure Monitor, and the subnet. Read only. */
 import { resourceNotFound } from '../http/errors.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { groupPath } from './resource-names.ts';
@@ -6,7 +6,7 @@ import { answerPage } from '../http/paging.ts';
 import { allVms, setOfPool, type ArmWorld } from './arm-state.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 
-/** Rules by which the monitor would change the capacity of a scale set by itself. */
+/** Rules by which Azure Monitor would change the capacity of a scale set. */
 export function listAutoscaleSettings(world: ArmWorld, request: ArmRequest): ArmReply {
   const group = param(request, 'rg');
   const here = group.toLowerCase() === world.spec.nodeResourceGroup.toLowerCase();
@@ -33,7 +33,7 @@ export function subnetId(spec: WorldSpec): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Network/virtualNetworks/${SUBNET.network}/subnets/${SUBNET.name}`;
 }
 
-/** With overlay networking a node takes one address of the subnet; with flat networking one for each of its pods as well. */
+/** With overlay networking a node takes one address of the subnet. With flat networking each of its pods takes one more. */
 export function getSubnet(world: ArmWorld, request: ArmRequest): ArmReply {
   const name = param(request, 'subnet');
   if (name.toLowerCase() !== SUBNET.name) {

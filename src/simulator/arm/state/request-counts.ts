@@ -1,11 +1,11 @@
-/** Counts how often each thing was asked for. */
+/** Counts repetitions of each request. */
 import type { ArmRequest } from '../http/messages.ts';
 
 /** Owns the counts of a world. */
 export class RequestCounts {
   readonly #counts = new Map<string, number>();
 
-  /** The name of this request: the same in every run in which the same was asked as often before, whatever else was asked. */
+  /** The name of this request and its repetition. It is the same in every run, whatever other requests were sent. */
   next({ method, path }: Pick<ArmRequest, 'method' | 'path'>): string {
     const asked = `${method} ${path.toLowerCase()}`;
     const count = (this.#counts.get(asked) ?? 0) + 1;

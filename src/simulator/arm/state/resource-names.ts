@@ -1,4 +1,4 @@
-/** How AKS and Compute name things. One bijection: instance id, resource name, host name, provider id. */
+/** Names as AKS and Compute form them. Instance id, resource name, host name and provider id map one to one. */
 import { stableHash } from '../../../lib/random.ts';
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 
@@ -11,12 +11,12 @@ export function scaleSetName(spec: WorldSpec, pool: PoolSpec): string {
   return `aks-${pool.name}-${nameSuffix(spec)}-vmss`;
 }
 
-/** Prefix plus the instance id in base 36 on six digits, lower case as kubelet registers it. */
+/** Prefix and the instance id in base 36 with six digits, in lower case as kubelet registers it. */
 export function uniformHostName(prefix: string, instanceId: number): string {
   return `${prefix}${instanceId.toString(36).padStart(6, '0')}`.toLowerCase();
 }
 
-/** Locations are compared by their names, whether for machines (`westeurope`) or for people (`West Europe`). */
+/** Compares locations by their programmatic names (`westeurope`) and their display names (`West Europe`). */
 export function isLocation({ location }: WorldSpec, given: string): boolean {
   const fold = (name: string): string => name.toLowerCase().replaceAll(' ', '');
   return fold(given) === fold(location);
@@ -45,12 +45,12 @@ export function clusterId(spec: WorldSpec): string {
   return `${group}/providers/Microsoft.ContainerService/managedClusters/${spec.clusterName}`;
 }
 
-/** What the cloud controller writes into `spec.providerID`: the resource id with the group's name in lower case. */
+/** The `spec.providerID` that the cloud controller writes: the resource id with the group's name in lower case. */
 export function providerIdOf(resourceId: string): string {
   return `azure://${resourceId.replace(/(\/resourceGroups\/)([^/]+)/i, (_all, key: string, group: string) => key + group.toLowerCase())}`;
 }
 
-/** An address of the nodes' subnet, always the same for a machine. */
+/** An address of the nodes' subnet; always the same for a VM. */
 export function addressOf(resourceId: string): string {
   const hash = stableHash(`${resourceId}|address`);
   return `10.224.${(hash >>> 8) & 255}.${4 + (hash & 127)}`;

@@ -1,6 +1,6 @@
 /**
- * Chance with a name. Every draw is a function of the seed and of what it is for, never of how many draws came before,
- * so that reads and retries of a client cannot shift the fate of a machine.
+ * Named random draws. Each draw is a function of the seed and its purpose, never of the number of earlier draws. So reads and
+ * retries of a client cannot change what happens to a VM.
  */
 import { seededRandom, stableHash } from '../../../lib/random.ts';
 
@@ -20,7 +20,7 @@ export interface SeededRandom {
   hex(purpose: string, length: number): string;
 }
 
-/** Standard normal deviate that 95 % of values stay under. */
+/** The standard normal deviate at the 95th percentile. */
 const Z95 = 1.6449;
 
 export function seededRandomOf(seed: number): SeededRandom {

@@ -1,4 +1,4 @@
-/** The region's finite stock and the subscription's quota: what makes allocation and acceptance fail by themselves. */
+/** The region's finite stock and the subscription's quota. They make allocations and requests fail without a fault. */
 import type { QuotaShortage } from '../http/errors.ts';
 import { findVmSize, VM_SIZES } from './vm-sizes.ts';
 import { allVms, type ArmWorld } from './arm-state.ts';
@@ -8,7 +8,7 @@ export function stockKey(vmSize: string, zone: string | undefined): string {
   return `${vmSize}/${zone ?? '0'}`.toLowerCase();
 }
 
-/** Takes one machine from the stock. false: there is none left. */
+/** Takes one VM from the stock. false: the stock is empty. */
 export function takeStock(world: ArmWorld, vmSize: string, zone: string | undefined): boolean {
   const key = stockKey(vmSize, zone);
   const left = world.stock.get(key);
@@ -33,10 +33,10 @@ export interface Usage {
   readonly limit: number;
 }
 
-/** Limit shown where the world sets none. */
+/** The limit of a quota that the world does not set. */
 const PLENTY = 100_000;
 
-/** What every machine on the books draws, the ones being created, deallocated and deleted included; overprovisioned ones are not on them. */
+/** The usage of all VMs that count, including those being created, deallocated and deleted. Overprovisioned VMs do not count. */
 export function usages(world: ArmWorld): readonly Usage[] {
   const vms = allVms(world).filter((vm) => !vm.surplus);
   const regular = vms.filter((vm) => vm.pool.priority !== 'Spot');
@@ -61,14 +61,14 @@ export function usages(world: ArmWorld): readonly Usage[] {
   ];
 }
 
-/** So many more machines of a size. */
+/** An increase by this many VMs of a size. */
 export interface StockRequest {
   readonly vmSize: string;
   readonly spot: boolean;
   readonly count: number;
 }
 
-/** The first quota that what is wanted, taken together, would break. undefined: all of it fits. */
+/** The first quota that these increases together would exceed. undefined: they all fit. */
 export function quotaShortage(world: ArmWorld, wants: readonly StockRequest[]): QuotaShortage | undefined {
   const rows = usages(world);
   const required = new Map<string, number>();
@@ -86,7 +86,7 @@ export function quotaShortage(world: ArmWorld, wants: readonly StockRequest[]): 
   return undefined;
 }
 
-/** How a refusal names what is not a family. */
+/** The names in a refusal of quotas that are not families. */
 const SHOWN: ReadonlyMap<string, string> = new Map([
   ['lowPriorityCores', 'LowPriority'],
   ['cores', 'Total Regional'],

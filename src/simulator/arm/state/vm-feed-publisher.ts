@@ -1,11 +1,11 @@
-/** The machines as the cluster side sees them: a list, and a call for each change. */
+/** The VMs as the cluster side sees them: a list, and a call for each change. */
 import { clusterLabel, type SimulatedVm, type VmChange, type VmFeed } from '../../base/vm-feed.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import { providerIdOf } from './resource-names.ts';
 import { findVmSize } from './vm-sizes.ts';
 import type { Vm } from './vm.ts';
 
-// Labels and taints that AKS gives a node at registration, beside those its pool asks for.
+// Labels and taints that AKS gives a node at registration, besides those of its pool.
 
 export const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
 const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';
@@ -66,7 +66,7 @@ export interface Park extends VmFeed {
   tellDeleteAccepted(vm: Vm, principal: string, was: string): void;
 }
 
-/** `vms` lists every machine at the time of the call. */
+/** `vms` lists every VM at the time of the call. */
 export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
   const listeners = new Set<(change: VmChange) => void>();
   const announce = (change: VmChange): void => {

@@ -10,10 +10,10 @@ export interface VmSize {
   readonly dataDisks: number;
   readonly networkInterfaces: number;
   readonly premiumStorage: boolean;
-  /** Bytes of local disk in MB; 0: none, and no ephemeral OS disk. */
+  /** Local disk in MB; 0: no local disk and no ephemeral OS disk. */
   readonly localDiskMB: number;
   readonly spotCapable: boolean;
-  /** A machine of it has a physical host to itself. */
+  /** A VM of this size has a physical host to itself. */
   readonly isIsolated: boolean;
 }
 
@@ -71,7 +71,7 @@ export const VM_SIZES: ReadonlyMap<string, VmSize> = new Map(
   ]),
 );
 
-/** A size by name, any case. undefined: this Azure does not sell it. */
+/** A size by name, in any case. undefined: this Azure does not offer it. */
 export function findVmSize(name: string): VmSize | undefined {
   return VM_SIZES.get(name.toLowerCase());
 }

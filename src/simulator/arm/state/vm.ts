@@ -1,4 +1,4 @@
-/** One machine as the emulated Azure keeps it. A record: what may happen to it is written in the rooms beside this file. */
+/** One VM as the emulated Azure stores it. A plain record; the rooms beside this file change it. */
 import type { PowerState } from '../../base/vm-feed.ts';
 import type { PoolSpec } from '../../base/world-spec.ts';
 import type { OperationFailure } from '../http/errors.ts';
@@ -9,7 +9,7 @@ export type ProvisioningState = 'Creating' | 'Updating' | 'Succeeded' | 'Failed'
 /** One virtual machine: an instance of a Uniform set, a VM of a Flexible set, or a VM of a VMs-type agent pool. */
 export interface Vm {
   readonly kind: 'uniform' | 'flexible' | 'standalone';
-  /** What its owner's map knows it by: the instance id, or the VM's name in lower case. */
+  /** The key in its owner's map: the instance id, or the VM's name in lower case. */
   readonly key: string;
   readonly resourceId: string;
   readonly name: string;
@@ -19,25 +19,25 @@ export interface Vm {
   readonly vmSize: string;
   readonly zone: string | undefined;
   readonly createdMs: number;
-  /** Lists do not show it before. */
+  /** Lists do not show it before this time. */
   visibleAtMs: number;
   provisioningState: ProvisioningState;
   /** The part of the view's provisioning code after the state, for example `OSProvisioningInProgress`. */
   detail: string | undefined;
   power: PowerState;
   failure: OperationFailure | undefined;
-  /** Whether it took from the region's stock and gives back when it goes. */
+  /** Whether it took from the region's stock and returns that at its removal. */
   holdsStock: boolean;
-  /** More than the set asked for: it counts nowhere. */
+  /** Overprovisioned: it counts nowhere. */
   surplus: boolean;
-  /** Its agent pool asks for one less already: a removal that comes to nothing takes that back. */
+  /** Its agent pool's count is decreased already. A removal that fails reverts that. */
   uncounted: boolean;
-  /** Begun together with others, some of them in excess. */
+  /** The VMs that an overprovisioned increase began together. */
   batch: { readonly members: Set<Vm> } | undefined;
-  /** What a client wrote into it; laid over what it shows. */
+  /** Fields that a client wrote; they override what the VM shows. */
   own: JsonObject;
-  /** Its own etag counter; instances of Uniform sets show their set's. */
+  /** Its own etag counter. Instances of Uniform sets show their set's etag. */
   etag: number;
-  /** Bumped when a new fate overtakes an older one; pending steps of older fates do nothing. */
+  /** Rises when a new action overtakes an older one. Pending steps of older generations do nothing. */
   generation: number;
 }

@@ -1,4 +1,4 @@
-/** What the world does by itself, in the journal beside what clients ask for: without it the journal could not tell the state. */
+/** Journal entries for changes that the world makes by itself. Without them the journal would not explain the state. */
 import type { Principal } from '../http/messages.ts';
 import { clusterId } from './resource-names.ts';
 import { poolSize } from './agent-pool-document.ts';
@@ -9,17 +9,17 @@ export interface WorldChange {
   /** One word: the event's name. */
   readonly why: string;
   readonly principal: Principal;
-  /** Capacity of the set, or size of the pool, before it. */
+  /** Capacity of the set, or size of the pool, before the change. */
   readonly before: number;
   readonly opId?: string;
 }
 
-/** Notes a change of a scale set that no request asked for. Call after it. */
+/** Records a change of a scale set without a request. Call it after the change. */
 export function noteSetChange(world: ArmWorld, set: ScaleSet, change: WorldChange): void {
   note(world, change, { path: set.resourceId, pool: set.pool.name, after: capacityOf(set), etag: etagText(set.etag) });
 }
 
-/** The same of an agent pool's own count. */
+/** Records a change of an agent pool's own count without a request. */
 export function notePoolChange(world: ArmWorld, pool: AgentPool, change: WorldChange): void {
   note(world, change, {
     path: `${clusterId(world.spec)}/agentPools/${pool.name}`,

@@ -1,6 +1,6 @@
 /**
- * The judge of write safety. It looks at what clients do to capacity and instances, never at what they say, and holds
- * foreign writers (people, AKS itself) to nothing.
+ * The write-safety rules. They check what clients do to capacity and instances, not what clients report. They do not apply to
+ * foreign writers (people, AKS itself).
  */
 import type { Principal } from '../http/messages.ts';
 import type { ManualScale } from './agent-pool-document.ts';
@@ -12,30 +12,30 @@ export interface CapacityChange {
   readonly principal: Principal;
   readonly before: number;
   readonly after: number;
-  /** The write named the set's tag, and it was the present one. */
+  /** The write named the set's etag, and it was the current one. */
   readonly conditional?: boolean;
 }
 
-/** A read by a principal: from now on it knows what other writers did to this set. */
+/** Records a read by a principal: it now knows the changes of other writers to this set. */
 export function noteRead(set: Pick<ScaleSet, 'history'>, principal: Principal): void {
   set.history.seen.set(principal.clientId, set.history.revision);
   set.history.seenLowered.set(principal.clientId, set.history.foreignLowered);
 }
 
-/** Judges a capacity written by PUT or PATCH, before it takes effect, and remembers who wrote. */
+/** Checks a capacity written by PUT or PATCH before it takes effect, and records the writer. */
 export function checkCapacityWrite(world: ArmWorld, set: ScaleSet, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (before === after) return;
   const { history } = set;
   if (!principal.foreign) {
     const accuse = accuser(world, set.name);
-    const said = `${principal.clientId} wrote capacity ${after} over ${before}`;
+    const said = `${principal.clientId} changed the capacity from ${before} to ${after}`;
     const wrong = after < before ? whyNotItsOwn(world, set, change) : undefined;
     if (wrong !== undefined) accuse('capacity-lowered-by-put', `${said}, ${wrong}`);
     const { max } = limitsOf(set.pool, set.document);
     if (after > before && after > max) accuse('above-max', `${said}; the maximum is ${max}`);
     if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
-      accuse('lost-update', `${said}, which another writer had set and it had not read`);
+      accuse('lost-update', `${said} without having read the change of another writer`);
     }
   }
   const raised = raiseAfter(history, change);
@@ -47,7 +47,7 @@ export function checkCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
   history.raise = raised === undefined ? undefined : { ...raised, revision: history.revision };
 }
 
-/** A client's raise continues its own last one when nobody has moved the capacity between the two. */
+/** An increase of a client continues its own last one if no other writer changed the capacity in between. */
 function raiseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnIncrease, 'revision'> | undefined {
   if (principal.foreign || after < before) return undefined;
   const last = isOwnRaise(history, principal) ? history.raise : undefined;
@@ -59,23 +59,25 @@ function isOwnRaise({ raise, revision }: CapacityHistory, { clientId }: Principa
 }
 
 /**
- * Why a lowered capacity is a breach. It is none in one case: the client takes back, on the condition that nobody wrote since,
- * what it raised itself and what did not come. Then no machine goes, listed or not, and nobody else's wish is undone.
+ * Why a decrease of the capacity is a violation. One decrease is allowed: the client reverts its own increase that was not
+ * filled, on the condition that no other writer changed the set. Then no VM is deleted, listed or not, and no other writer's
+ * change is lost.
  */
 function whyNotItsOwn(world: ArmWorld, set: ScaleSet, { principal, before, after, conditional }: CapacityChange): string | undefined {
   const { history } = set;
-  if (conditional !== true) return 'and named no tag';
-  if (history.raise === undefined || !isOwnRaise(history, principal)) return `and its own last word was not the raise to ${before}`;
-  if (after < history.raise.from) return `and the capacity was ${history.raise.from} before it was raised`;
+  if (conditional !== true) return 'without the current etag';
+  if (history.raise === undefined || !isOwnRaise(history, principal))
+    return `although its own last change was not the increase to ${before}`;
+  if (after < history.raise.from) return `below the capacity ${history.raise.from} from before its increase`;
   const busy = [...world.operations.values()].some(({ setKey, endMs }) => setKey === set.name.toLowerCase() && endMs === undefined);
   if (busy) return 'while an operation ran';
   const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus).length;
-  return living > after ? `and ${living} machines were there` : undefined;
+  return living > after ? `although ${living} instances exist` : undefined;
 }
 
 /**
- * The minimum that a delete is held to. ARM takes no condition on a delete, so what another writer took since the client's
- * last read of the set cannot be held against it.
+ * The minimum that applies to a delete. ARM accepts no condition on a delete, so decreases by other writers since the client's
+ * last read of the set do not count against it.
  */
 export function minimumFor(set: ScaleSet, principal: Principal): number {
   const { foreignLowered, seenLowered } = set.history;
@@ -87,18 +89,18 @@ export interface Removal {
   readonly vms: readonly Vm[];
   /** Goal capacity once the removal is accepted. */
   readonly capacityAfter: number;
-  /** false: the client left the choice to the platform. */
+  /** false: the platform chose the VMs. */
   readonly named: boolean;
 }
 
-/** Judges machines that are about to go at a client's wish. Failed ones may go below the minimum. */
+/** Checks the removal of VMs by a client. Failed VMs may be removed below the minimum. */
 export function checkRemoval(world: ArmWorld, owner: { readonly name: string; readonly min: number }, removal: Removal): void {
   const { principal, vms, capacityAfter, named } = removal;
   if (principal.foreign || vms.length === 0) return;
   const accuse = accuser(world, owner.name);
   if (!named) {
     for (const vm of vms) {
-      accuse('instance-deleted-that-was-never-named', `${vm.name} goes because ${principal.clientId} left the choice to the platform`);
+      accuse('instance-deleted-that-was-never-named', `${vm.name} is deleted because ${principal.clientId} let the platform choose`);
     }
   }
   if (capacityAfter < owner.min && vms.some((vm) => vm.provisioningState !== 'Failed')) {
@@ -106,23 +108,23 @@ export function checkRemoval(world: ArmWorld, owner: { readonly name: string; re
   }
 }
 
-/** A delete moves the capacity too; a foreign one counts as another writer's change. */
+/** Records the capacity change of a delete. A foreign delete counts as another writer's change. */
 export function noteDelete(set: ScaleSet, principal: Principal): void {
   set.history.revision++;
   if (principal.foreign) set.history.foreignRevision = set.history.revision;
 }
 
-/** Judges the size that a client asks of an agent pool. */
+/** Checks the size that a client writes to an agent pool. */
 export function checkPoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (principal.foreign || before === after) return;
   const accuse = accuser(world, pool.name);
-  const said = `${principal.clientId} wrote count ${after} over ${before}`;
+  const said = `${principal.clientId} changed the count from ${before} to ${after}`;
   if (after < before) accuse('capacity-lowered-by-put', said);
   else if (after > pool.max) accuse('above-max', `${said}; the maximum is ${pool.max}`);
 }
 
-/** Judges what a client asks of each size of a pool of type VirtualMachines, and remembers who wrote. */
+/** Checks the counts that a client writes for each size of a VMs-type pool, and records the writer. */
 export function checkManualScale(
   world: ArmWorld,
   pool: AgentPool,
@@ -135,7 +137,7 @@ export function checkManualScale(
   const sizes = new Set([...before, ...after].map(({ size }) => size.toLowerCase()));
   const changed = [...sizes].filter((size) => countIn(before, size) !== countIn(after, size));
   if (!principal.foreign && changed.length > 0 && history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
-    accuser(world, pool.name)('lost-update', `${principal.clientId} wrote over counts that another writer had set and it had not read`);
+    accuser(world, pool.name)('lost-update', `${principal.clientId} changed counts without having read the change of another writer`);
   }
   for (const size of changed) {
     checkPoolSize(

@@ -1,4 +1,4 @@
-/** What every controller is given, and how controllers record events. Must not know any single controller. */
+/** The context of every controller, and how controllers record events. Must not know any single controller. */
 import { stableHash } from '../../../lib/random.ts';
 import type { VmFeed } from '../../base/vm-feed.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';
@@ -26,7 +26,7 @@ export interface EventDraft {
   readonly component: string;
 }
 
-/** Records an event about an object. The same sentence about the same object is counted, not written again. */
+/** Records an event about an object. A repeated message about the same object raises the event's count. */
 export function recordEvent(api: Api, about: KubeObject, draft: EventDraft): void {
   const { name, namespace, uid, resourceVersion } = about.metadata;
   const now = timestamp(api.timers.now());
@@ -62,7 +62,7 @@ export function recordEvent(api: Api, about: KubeObject, draft: EventDraft): voi
   api.create(type, event, place.namespace);
 }
 
-/** Calls back for changes of the given kinds. Returns the way to stop. */
+/** Calls back for changes of the given kinds. Returns a function that unsubscribes. */
 export function onChange(api: Api, storages: readonly string[], listener: (change: StoreChange) => void): () => void {
   return api.store.subscribe((change) => {
     if (storages.includes(change.storage)) listener(change);
@@ -80,12 +80,12 @@ export function isOwnedBy(object: KubeObject, owner: KubeObject): boolean {
   );
 }
 
-/** Neither finished nor on its way out. */
+/** Neither finished nor terminating. */
 export function isActive(pod: PodObject): boolean {
   return pod.metadata.deletionTimestamp === undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
 }
 
-/** What the controllers ask for pods by. */
+/** The keys by which controllers look up pods. */
 interface PodIndex {
   readonly onNode: (nodeName: string) => Iterable<KubeObject>;
   readonly ofController: (uid: string) => Iterable<KubeObject>;
@@ -104,7 +104,7 @@ function indexOf({ store }: Api): PodIndex {
   return made;
 }
 
-/** Pods that an object controls, in the order in which they became its own. */
+/** Pods that an object controls, in the order in which they became owned. */
 export function podsOf(api: Api, owner: KubeObject): readonly PodObject[] {
   return Array.from(indexOf(api).ofController(owner.metadata.uid), (pod) => pod as PodObject);
 }

@@ -1,41 +1,41 @@
-/** How long things take in the simulated cluster. Durations are of the world: its speed divides them. */
+/** The durations of the simulated cluster. They are simulated time: the world's speed divides them. */
 export interface ClusterLatencies {
   /** From a running operating system to a registered node. */
   readonly registerMs: number;
-  /** From registration until the cloud node controller has set the provider id and taken its taint away. */
+  /** From registration until the cloud node controller has set the provider id and removed its taint. */
   readonly cloudInitMs: number;
   /** From registration to Ready. */
   readonly readyMs: number;
-  /** Without a sign of life for this long, Ready turns Unknown. */
+  /** Without a heartbeat for this long, Ready becomes Unknown. */
   readonly nodeMonitorGraceMs: number;
-  /** From the platform's notice to the node's condition: how often the node problem detector asks the metadata service. */
+  /** From a scheduled event to the node's condition: how often the node problem detector polls the metadata service. */
   readonly scheduledEventMs: number;
-  /** From the VM's end to the end of its Node. */
+  /** From the VM's removal to the deletion of its Node. */
   readonly nodeDeleteMs: number;
-  /** From the end of a Node to the removal of the pods it still had. */
+  /** From the deletion of a Node to the deletion of its remaining pods. */
   readonly podGcMs: number;
   /** From binding to Running and Ready. */
   readonly podStartMs: number;
-  /** How long containers need to stop when asked; never more than the pod's grace. */
+  /** How long containers take to stop on request; at most the pod's grace period. */
   readonly podStopMs: number;
-  /** From a claim that is due to the volume made for it. */
+  /** From a claim that is due to the creation of its volume. */
   readonly volumeMs: number;
-  /** From a ready kubelet until the disk driver has registered with it: only then the node says what it can attach. */
+  /** From a ready kubelet to the registration of the disk driver. Only then the node publishes its attach limits. */
   readonly csiMs: number;
-  /** From a change that may help to the scheduler's next look. */
+  /** From a change that may help to the scheduler's next attempt. */
   readonly schedulerMs: number;
-  /** How old the nodes of machines are that run when the world starts. */
+  /** Age of the nodes that exist when the world starts. */
   readonly initialNodeAgeMs: number;
   readonly bookmarkMs: number;
-  /** Changes that a watch can reach back. */
+  /** Number of changes that a watch can replay. */
   readonly eventLogLimit: number;
   readonly eventTtlMs: number;
   readonly goneAs: 'event' | 'status';
-  /** Pods that a node takes: 110 with kubenet, 30 or 250 with Azure CNI; the pools of this world do not say. */
+  /** Pod capacity of a node: 110 with kubenet, 30 or 250 with Azure CNI. The pools of this world do not set it. */
   readonly maxPods: number;
 }
 
-/** Medians of an AKS cluster; see the named steps of node start-up in field reports. */
+/** Medians of an AKS cluster, from field reports about the steps of a node's start. */
 export const DEFAULT_LATENCIES: ClusterLatencies = {
   registerMs: 0,
   cloudInitMs: 3_000,

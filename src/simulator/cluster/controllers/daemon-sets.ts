@@ -1,4 +1,4 @@
-/** DaemonSets: one pod on every node that takes it. The scheduler binds them, by an affinity to the node's name. */
+/** DaemonSets: one pod on every node that accepts it. The scheduler binds them through an affinity to the node's name. */
 import { placeOf } from '../store/api.ts';
 import {
   conditionOf,
@@ -23,7 +23,7 @@ const SETS = storedType('daemonsets');
 const PODS = storedType('pods');
 const COMPONENT = 'daemonset-controller';
 
-/** What every daemon pod tolerates, whatever its template says. */
+/** Tolerations of every daemon pod, added to those of its template. */
 const TOLERATED: readonly PodToleration[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -43,14 +43,14 @@ function isWantedOn(set: DaemonSetObject, node: NodeObject): boolean {
   return matchesNodeSelection(spec, node) && firstUntolerated(node.spec.taints ?? [], tolerationsOf(spec)) === undefined;
 }
 
-/** A pod that already runs stays under a NoSchedule taint; only NoExecute drives it away. */
+/** A running pod stays under a NoSchedule taint; only NoExecute evicts it. */
 function mayStayOn(set: DaemonSetObject, node: NodeObject): boolean {
   const { spec } = set.spec.template;
   const driving = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
   return matchesNodeSelection(spec, node) && firstUntolerated(driving, tolerationsOf(spec)) === undefined;
 }
 
-/** The template, tied to one node. */
+/** The template with an affinity to one node. */
 function templateFor(set: DaemonSetObject, node: NodeObject): PodTemplate {
   const { template } = set.spec;
   const onNode = { key: 'metadata.name', operator: 'In', values: [node.metadata.name] } as const;
@@ -66,7 +66,7 @@ function templateFor(set: DaemonSetObject, node: NodeObject): PodTemplate {
   };
 }
 
-/** The node a daemon pod is meant for, bound or not. */
+/** The node of a daemon pod's affinity, bound or not. */
 function targetOf(pod: PodObject): string | undefined {
   const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   return pod.spec.nodeName ?? terms[0]?.matchFields?.[0]?.values?.[0];
@@ -92,7 +92,7 @@ function reconcile(context: ControllerContext, key: string): void {
   writeStatus(context, set, nodes);
 }
 
-/** Rolls a changed template out one pod at a time, and only while all others are ready. */
+/** Rolls out a changed template one pod at a time, and only while all others are ready. */
 function replaceOutdated({ api }: ControllerContext, set: DaemonSetObject): void {
   const pods = podsOf(api, set);
   const outdated = pods.filter(

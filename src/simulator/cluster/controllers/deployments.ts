@@ -1,4 +1,4 @@
-/** Deployments: one ReplicaSet per template, and the rolling change from the old ones to the newest. */
+/** Deployments: one ReplicaSet per template, and the rolling update from the old ones to the newest. */
 import { stableHash } from '../../../lib/random.ts';
 import { placeOf } from '../store/api.ts';
 import { controllerOf, timestamp, withCondition, type Condition, type ReplicatedObject } from '../store/objects.ts';
@@ -62,7 +62,7 @@ function resize(context: ControllerContext, deployment: ReplicatedObject, set: R
   });
 }
 
-/** The ReplicaSet of the present template, made when there is none yet. It carries the highest revision. */
+/** The ReplicaSet of the current template with the highest revision. Creates it if it is absent. */
 function newestSet(context: ControllerContext, deployment: ReplicatedObject): ReplicatedObject | undefined {
   const sets = setsOf(context, deployment);
   const hash = hashOf(deployment);
@@ -114,7 +114,7 @@ function roll(context: ControllerContext, { deployment, newest, old }: Rollout):
   shrinkOld(context, { deployment, newest, old }, { total, minimum: desired - mayMiss });
 }
 
-/** Old pods that are not available harm nobody by going; the others go as far as the minimum allows. */
+/** Removes old pods. Unavailable ones do not count against the minimum; the others are removed as far as the minimum allows. */
 function shrinkOld(
   context: ControllerContext,
   { deployment, newest, old }: Rollout,
@@ -194,7 +194,7 @@ function conditionsOf(
   return [availability, progress].reduce((conditions, condition) => settled(conditions, condition), before ?? []);
 }
 
-/** A condition that says the same keeps its times, so that an unchanged status is not written again. */
+/** A condition without a change keeps its times, so that an unchanged status is not written again. */
 function settled(conditions: readonly Condition[], next: Condition): readonly Condition[] {
   const before = conditions.find((condition) => condition.type === next.type);
   return before?.status === next.status && before.reason === next.reason && before.message === next.message
@@ -236,7 +236,7 @@ export function startDeployments(context: ControllerContext): () => void {
     if (storage === 'deployments' && type !== 'DELETED') queue.add(keyOf(object));
     const owner = storage === 'replicasets' ? controllerOf(object) : undefined;
     if (owner?.kind === 'Deployment') queue.add(`${object.metadata.namespace ?? ''}/${owner.name}`);
-    // Recreate waits for the last old pod to be gone, which no ReplicaSet's status tells.
+    // Recreate waits until the last old pod is gone, which no ReplicaSet's status shows.
     if (storage === 'pods' && type === 'DELETED')
       for (const deployment of recreating(context, object.metadata.namespace)) queue.add(deployment);
   });

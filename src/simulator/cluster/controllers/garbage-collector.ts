@@ -1,4 +1,4 @@
-/** Garbage: dependents of what was deleted, owners that wait for their dependents, namespaces that empty, old events. */
+/** Garbage collection: dependents of deleted objects, owners in foreground deletion, terminating namespaces, old events. */
 import { FOREGROUND, placeOf } from '../store/api.ts';
 import type { KubeObject } from '../store/objects.ts';
 import { storedType } from '../store/resource-types.ts';
@@ -6,7 +6,7 @@ import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import type { ControllerContext } from '../base/controller-context.ts';
 
-/** Kinds that own nothing; their deletions, the most frequent ones, cost no search. */
+/** Kinds that own nothing. Their deletions are the most frequent ones and need no search. */
 const CHILDLESS = new Set(['pods', 'events', 'leases', 'nodes', 'configmaps']);
 
 interface Found {
@@ -51,7 +51,7 @@ function emptyNamespace(context: ControllerContext, namespace: KubeObject): void
   if (inside().length === 0) context.api.store.remove('namespaces', keyOf(namespace));
 }
 
-/** Starts the collectors; returns the way to stop them. */
+/** Starts the collectors. Returns a function that stops them. */
 export function startGarbageCollector(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const orphans = createQueue(api.timers, (uid) => {
@@ -81,7 +81,7 @@ function splitOnce(path: string): readonly string[] {
   return [path.slice(0, at), path.slice(at + 1)];
 }
 
-/** Owners in foreground deletion and the terminating namespace of an object that went. */
+/** Owners in foreground deletion, and the terminating namespace, of a deleted object. */
 function waitingOwners({ api }: ControllerContext, gone: KubeObject): readonly string[] {
   const uids = new Set((gone.metadata.ownerReferences ?? []).map((owner) => owner.uid));
   const owners =

@@ -1,4 +1,4 @@
-/** The kubelets' work on pods: bound ones start, terminating ones stop within their grace. */
+/** The kubelets' work on pods: bound pods start, terminating pods stop within their grace period. */
 import { placeOf } from '../store/api.ts';
 import { conditionOf, timestamp, withCondition, type Condition, type NodeObject, type PodObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
@@ -9,13 +9,13 @@ import { onChange, podsOnNode, recordEvent, type ControllerContext } from '../ba
 import type { Kubelets } from './kubelets.ts';
 
 const PODS = storedType('pods');
-/** A pod with this annotation takes so long to stop when asked, as one that ignores SIGTERM does. */
+/** How long a pod with this annotation takes to stop, like one that ignores SIGTERM. */
 export const STOP_SECONDS_ANNOTATION = 'simulator.aks-autoscaler/stop-after-seconds';
 
-/** Starts following bound pods. Returns the way to stop. */
+/** Starts the pod workers. Returns a function that stops them. */
 export function startKubeletPods(context: ControllerContext, kubelets: Kubelets): () => void {
   const { api, knobs } = context;
-  /** uid -> what is under way, so that one change is not answered twice. */
+  /** uid -> running step, so that one change does not start two steps. */
   const underWay = new Map<string, string>();
   let addresses = 0;
 
@@ -31,7 +31,7 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
     return api.store.get('pods', key) as PodObject | undefined;
   }
 
-  /** Runs the step later, if by then the pod and its kubelet still are there and nothing newer is under way. */
+  /** Runs the step later, if the pod and its kubelet still exist and no newer step is running. */
   function later(pod: PodObject, step: string, delayMs: number, action: (pod: PodObject) => void): void {
     if (underWay.get(pod.metadata.uid) === step) return;
     underWay.set(pod.metadata.uid, step);
@@ -85,7 +85,7 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
   return unsubscribe;
 }
 
-/** World milliseconds that a pod's containers take to stop. */
+/** Simulated milliseconds that a pod's containers take to stop. */
 function stopMs({ knobs }: ControllerContext, pod: PodObject): number {
   const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
   const asked = Number(pod.metadata.annotations?.[STOP_SECONDS_ANNOTATION] ?? Number.NaN);

@@ -1,6 +1,6 @@
 /**
- * Which VMs have a living kubelet, and the registration of their nodes. The only listener to the feed of VMs. The room holds the
- * controllers. Must not know HTTP or ARM.
+ * Which VMs have a live kubelet, and the registration of their nodes. It is the only subscriber of the VM feed. The room holds
+ * the controllers. Must not know HTTP or ARM.
  */
 import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
 import { timestamp, withCondition, type KubeObject, type NodeObject } from '../store/objects.ts';
@@ -9,10 +9,10 @@ import { storedType } from '../store/resource-types.ts';
 import { recordEvent, type ControllerContext } from '../base/controller-context.ts';
 import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneOf } from './node-object.ts';
 
-/** Who lives: asked by the pod workers, told by the machines. */
+/** Which kubelets are alive: the pod workers query it, VM events change it. */
 export interface Kubelets {
   isAlive(nodeName: string): boolean;
-  /** Called when a kubelet comes up or goes silent. */
+  /** Called when a kubelet starts or becomes silent. */
   onLife(listener: (nodeName: string, alive: boolean) => void): void;
   stop(): void;
 }
@@ -21,10 +21,10 @@ const NODES = storedType('nodes');
 const CSI_NODES = storedType('csinodes');
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
-/** Registers nodes for the machines that run, now and later. */
+/** Registers nodes for the VMs that run now and later. */
 export function startKubelets(context: ControllerContext, onChange: (change: VmChange) => void): Kubelets {
   const { api, knobs } = context;
-  /** Host name -> which of its lives this is: what one boot planned must not happen in the next. */
+  /** Host name -> boot number. Steps that one boot planned must not run in the next. */
   const alive = new Map<string, number>();
   const listeners: ((nodeName: string, alive: boolean) => void)[] = [];
   let sequence = 0;
@@ -103,7 +103,7 @@ function register(context: ControllerContext, machine: SimulatedVm, sequence: nu
   });
 }
 
-/** What the cloud node controller adds: the provider id, topology labels, and the end of its own taint. */
+/** The changes of the cloud node controller: the provider id, topology labels, and the removal of its own taint. */
 function initialize({ api }: ControllerContext, machine: SimulatedVm): void {
   api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
     const node = current as NodeObject;
@@ -119,7 +119,7 @@ function initialize({ api }: ControllerContext, machine: SimulatedVm): void {
   });
 }
 
-/** What the node problem detector of AKS writes when the metadata service shows a `Preempt` event. */
+/** Writes the condition that AKS's node problem detector sets when the metadata service shows a `Preempt` event. */
 function reportPreemption({ api }: ControllerContext, machine: SimulatedVm, notBeforeMs: number): void {
   const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
   const nowMs = api.timers.now();
@@ -134,7 +134,7 @@ function reportPreemption({ api }: ControllerContext, machine: SimulatedVm, notB
   recordEvent(api, reported.value, { type: 'Warning', reason: 'PreemptScheduled', message, component });
 }
 
-/** What the kubelet writes once the storage drivers of AKS have registered with it. File shares are not attached, and have no limit. */
+/** Writes the CSINode after AKS's storage drivers registered with the kubelet. File shares are not attached and have no limit. */
 function registerDrivers({ api }: ControllerContext, machine: SimulatedVm): void {
   const node = api.store.get('nodes', `/${machine.hostName}`);
   if (node === undefined) return;
@@ -156,7 +156,7 @@ function registerDrivers({ api }: ControllerContext, machine: SimulatedVm): void
     spec: { drivers },
   };
   api.create(CSI_NODES, draft, undefined);
-  // The kubelet labels its node with the topology that the driver tells.
+  // The kubelet labels its node with the driver's topology.
   const zone = zoneOf(machine);
   api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => ({
     ...current,
@@ -171,7 +171,7 @@ function becomeReady({ api }: ControllerContext, machine: SimulatedVm): void {
     status: { ...(isRecord(node.status) ? node.status : {}), conditions: liveConditions(true, nowMs) },
   }));
   if (!ready.ok) return;
-  // The taints of not being ready go with the condition, in the same instant: a ready node is a usable one.
+  // The not-ready taints are removed together with the condition: a ready node is usable at once.
   api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
     const node = current as NodeObject;
     return { ...node, spec: { ...node.spec, taints: (node.spec.taints ?? []).filter((taint) => taint.key !== NOT_READY) } };

@@ -1,4 +1,4 @@
-/** What the cluster does about nodes whose kubelet is silent or whose machine is gone. */
+/** What the cluster does about nodes with a silent kubelet or without a VM. */
 import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
 import {
   conditionOf,
@@ -28,7 +28,7 @@ function nodeOf(context: ControllerContext, name: string): NodeObject | undefine
   return context.api.store.get('nodes', `/${name}`) as NodeObject | undefined;
 }
 
-/** Judges a deletion when a client's wish for it is accepted: who still has work there was not drained. */
+/** Checks a client's delete when it is accepted: a node that still runs pods was not drained. */
 export function checkDeletion(context: ControllerContext, machine: SimulatedVm, principal: string): void {
   if (context.isForeign(principal)) return;
   const left = podsOnNode(context.api, machine.hostName).filter(
@@ -39,12 +39,12 @@ export function checkDeletion(context: ControllerContext, machine: SimulatedVm, 
   context.violations.add({
     rule: 'node-deleted-with-pods',
     subject: machine.hostName,
-    detail: `${principal} deleted the machine while it ran ${left.map((pod) => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`).join(', ')}`,
+    detail: `${principal} deleted the VM while it ran ${left.map((pod) => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`).join(', ')}`,
     atMs: context.api.timers.now(),
   });
 }
 
-/** What happens after a machine stopped or vanished. */
+/** Follows up on a VM that stopped or is gone. */
 export function followMachine(context: ControllerContext, kubelets: () => Kubelets, change: VmChange): void {
   const { api, knobs } = context;
   const name = change.machine.hostName;
@@ -95,7 +95,7 @@ function withTaints(node: NodeObject, wanted: readonly NodeTaint[], dropped: rea
   return { ...node, spec: { ...node.spec, taints: [...present, ...missing] } };
 }
 
-/** The taints that follow from a node's conditions and from being cordoned. */
+/** The taints that follow from a node's conditions and its cordon. */
 function lifecycleTaints(node: NodeObject, nowMs: number): { readonly wanted: readonly NodeTaint[]; readonly dropped: readonly string[] } {
   const ready = conditionOf(node, 'Ready')?.status;
   const pair = (key: string): readonly NodeTaint[] => [
@@ -114,7 +114,7 @@ function lifecycleTaints(node: NodeObject, nowMs: number): { readonly wanted: re
   };
 }
 
-/** Keeps taints in step with conditions, ends pods that do not tolerate them, and collects pods of vanished nodes. */
+/** Keeps taints consistent with conditions, evicts pods that do not tolerate them, and deletes pods of deleted nodes. */
 export function startNodeLifecycle(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const seenSince = new Map<string, number>();
@@ -155,7 +155,7 @@ function markPodsNotReady({ api }: ControllerContext, nodeName: string): void {
   }
 }
 
-/** World milliseconds that a pod may stay under a taint; undefined: for ever. */
+/** Simulated milliseconds that a pod may stay under a taint; undefined: without limit. */
 function staysMs(tolerations: readonly PodToleration[], taint: NodeTaint): number | undefined {
   const matching = tolerations.filter((toleration) => toleratesTaint(toleration, taint));
   if (matching.length === 0) return 0;
@@ -163,7 +163,7 @@ function staysMs(tolerations: readonly PodToleration[], taint: NodeTaint): numbe
   return limits.length === 0 ? undefined : Math.max(0, Math.min(...limits));
 }
 
-/** Deletes what does not tolerate a NoExecute taint any longer; answers in how long to look again. */
+/** Deletes pods that no longer tolerate a NoExecute taint. Returns after how long to check again. */
 function evictIntolerant({ api }: ControllerContext, node: NodeObject, seenSince: Map<string, number>): number | undefined {
   const taints = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
   const prefix = `${node.metadata.uid}|`;

@@ -1,10 +1,10 @@
-/** What a machine looks like as a node: labels, taints, capacity, and what AKS keeps of it for itself. Pure. */
+/** The node of a VM: labels, taints, capacity, and AKS's reservations. Pure. */
 import { clusterLabel, type SimulatedVm } from '../../base/vm-feed.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import { type Condition, type NodeTaint, type ObjectDraft, type Quantities, type StringMap, timestamp } from '../store/objects.ts';
 import { defined } from '../../../lib/defined.ts';
 
-/** Millicores that AKS reserves, by number of cores; between the rows it is linear, above them 10 per core. */
+/** Millicores that AKS reserves by number of cores; linear between the rows, 10 per core above them. */
 const CPU_RESERVED: readonly (readonly [number, number])[] = [
   [1, 60],
   [2, 100],
@@ -15,7 +15,7 @@ const CPU_RESERVED: readonly (readonly [number, number])[] = [
   [64, 740],
 ];
 const MIB = 2 ** 20;
-/** What the kernel shows of a VM's nominal memory. */
+/** The share of a VM's nominal memory that the kernel shows. */
 const MEMORY_SEEN = 0.977;
 const EVICTION_MIB = 100;
 const OS_DISK_BYTES = 128 * 2 ** 30;
@@ -68,7 +68,7 @@ export function parseTaint(text: string): NodeTaint {
   return { key, ...defined({ value }), effect: text.slice(colon + 1) as NodeTaint['effect'] };
 }
 
-/** The zone as a topology label spells it: `westeurope-1`; a regional machine shows its fault domain. */
+/** The zone in the form of a topology label: `westeurope-1`. A regional VM shows its fault domain. */
 export function zoneOf(machine: SimulatedVm): string {
   if (machine.zone === undefined || machine.zone === '' || machine.zone === '0') return '0';
   return machine.zone.includes('-') ? machine.zone : `${machine.location}-${machine.zone}`;
@@ -95,7 +95,7 @@ function kubeletLabels(machine: SimulatedVm, spec: WorldSpec): StringMap {
   };
 }
 
-/** Labels that the cloud node controller adds, a moment after the kubelet registered. */
+/** Labels that the cloud node controller adds shortly after the kubelet registered. */
 export function cloudLabels(machine: SimulatedVm): StringMap {
   const zone = zoneOf(machine);
   return {
@@ -114,7 +114,7 @@ const PRESSURES: readonly (readonly [string, string, string])[] = [
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** All conditions of a node whose kubelet lives. */
+/** All conditions of a node with a live kubelet. */
 export function liveConditions(ready: boolean, nowMs: number): readonly Condition[] {
   const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
   const network =
@@ -127,10 +127,10 @@ export function liveConditions(ready: boolean, nowMs: number): readonly Conditio
   ];
 }
 
-/** What the lifecycle controller answers for. What others wrote of a node stays as they left it. */
+/** The conditions that the lifecycle controller owns. It does not change those of other writers. */
 const KUBELET_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']);
 
-/** The conditions once the lifecycle controller has found that a kubelet went silent. */
+/** The conditions after the lifecycle controller detected a silent kubelet. */
 export function silentConditions(before: readonly Condition[] | undefined, nowMs: number): readonly Condition[] {
   const silent = {
     status: 'Unknown',
@@ -141,12 +141,12 @@ export function silentConditions(before: readonly Condition[] | undefined, nowMs
   return (before ?? []).map((condition) => (KUBELET_CONDITIONS.has(condition.type) ? { ...condition, ...silent } : condition));
 }
 
-/** A stable private address for a machine's name. */
+/** A stable private address by sequence number. */
 export function addressOf(sequence: number): string {
   return `10.224.${Math.floor(sequence / 250)}.${(sequence % 250) + 4}`;
 }
 
-/** A node as its kubelet registers it: not ready, and not yet known to the cloud. */
+/** A node as its kubelet registers it: not ready and not initialized by the cloud controller. */
 export function nodeDraft(
   machine: SimulatedVm,
   options: { readonly spec: WorldSpec; readonly maxPods: number; readonly nowMs: number; readonly sequence: number },

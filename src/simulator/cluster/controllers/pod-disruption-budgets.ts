@@ -1,4 +1,4 @@
-/** The status of PodDisruptionBudgets: how many of their pods may be disturbed now. */
+/** The status of PodDisruptionBudgets: how many of their pods may be disrupted now. */
 import { placeOf } from '../store/api.ts';
 import {
   controllerOf,
@@ -19,7 +19,7 @@ import { isActive, onChange, type ControllerContext } from '../base/controller-c
 import { isReady } from './replica-sets.ts';
 
 const BUDGETS = storedType('poddisruptionbudgets');
-/** An eviction that was granted counts as happening for this long, even when the pod does not go. */
+/** A granted eviction counts for this long, even if the pod is not deleted. */
 const DISRUPTION_MS = 120_000;
 
 function podsUnder({ api }: ControllerContext, budget: BudgetObject): readonly PodObject[] {
@@ -29,7 +29,7 @@ function podsUnder({ api }: ControllerContext, budget: BudgetObject): readonly P
     .filter((pod) => pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed');
 }
 
-/** Grants that still count: recent, and the pod is there and not terminating yet. */
+/** Grants that still count: they are recent, and the pod exists and is not terminating. */
 function openDisruptions(
   budget: BudgetObject,
   pods: readonly PodObject[],
@@ -48,7 +48,7 @@ function controllerObject({ api }: ControllerContext, object: KubeObject): KubeO
   return storage === undefined ? undefined : api.store.get(storage, `${object.metadata.namespace ?? ''}/${owner?.name ?? ''}`);
 }
 
-/** How many pods there should be, as the controllers of the pods say; needed for percentages and for maxUnavailable. */
+/** The expected number of pods, from their controllers. Percentages and maxUnavailable need it. */
 function expectedByControllers(context: ControllerContext, pods: readonly PodObject[]): number {
   const byUid = new Map<string, number>();
   for (const pod of pods) {
@@ -104,7 +104,7 @@ function reconcile(context: ControllerContext, key: string): void {
   if (!sameJson(status, budget.status)) api.modify(BUDGETS, placeOf(budget), 'status', (current) => ({ ...current, status }));
 }
 
-/** Starts the controller; returns the way to stop it. */
+/** Starts the controller. Returns a function that stops it. */
 export function startDisruptionBudgets(context: ControllerContext): () => void {
   const { api } = context;
   const queue = createQueue(api.timers, (key) => {

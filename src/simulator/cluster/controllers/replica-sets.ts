@@ -1,4 +1,4 @@
-/** ReplicaSets: as many pods as wanted, whatever became of the others. */
+/** ReplicaSets: replaces pods until the wanted number exists. */
 import { placeOf } from '../store/api.ts';
 import { conditionOf, controllerOf, type KubeObject, type PodObject, type ReplicatedObject } from '../store/objects.ts';
 import { sameJson } from '../store/patches.ts';
@@ -17,7 +17,7 @@ export function isReady(pod: PodObject): boolean {
   return conditionOf(pod, 'Ready')?.status === 'True';
 }
 
-/** Creates a pod from a template, owned by `owner`. */
+/** Creates a pod from a template with `owner` as its controller. */
 export function createOwnedPod(
   context: ControllerContext,
   owner: KubeObject,
@@ -45,8 +45,8 @@ export function createOwnedPod(
 }
 
 /**
- * Which pods to give up first, as the real controller ranks them: without a node, then not ready, then those that share
- * their node with most siblings, then the youngest.
+ * Deletion order of the real controller: pods without a node, then not ready, then those with most siblings on their node, then
+ * the youngest.
  */
 function byWorth(siblings: readonly PodObject[]): (left: PodObject, right: PodObject) => number {
   const onNode = new Map<string, number>();

@@ -1,6 +1,7 @@
 /**
- * Binds claims to volumes and makes volumes, as the volume controller of Kubernetes and the disk driver of AKS do together:
- * at once, or, with WaitForFirstConsumer, once the scheduler has chosen a node. Also the claims of generic ephemeral volumes.
+ * Binds claims to volumes and creates volumes, like the volume controller of Kubernetes and the disk driver of AKS together. It
+ * acts at once or, with WaitForFirstConsumer, after the scheduler has chosen a node. Also creates the claims of generic ephemeral
+ * volumes.
  */
 import { placeOf } from '../store/api.ts';
 import type { KubeObject, NodeObject, ObjectDraft, PodObject } from '../store/objects.ts';
@@ -17,7 +18,7 @@ const WATCHED = ['persistentvolumeclaims', 'persistentvolumes', 'csinodes'];
 const DISKS = 'disk.csi.azure.com';
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
-/** Starts the controller; returns the way to stop it. */
+/** Starts the controller. Returns a function that stops it. */
 export function startVolumeController(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const making = createQueue(api.timers, (key) => makeVolume(context, key));
@@ -44,17 +45,17 @@ function keyOf({ metadata }: { readonly metadata: { readonly namespace?: string;
   return `${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
-/** Its class makes volumes at once, or a node was chosen. */
+/** Its class provisions at once, or a node is chosen. */
 function isDue({ api }: ControllerContext, claim: ClaimObject): boolean {
   const storageClass = classOf(claim, api.store);
   if (storageClass === undefined || storageClass.provisioner !== DISKS || (claim.spec.volumeName ?? '') !== '') return false;
   const chosen = claim.metadata.annotations?.[SELECTED_NODE];
   if (chosen === undefined) return storageClass.volumeBindingMode !== 'WaitForFirstConsumer';
-  // The driver makes no volume for a node that it has not registered with; a node that is gone is another matter.
+  // The driver creates no volume for a node without its registration. A deleted node is handled later.
   return api.store.get('csinodes', `/${chosen}`) !== undefined || api.store.get('nodes', `/${chosen}`) === undefined;
 }
 
-/** A volume that is there: the one it names, or, once a node is chosen, one that this node reaches. */
+/** Binds an existing volume: the one that the claim names or, once a node is chosen, one that this node can reach. */
 function bindPresent(context: ControllerContext, claim: ClaimObject): boolean {
   const { api } = context;
   const named = claim.spec.volumeName ?? '';
@@ -85,7 +86,7 @@ function bind({ api }: ControllerContext, claim: ClaimObject, volume: VolumeObje
   api.modify(CLAIMS, placeOf(claim), 'status', (current) => ({ ...current, status: { phase: 'Bound' } }));
 }
 
-/** A zonal disk where the chosen node is; a claim that is served at once gets one in a zone of its class, or a regional one. */
+/** Creates a zonal disk in the zone of the chosen node. Without a node, the disk is in a zone of its class, or regional. */
 function makeVolume(context: ControllerContext, key: string): void {
   const { api } = context;
   const claim = api.store.get('persistentvolumeclaims', key) as ClaimObject | undefined;
@@ -93,7 +94,7 @@ function makeVolume(context: ControllerContext, key: string): void {
   const chosen = claim.metadata.annotations?.[SELECTED_NODE];
   const node = chosen === undefined ? undefined : api.store.get('nodes', `/${chosen}`);
   if (chosen !== undefined && node === undefined) {
-    // The node is gone: the scheduler chooses anew.
+    // The node is gone, so the scheduler chooses again.
     api.modify(CLAIMS, placeOf(claim), 'main', unchosen);
     return;
   }
@@ -153,7 +154,7 @@ function makeEphemeral({ api }: ControllerContext, pod: PodObject): void {
   }
 }
 
-/** They are owned by the pod, and go with it. */
+/** Ephemeral claims are owned by their pod and deleted with it. */
 function dropEphemeral({ api }: ControllerContext, pod: PodObject): void {
   for (const { name } of mountsOf(pod).filter(({ ephemeral }) => ephemeral)) {
     const claim = claimOf(pod, name, api.store);
@@ -161,7 +162,7 @@ function dropEphemeral({ api }: ControllerContext, pod: PodObject): void {
   }
 }
 
-/** What was made for a claim goes with it; what people made stays, released. */
+/** A provisioned volume is deleted with its claim. A volume that a person created stays, as released. */
 function release({ api }: ControllerContext, claim: ClaimObject): void {
   const volume = api.store.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
   if (volume === undefined) return;

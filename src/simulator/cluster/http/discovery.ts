@@ -1,11 +1,11 @@
-/** What clients ask before they ask for anything: groups, resources, the version, and as much OpenAPI as kubectl needs. */
+/** Discovery: groups, resources, the version, and as much OpenAPI as kubectl needs. */
 import { apiVersionOf, RESOURCE_TYPES, type ResourceType } from '../store/resource-types.ts';
 import type { ApiReply, ApiRequest } from './requests.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 const GROUPS: readonly string[] = [...new Set(RESOURCE_TYPES.map((type) => type.group).filter((group) => group !== ''))];
-/** Answered without being stored. */
+/** The server responds to it without storing it. */
 const REVIEW = { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' };
 const VERSION = {
   major: '1',
@@ -19,14 +19,16 @@ const VERSION = {
   platform: 'linux/amd64',
 };
 
-/** An older form of OpenAPI, in protobuf, in which a document that says nothing has no bytes. kubectl asks for it about kinds that it finds nowhere else. */
+/**
+ * An older form of OpenAPI in protobuf; an empty document has no bytes. kubectl requests it for kinds that it finds nowhere else.
+ */
 const NO_SCHEMAS: ApiReply = {
   status: 200,
   body: '',
   headers: { 'content-type': 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' },
 };
 
-/** The answer to a discovery path, or undefined when it is none. */
+/** The response to a discovery path; undefined for other paths. */
 export function handleDiscovery(request: ApiRequest): ApiReply | undefined {
   const path = request.path.replace(/\/$/, '');
   if (['/healthz', '/readyz', '/livez'].includes(path)) return { status: 200, body: 'ok' };
@@ -145,7 +147,7 @@ function aggregatedResources(group: string): readonly unknown[] {
   }));
 }
 
-/** kubectl looks for the `fieldValidation` parameter of PATCH to decide who validates: the server does. */
+/** kubectl checks the `fieldValidation` parameter of PATCH to decide which side validates: the server does. */
 function openApi(path: string): ApiReply | undefined {
   if (path === '/openapi/v2') return NO_SCHEMAS;
   const documents = new Map(['', ...GROUPS].map((group) => [group === '' ? 'api/v1' : `apis/${group}/${versionOf(group)}`, group]));
@@ -178,7 +180,7 @@ function patchOperation(type: ResourceType): unknown {
   };
 }
 
-/** The answer to a permission question: what the requests themselves would meet. */
+/** The response to an access review: the result that the request itself would have. */
 export function reviewAccess(request: ApiRequest, forbidden: ReadonlySet<string>): ApiReply | undefined {
   if (!isReview(request)) return undefined;
   const asked = typeof request.body === 'object' && request.body !== null ? request.body : {};

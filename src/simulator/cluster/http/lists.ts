@@ -1,4 +1,4 @@
-/** LIST: selectors, pages that stay consistent while the world changes, and the 410 when a page token has expired. */
+/** LIST: selectors, pages that stay consistent while the world changes, and the 410 of an expired page token. */
 import type { Api } from '../store/api.ts';
 import { encodeObject } from '../store/storage-objects.ts';
 import type { KubeObject } from '../store/objects.ts';
@@ -14,7 +14,7 @@ export interface ObjectList {
   readonly items: readonly KubeObject[];
 }
 
-/** What list, watch and deletecollection select. */
+/** The objects that list, watch and deletecollection select. */
 export function matcherOf(route: ResourceRoute, query: URLSearchParams): Result<Matcher> {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   if (!labels.ok) return labels;
@@ -37,7 +37,7 @@ interface OpenList {
 
 const MOST_OPEN_LISTS = 1000;
 
-/** Answers lists and remembers the rest of those that a client reads page by page. */
+/** Responds to lists and keeps the remaining pages for their client. */
 export class Lists {
   readonly #open = new Map<string, OpenList>();
   readonly #api: Api;
@@ -47,7 +47,7 @@ export class Lists {
     this.#api = api;
   }
 
-  /** Page tokens given out so far are expired from now on. */
+  /** Expires all page tokens issued so far. */
   expireAll(): void {
     this.#open.clear();
   }

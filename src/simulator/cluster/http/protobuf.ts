@@ -1,6 +1,6 @@
 /**
- * Newer kubectl sends what its `create <kind>` commands make as Kubernetes protobuf. This reads those few kinds, and
- * nothing else: a field that is not in the tables here and says something makes the whole body unreadable, never less.
+ * Decodes the Kubernetes protobuf that newer kubectl sends for its `create <kind>` commands. It only knows those few kinds. A
+ * non-empty field outside the tables makes the whole body unreadable, so no field is ever lost.
  */
 import type { ObjectDraft } from '../store/objects.ts';
 
@@ -23,7 +23,7 @@ const META = message({
   3: text('namespace'),
   5: text('uid'),
   6: text('resourceVersion'),
-  // The server's own, whatever a client sends back.
+  // The server sets these itself and ignores a client's values.
   7: { name: 'generation', kind: 'ignored' },
   8: { name: 'creationTimestamp', kind: 'ignored' },
   11: { name: 'labels', kind: 'textMap' },
@@ -93,13 +93,13 @@ const KINDS: ReadonlyMap<string, Message> = new Map([
   ],
 ]);
 
-/** One field on the wire: a varint, or bytes. */
+/** One field of an encoded message: a varint, or bytes. */
 interface Piece {
   readonly field: number;
   readonly value: number | Buffer;
 }
 
-/** Splits a message into its pieces; undefined when it is none. */
+/** Splits a message into its fields; undefined if the bytes are not a message. */
 function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
   const pieces: Piece[] = [];
   let at = 0;
@@ -108,7 +108,7 @@ function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
     for (let shift = 0n; at < bytes.length; shift += 7n) {
       const byte = bytes[at++] ?? 0;
       result |= BigInt(byte & 0x7f) << shift;
-      // Negative numbers are written as 64 bits in two's complement.
+      // Negative numbers are encoded as 64 bits in two's complement.
       if (byte < 0x80) return Number(BigInt.asIntN(64, result));
     }
     return Number.NaN;
@@ -126,7 +126,7 @@ function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
 
 type Fields = Record<string, unknown>;
 
-/** A piece that is zero or empty says nothing: the writer puts out every field. */
+/** Whether the field is zero or empty. Writers encode every field, so these can be skipped. */
 function saysNothing({ value }: Piece): boolean {
   return typeof value === 'number' ? value === 0 : value.length === 0;
 }
@@ -143,7 +143,7 @@ function readMessage(bytes: Buffer, fields: Message): Fields | undefined {
   return result;
 }
 
-/** Adds the value of one piece to the message read so far; false when it cannot be read. */
+/** Adds the value of one field to the message; false if it cannot be decoded. */
 function readField(into: Fields, field: Exclude<Field, { kind: 'ignored' }>, value: number | Buffer): boolean {
   if (typeof value === 'number') {
     into[field.name] = field.kind === 'flag' ? value === 1 : value;
@@ -193,7 +193,7 @@ function asText(value: unknown): string {
 const MAGIC = Buffer.from('k8s\0');
 const TYPE = message({ 1: text('apiVersion'), 2: text('kind') });
 
-/** The object in a `application/vnd.kubernetes.protobuf` body; undefined when it cannot be read whole. */
+/** The object in an `application/vnd.kubernetes.protobuf` body; undefined if any part of it cannot be decoded. */
 export function decodeProtobuf(body: Buffer): ObjectDraft | undefined {
   if (!body.subarray(0, 4).equals(MAGIC)) return undefined;
   const pieces = piecesOf(body.subarray(4)) ?? [];

@@ -1,4 +1,4 @@
-/** A request as the API sees it, what is answered, and which resource a path means. */
+/** A request and a response of the API, and the resource that a path names. */
 import type { IncomingMessage } from 'node:http';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import { findType, type ResourceType, type Subresource } from '../store/resource-types.ts';
@@ -13,7 +13,7 @@ export interface ApiRequest {
   readonly contentType: string;
   readonly userAgent: string;
   readonly authorization: string;
-  /** Parsed JSON; undefined when there was none. */
+  /** Parsed JSON; undefined for an empty body. */
   readonly body: unknown;
 }
 
@@ -40,7 +40,7 @@ function isSubresource(type: ResourceType, text: string | undefined): text is Su
   return type.subresources.some((subresource) => subresource === text);
 }
 
-/** Splits `/api/v1/...` and `/apis/<group>/<version>/...`; undefined when it names no resource of this server. */
+/** Splits `/api/v1/...` and `/apis/<group>/<version>/...`; undefined if it names no resource of this server. */
 export function parseResourcePath(path: string): ResourceRoute | undefined {
   const parts = path
     .split('/')
@@ -68,7 +68,7 @@ function checked(route: ResourceRoute, subresource: string | undefined): Resourc
   return isSubresource(route.type, subresource) && route.name !== undefined ? { ...route, subresource } : undefined;
 }
 
-/** The audit word for a request. */
+/** The verb of a request in the audit log. */
 export function verbOf(request: Pick<ApiRequest, 'method' | 'query'>, route: ResourceRoute | undefined): string {
   const single = route?.name !== undefined;
   switch (request.method) {
@@ -92,9 +92,9 @@ export function isWatch(request: Pick<ApiRequest, 'method' | 'query'>): boolean 
   return request.method === 'GET' && ['true', '1'].includes(request.query.get('watch') ?? '');
 }
 
-// Bytes from the socket, made a request.
+// Reads a request from a socket.
 
-/** @throws AutoscalerError of kind `config` when the body is not what its type says. */
+/** @throws AutoscalerError of kind `config` if the body does not match its content type. */
 export async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
@@ -113,7 +113,7 @@ export async function readRequest(message: IncomingMessage): Promise<ApiRequest>
   };
 }
 
-/** Clients that send no type send JSON. */
+/** A missing content type means JSON. */
 export function isJson(contentType: string): boolean {
   return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
 }

@@ -1,4 +1,4 @@
-/** The verbs on resources over HTTP, apart from watch. Turns requests into calls of the Api and results into replies. */
+/** The verbs on resources over HTTP, except watch. Translates requests to calls of the Api and results to replies. */
 import { subjectOf, type Api, type DeleteOptions, type ObjectPlace } from '../store/api.ts';
 import { isDryRun, dryRunStore } from '../store/dry-run.ts';
 import { evict } from '../store/eviction.ts';
@@ -15,7 +15,7 @@ import { defined } from '../../../lib/defined.ts';
 
 // The scale subresource: replicas of a workload under the autoscaling/v1 name.
 
-/** What `/scale` shows of a workload. */
+/** The `/scale` document of a workload. */
 export function scaleOf(object: KubeObject): KubeObject {
   const { metadata, spec, status } = object as ReplicatedObject;
   const selector = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -34,7 +34,7 @@ export function scaleOf(object: KubeObject): KubeObject {
   };
 }
 
-/** The workload with the replicas of a Scale; undefined when the Scale names none. */
+/** The workload with the replicas of a Scale; undefined if the Scale has no replicas. */
 export function scaled(object: KubeObject, scale: unknown): KubeObject | undefined {
   const spec = isRecord(scale) && isRecord(scale['spec']) ? scale['spec'] : {};
   const replicas = spec['replicas'] ?? 0;
@@ -51,7 +51,7 @@ export interface Backend {
 
 type Named = ResourceRoute & { readonly name: string };
 
-/** Answers one request on a resource. */
+/** Handles one request on a resource. */
 export function handleRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
   const rehearsed = isDryRun(request);
   if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
@@ -126,7 +126,7 @@ function get(api: Api, route: Named, request: ApiRequest): ApiReply {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A null field is an absent one to a typed server. */
+/** To a typed server a null field is absent. */
 function withoutNulls(fields: Fields): Fields {
   const strip = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(strip);
@@ -135,7 +135,7 @@ function withoutNulls(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => (value === null ? [] : [[key, strip(value)]])));
 }
 
-/** The body as an object of the route's kind. */
+/** The body decoded as an object of the route's kind. */
 function draftOf(route: ResourceRoute, body: unknown): Result<ObjectDraft> {
   const { type, namespace, name } = route;
   if (!isRecord(body)) return badRequest('the object provided is unrecognized: the body must be a JSON object');
@@ -209,13 +209,13 @@ function patchTypeOf(request: ApiRequest): string {
   return request.contentType.split(';')[0]?.trim() ?? '';
 }
 
-/** Server-side apply needs the schema of every field; this server says that it has none. */
+/** Server-side apply needs the schema of every field, which this server does not have. */
 function unknownPatchType(type: ResourceType): ApiReply {
   const message = `the body of the request was in an unknown format - accepted media types for ${type.plural} include: ${PATCH_TYPES.join(', ')}`;
   return refusalReply(failureStatus(415, 'UnsupportedMediaType', message));
 }
 
-/** A patch is applied to the present object, so it meets a conflict only when it carries a `resourceVersion` itself. */
+/** A patch applies to the current object, so it conflicts only if it has a `resourceVersion` itself. */
 function patch(api: Api, route: Named, request: ApiRequest): ApiReply {
   if (!PATCH_TYPES.includes(patchTypeOf(request))) return unknownPatchType(route.type);
   const found = api.get(route.type, placeOf(route));
@@ -235,7 +235,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** DeleteOptions come in the body, in the query, or inside an Eviction. */
+/** DeleteOptions are in the body, in the query, or inside an Eviction. */
 export function deleteOptionsOf(body: unknown, query: URLSearchParams): DeleteOptions {
   const options = isRecord(body) ? body : {};
   const preconditions = isRecord(options['preconditions']) ? options['preconditions'] : {};

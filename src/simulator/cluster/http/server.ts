@@ -1,6 +1,6 @@
 /**
- * The HTTPS front of the simulated API server: sockets, bearer tokens, the journal of requests, and the faults that the
- * control surface asks for. Must not know what any resource means.
+ * The HTTPS front of the simulated API server: sockets, bearer tokens, the journal of requests, and the faults that the control
+ * surface sets. Must not know what any resource means.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -27,7 +27,7 @@ import { handleRequest } from './resources.ts';
 import { wantsTable } from './tables.ts';
 import { Watches, type WatchOptions } from './watches.ts';
 
-/** One request as the server saw it. Watches are written when their stream begins. */
+/** One request as the server saw it. A watch is recorded when its stream begins. */
 export interface JournalEntry {
   readonly seq: number;
   readonly atMs: number;
@@ -40,7 +40,7 @@ export interface JournalEntry {
   readonly url: string;
   readonly userAgent: string;
   readonly status: number;
-  /** Something a person should look at, such as a path that this server does not know. */
+  /** A warning for people, such as a path that this server does not know. */
   readonly note?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ServerOptions {
   readonly token: string;
   readonly port: number;
   readonly watchKnobs: WatchOptions;
-  /** `verb resource` that the one user of this server may not do. */
+  /** `verb resource` pairs that this server refuses to its only user. */
   readonly forbidden: ReadonlySet<string>;
   readonly door: RequestFilter;
 }
@@ -105,7 +105,7 @@ export class ApiServer {
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
   }
 
-  /** Begins to listen on loopback. Rejects when the port is taken. */
+  /** Starts to listen on loopback. Rejects if the port is taken. */
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', (cause) => {
@@ -125,7 +125,7 @@ export class ApiServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Requests that came in and are not answered yet; open watches do not count. */
+  /** Requests without a response yet, without open watches. */
   get pending(): number {
     return this.#pending;
   }
@@ -138,7 +138,7 @@ export class ApiServer {
     this.#faults.push(fault);
   }
 
-  /** Unreachable: present connections are cut and new ones are cut at once. */
+  /** While unreachable, it closes present and new connections at once. */
   setReachable(reachable: boolean): void {
     this.#reachable = reachable;
     if (!reachable) this.#cutAll();
@@ -197,11 +197,7 @@ export class ApiServer {
     if (fault !== undefined) {
       fault.remaining -= 1;
       return refusalReply(
-        failureStatus(
-          fault.status,
-          REASONS[fault.status] ?? 'InternalError',
-          'an error on the server was asked for by the control surface',
-        ),
+        failureStatus(fault.status, REASONS[fault.status] ?? 'InternalError', 'the control surface requested this server error'),
       );
     }
     if (request.authorization !== `Bearer ${this.#options.token}`) return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
@@ -268,11 +264,11 @@ const UNREADABLE: ApiReply = refusalReply(
   failureStatus(
     415,
     'UnsupportedMediaType',
-    'the simulated API server reads JSON and a few kinds of protobuf, and not this body; `kubectl create -f` sends JSON',
+    'the simulated API server reads only JSON and a few kinds of protobuf; `kubectl create -f` sends JSON',
   ),
 );
 
-/** A review is answered without being read; a patch says itself which types it takes. */
+/** An access review is handled without its body being decoded. A patch checks its content type itself. */
 function isUnreadable(request: ApiRequest): boolean {
   return ['POST', 'PUT'].includes(request.method) && request.body === undefined && !isJson(request.contentType) && !isReview(request);
 }

@@ -1,4 +1,4 @@
-/** The columns of each kind, by the names that people and scripts expect. A data table over small cell functions. */
+/** The columns of each kind, with kubectl's names. A data table over small cell functions. */
 import {
   timestamp,
   type KubeObject,
@@ -15,7 +15,7 @@ import {
 import { isRecord } from '../store/patches.ts';
 import { defined } from '../../../lib/defined.ts';
 
-// One column of a printed table, and the way ages are written in it.
+// One column of a printed table, and the format of ages.
 
 export interface Column {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Column {
   readonly cell: (object: KubeObject, nowMs: number) => string | number;
 }
 
-/** `12s`, `5m30s`, `47m`, `3h5m`, `26h`, `2d4h`, `90d`: as people know it from kubectl. */
+/** `12s`, `5m30s`, `47m`, `3h5m`, `26h`, `2d4h`, `90d`: kubectl's format. */
 export function ageOf(since: string | undefined, nowMs: number): string {
   if (since === undefined) return '<unknown>';
   const seconds = Math.max(0, Math.floor((Date.parse(timestamp(nowMs)) - Date.parse(since)) / 1000));
@@ -52,7 +52,7 @@ const ROLE: Column = {
   },
 };
 
-/** A column read at a path, for kinds that are only stored. */
+/** A column with the value at a path, for kinds that are only stored. */
 function at(name: string, path: string, wide?: true): Column {
   const parts = path.split('.');
   const cell = (object: KubeObject): string | number => {
@@ -72,7 +72,7 @@ function textOf(value: unknown): string | number {
 
 type Cell<Kind> = (object: Kind, nowMs: number) => string | number | undefined;
 
-/** A column of one kind: rows of a table are objects of that kind, which the type system is told here. */
+/** A column of one kind. The cast is safe because all rows of a table are objects of that kind. */
 function column<Kind extends KubeObject>(name: string, cell: Cell<Kind>, wide?: true): Column {
   return { name, cell: (object, nowMs) => cell(object as Kind, nowMs) ?? '<none>', ...defined({ wide }) };
 }
@@ -280,7 +280,7 @@ function servicePorts(service: KubeObject): string {
   return ports.length === 0 ? '<none>' : ports.map((port) => `${textOf(port['port'])}/${textOf(port['protocol'] ?? 'TCP')}`).join(',');
 }
 
-/** Kinds without a row of their own show a name and an age. */
+/** A kind without columns of its own shows a name and an age. */
 export function columnsOf(storage: string): readonly Column[] {
   return COLUMNS[storage] ?? [NAME, AGE];
 }

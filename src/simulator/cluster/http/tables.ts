@@ -1,4 +1,4 @@
-/** Server-side printing: what `kubectl get` shows is a Table that the server makes. */
+/** Server-side printing: the Table that `kubectl get` shows. */
 import { decodeObject } from '../store/storage-objects.ts';
 import type { KubeObject } from '../store/objects.ts';
 import type { ResourceType } from '../store/resource-types.ts';
@@ -7,11 +7,11 @@ import { columnsOf } from './table-columns.ts';
 export interface TableOptions {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly nowMs: number;
-  /** What of each object travels with its row. */
+  /** The part of each object that its row includes. */
   readonly include: 'Object' | 'Metadata' | 'None';
 }
 
-/** `as=Table` was preferred. */
+/** Whether the client prefers `as=Table`. */
 export function wantsTable(accept: string): boolean {
   return /as=Table/.test(accept.split(',')[0] ?? '');
 }

@@ -1,4 +1,4 @@
-/** WATCH: replay from a version, initial events, bookmarks, time limits and the 410 of a version that is no longer held. */
+/** WATCH: replay from a version, initial events, bookmarks, time limits and the 410 of an expired version. */
 import type { ServerResponse } from 'node:http';
 import type { Api } from '../store/api.ts';
 import { encodeObject } from '../store/storage-objects.ts';
@@ -15,18 +15,20 @@ import { defined } from '../../../lib/defined.ts';
 export interface WatchOptions {
   /** Time between bookmarks; a real server sends about one a minute. */
   readonly bookmarkMs: number;
-  /** How a watch from an expired version is told: inside the stream, as the watch cache does, or as the answer itself. */
+  /**
+   * How a watch from an expired version fails: with an event in the stream, as the watch cache does, or with the response itself.
+   */
   goneAs: 'event' | 'status';
 }
 
 interface WatchPlan {
   readonly route: ResourceRoute;
   readonly matches: Matcher;
-  /** undefined: begin with the present objects. */
+  /** undefined: begins with the current objects. */
   readonly since: number | undefined;
   readonly initialEvents: boolean;
   readonly bookmarks: boolean;
-  /** As the client counts them; 0: no limit. */
+  /** Seconds of the client's time; 0: no limit. */
   readonly timeoutSeconds: number;
   readonly asTable: boolean;
 }
@@ -46,12 +48,12 @@ export class Watches {
     return this.#open.size;
   }
 
-  /** Cuts every open watch, without a last word. */
+  /** Closes every open watch without a final event. */
   dropAll(): void {
     for (const response of this.#open) response.destroy();
   }
 
-  /** What a watch request asks for, or why it is refused before a stream begins. */
+  /** Parses a watch request, or returns why it is refused before a stream begins. */
   plan(route: ResourceRoute, request: ApiRequest, asTable: boolean): Result<WatchPlan> {
     const { query } = request;
     const matches = matcherOf(route, query);
@@ -73,10 +75,10 @@ export class Watches {
     return success({ route, matches: matches.value, since, initialEvents, bookmarks, timeoutSeconds, asTable });
   }
 
-  /** Streams until the client leaves, the time limit passes or the server drops it. */
+  /** Streams until the client disconnects, the time limit passes or the server drops it. */
   begin(plan: WatchPlan, response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
-    // A watch with nothing to say yet must still be seen to have begun.
+    // A watch without events yet must still show the client that it began.
     response.flushHeaders();
     const send = (type: string, object: unknown): void => {
       response.write(
@@ -138,7 +140,7 @@ export class Watches {
       bookmark();
       response.end();
     };
-    // The limit is counted by the client's watch, which does not run faster in a faster world.
+    // The client's watch measures the limit, and it does not run faster in a faster world.
     const cancelLimit = plan.timeoutSeconds > 0 ? timers.after(plan.timeoutSeconds * 1000 * timers.speed, finish) : (): void => undefined;
     const unsubscribe = store.subscribe((change) => {
       if (change.storage === plan.route.type.storage) deliver(plan, change, send);
@@ -162,7 +164,7 @@ export class Watches {
   }
 }
 
-/** An object that enters or leaves the selection is added or deleted for this watch, whatever happened to it. */
+/** An object that enters or leaves the selection is added or deleted for this watch, regardless of the change itself. */
 function deliver(plan: WatchPlan, change: StoreChange, send: (type: string, object: unknown) => void): void {
   const before = change.previous !== undefined && plan.matches(change.previous);
   const after = change.type !== 'DELETED' && plan.matches(change.object);

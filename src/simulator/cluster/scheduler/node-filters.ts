@@ -1,4 +1,4 @@
-/** The filters that look at one node alone. Each answers the reasons, in the words of kube-scheduler, why not. */
+/** The filters on a single node. Each returns its reasons in kube-scheduler's words. */
 import { cpuMillis, wholeUnits } from '../../../domain/quantity.ts';
 import type {
   ContainerSpec,
@@ -12,9 +12,9 @@ import type {
 } from '../store/objects.ts';
 import { satisfies } from '../store/selectors.ts';
 
-// What a pod asks of a node's resources, by the documented sum of containers, init containers, sidecars and overhead.
+// A pod's requests: the documented sum of containers, init containers, sidecars and overhead.
 
-/** Millicores, bytes, ones; by resource name. */
+/** Millicores, bytes, counts; by resource name. */
 export type Amounts = ReadonlyMap<string, number>;
 
 export function parseAmounts(quantities: Quantities | undefined): Amounts {
@@ -40,7 +40,7 @@ function requestOf({ resources }: { readonly resources?: ContainerSpec['resource
   return parseAmounts({ ...resources?.limits, ...resources?.requests });
 }
 
-/** What the pod states for itself as a whole takes the place of its containers' sum (documented: pod-level resources). */
+/** Pod-level resources replace the sum of the containers, as documented. */
 function withPodLevel(sum: Amounts, spec: PodSpec): Amounts {
   const stated = [...requestOf({ resources: spec['resources'] as ContainerSpec['resources'] })].filter(
     ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
@@ -48,7 +48,7 @@ function withPodLevel(sum: Amounts, spec: PodSpec): Amounts {
   return new Map([...sum, ...stated]);
 }
 
-/** Init containers run one after the other beside the sidecars that were started before them. */
+/** Init containers run one after the other, beside the sidecars that started before them. */
 function compute(spec: PodSpec): Amounts {
   let sidecars = NONE;
   let starting = NONE;
@@ -70,7 +70,7 @@ export function requestsOf(pod: PodObject): Amounts {
   return requests;
 }
 
-// Taints and tolerations as the API spells them.
+// Taints and tolerations in the API's form.
 
 export function toleratesTaint(toleration: PodToleration, taint: NodeTaint): boolean {
   if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
@@ -81,20 +81,20 @@ export function toleratesTaint(toleration: PodToleration, taint: NodeTaint): boo
   return isExists || (toleration.value ?? '') === (taint.value ?? '');
 }
 
-/** Whole numbers only, as KEP-5471 has it. */
+/** Compares whole numbers only, as in KEP-5471. */
 function compares({ operator, value: bound = '' }: PodToleration, { value = '' }: NodeTaint): boolean {
   if (![bound, value].every((text) => /^-?\d{1,18}$/.test(text))) return false;
   return operator === 'Lt' ? BigInt(value) < BigInt(bound) : BigInt(value) > BigInt(bound);
 }
 
-/** The first taint that keeps a pod away. PreferNoSchedule keeps nobody away. */
+/** The first taint that refuses a pod. PreferNoSchedule refuses none. */
 export function firstUntolerated(taints: readonly NodeTaint[], tolerations: readonly PodToleration[]): NodeTaint | undefined {
   return taints.find(
     (taint) => taint.effect !== 'PreferNoSchedule' && !tolerations.some((toleration) => toleratesTaint(toleration, taint)),
   );
 }
 
-/** How many soft taints a pod would put up with on the node; fewer is better. */
+/** The number of soft taints that the pod does not tolerate; fewer is better. */
 export function untoleratedPreferences(taints: readonly NodeTaint[], tolerations: readonly PodToleration[]): number {
   return taints.filter(
     (taint) => taint.effect === 'PreferNoSchedule' && !tolerations.some((toleration) => toleratesTaint(toleration, taint)),
@@ -107,7 +107,7 @@ interface UsedPort {
   readonly hostIp: string;
 }
 
-/** A node and what runs on it, during one pass of the scheduler. */
+/** A node and its usage during one pass of the scheduler. */
 export interface NodeUsage {
   readonly node: NodeObject;
   readonly labels: Readonly<Record<string, string>>;
@@ -116,7 +116,7 @@ export interface NodeUsage {
   readonly pods: PodObject[];
 }
 
-/** A seat with the pods that hold something of the node: finished ones do not, terminating ones do. */
+/** The usage of a node by pods that hold resources: finished ones do not, terminating ones do. */
 export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage {
   const seat: NodeUsage = {
     node,
@@ -129,7 +129,7 @@ export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage
   return seat;
 }
 
-/** Counts a pod on the seat. */
+/** Adds a pod to the usage. */
 export function addUsage(seat: NodeUsage, pod: PodObject): void {
   seat.pods.push(pod);
   for (const [name, amount] of requestsOf(pod)) seat.used.set(name, (seat.used.get(name) ?? 0) + amount);
@@ -137,7 +137,7 @@ export function addUsage(seat: NodeUsage, pod: PodObject): void {
 
 export function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
-  // A term without requirements matches nothing: documented, and the opposite of an empty label selector.
+  // A term without requirements matches nothing, as documented. An empty label selector matches everything.
   if (matchExpressions.length + matchFields.length === 0) return false;
   return satisfies(matchExpressions, node.metadata.labels ?? {}) && satisfies(matchFields, { 'metadata.name': node.metadata.name });
 }
@@ -156,7 +156,7 @@ function taintReason(pod: PodObject, { node }: NodeUsage): string | undefined {
 }
 
 function hostPortsOf(pod: PodObject): readonly UsedPort[] {
-  // Sidecars run as long as the pod does and hold their ports as long.
+  // Sidecars run as long as the pod and hold their ports as long.
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...pod.spec.containers, ...sidecars]
     .flatMap((container) => container.ports ?? [])
@@ -184,7 +184,7 @@ function resourceReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
   return [...reasons, ...short.map(([name]) => `Insufficient ${name}`)];
 }
 
-/** Filters run in the order of kube-scheduler; the first that refuses ends the matter for this node. */
+/** Filters run in the order of kube-scheduler. The first one that refuses the node ends the check. */
 export function nodeReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
   const toleratesCordon =
     firstUntolerated([{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }], pod.spec.tolerations ?? []) === undefined;
@@ -194,7 +194,7 @@ export function nodeReasons(pod: PodObject, seat: NodeUsage): readonly string[] 
   if (!matchesNodeSelection(pod.spec, seat.node)) return ["node(s) didn't match Pod's node affinity/selector"];
   if (!hasFreePorts(pod, seat)) return ["node(s) didn't have free ports for the requested pod ports"];
   const short = resourceReasons(pod, seat);
-  // No driver of this world publishes devices: a claim is never allocated.
+  // No driver of this world publishes devices, so a claim is never allocated.
   const claims = pod.spec['resourceClaims'];
   return short.length === 0 && Array.isArray(claims) && claims.length > 0 ? ['cannot allocate all claims'] : short;
 }

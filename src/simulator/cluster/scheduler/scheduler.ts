@@ -1,6 +1,6 @@
 /**
- * The small scheduler: binds pods where they fit and records why they do not. Written apart from the program's own scheduling code on
- * purpose, since that code is tested against it. No preemption, no scoring plug-ins. Must not know the planner.
+ * The small scheduler: binds pods where they fit and records why they do not. It shares no code with the program's own scheduling
+ * code, since tests compare the two. No preemption, no scoring plug-ins. Must not know the planner.
  */
 import { onChange, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 import { placeOf } from '../store/api.ts';
@@ -15,11 +15,11 @@ import { topologyReason, type TopologyView } from './topology.ts';
 import { volumeReason, claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
-// Where one pod goes: filter, score, and the sentence that tells people why it goes nowhere. Pure.
+// The decision for one pod: filter, score, and the message if no node fits. Pure.
 
 export type Decision = { readonly kind: 'bind'; readonly seat: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
 
-/** Share of the node that would be in use after placing the pod, over CPU and memory: least is best. */
+/** Used share of CPU and memory after placing the pod; the least is best. */
 function loadWith(pod: PodObject, seat: NodeUsage): number {
   const shares = ['cpu', 'memory'].map((name) => {
     const total = seat.allocatable.get(name) ?? 0;
@@ -43,7 +43,8 @@ export function unschedulableMessage(reasonsByNode: readonly (readonly string[])
   const histogram = new Map<string, number>();
   for (const reason of reasonsByNode.flat()) histogram.set(reason, (histogram.get(reason) ?? 0) + 1);
   const texts = [...histogram].map(([reason, count]) => `${count} ${reason}`).sort(compareText);
-  // Preemption is tried after every failure; this scheduler has none, and says what a cluster of equals would say.
+  // kube-scheduler tries preemption after every failure. This scheduler has none, and reports the result for pods of equal
+  // priority.
   const victims = reasonsByNode.filter((reasons) => reasons.every(isAboutRoom)).length;
   const others = total - victims;
   const preemption = [
@@ -53,14 +54,14 @@ export function unschedulableMessage(reasonsByNode: readonly (readonly string[])
   return `0/${total} nodes are available: ${texts.join(', ')}. preemption: 0/${total} nodes are available: ${preemption.join(', ')}.`;
 }
 
-/** Failures that the end of another pod could cure. */
+/** Whether the end of another pod could remove this reason. */
 function isAboutRoom(reason: string): boolean {
   return /^(Insufficient|Too many pods|node\(s\) didn't (have free ports|match pod anti-affinity|satisfy existing|match pod topology spread constraints$))/.test(
     reason,
   );
 }
 
-/** Decides for one pod in the present room. */
+/** Decides for one pod with the current usage. */
 export function scheduleOne(pod: PodObject, room: TopologyView): Decision {
   const refused: (readonly string[])[] = [];
   const fitting: NodeUsage[] = [];
@@ -146,7 +147,7 @@ function schedule(context: ControllerContext, pod: PodObject, room: TopologyView
   const node = decision.seat.node.metadata.name;
   const waiting = delayedClaims(pod, api.store);
   if (waiting.length > 0) {
-    // The place is taken while the volumes are made; the pod is bound once they are.
+    // The pod reserves its node while the volumes are created. It is bound once they exist.
     for (const claim of waiting) chooseNode(context, claim, node);
     addUsage(decision.seat, pod);
     return;
@@ -166,13 +167,13 @@ function chooseNode({ api }: ControllerContext, claim: ClaimObject, node: string
   }));
 }
 
-/** Pods whose volumes are being made have their place already. */
+/** Pods whose volumes are being created already have a node. */
 function isAssumed({ api }: ControllerContext, pod: PodObject): boolean {
   const claims = mountsOf(pod).map(({ name }) => claimOf(pod, name, api.store));
   return claims.some((claim) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
 }
 
-/** Whether a change can make a pod fit that did not fit before, or brings a new one. */
+/** Whether a change may make a pending pod fit, or adds a new pod. */
 function mayHelp(change: StoreChange): boolean {
   const { storage, object, previous, type } = change;
   if (storage !== 'nodes' && storage !== 'pods') return true;
@@ -193,7 +194,7 @@ function mayHelp(change: StoreChange): boolean {
   );
 }
 
-/** Starts the scheduler; returns the way to stop it. */
+/** Starts the scheduler. Returns a function that stops it. */
 export function startScheduler(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const queue = createQueue(api.timers, () => {

@@ -1,4 +1,4 @@
-/** The filters that look at other nodes too: hard topology spread, required inter-pod affinity and anti-affinity. */
+/** The filters that also depend on other nodes: hard topology spread, required inter-pod affinity and anti-affinity. */
 import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, SpreadConstraint, StringMap } from '../store/objects.ts';
 import { selects } from '../store/selectors.ts';
 import { matchesNodeSelection, type NodeUsage, firstUntolerated } from './node-filters.ts';
@@ -36,7 +36,7 @@ function takesPart(pod: PodObject, seat: NodeUsage, constraint: SpreadConstraint
   return constraint.nodeTaintsPolicy !== 'Honor' || firstUntolerated(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []) === undefined;
 }
 
-/** Skew after placing the pod must not pass the limit; too few domains count as a minimum of zero. */
+/** The skew after placing the pod must not exceed the limit. With too few domains the minimum counts as zero. */
 function spreadReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
   for (const constraint of constraints) {
@@ -57,7 +57,7 @@ function domainCounts(
   room: TopologyView,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  // As the real scheduler does: a selector without any requirement counts no pod at all, though it matches each.
+  // As in the real scheduler, a selector without requirements counts no pod, though it matches all.
   const countsNone = spread.selector !== undefined && isEmpty(spread.selector);
   for (const seat of room.seats) {
     const domain = seat.labels[spread.constraint.topologyKey];
@@ -83,7 +83,7 @@ function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): read
   return pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 }
 
-/** Whether a term of `holder` speaks of `other`. */
+/** Whether a term of `holder` selects `other`. */
 function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room: TopologyView): boolean {
   const { namespaces = [], namespaceSelector } = term;
   const own = namespaces.length === 0 && namespaceSelector === undefined;
@@ -109,14 +109,14 @@ function affinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView): st
   if (terms.length === 0) return undefined;
   const reason = "node(s) didn't match pod affinity rules";
   if (terms.some((term) => seat.labels[term.topologyKey] === undefined)) return reason;
-  // A pod speaks of all terms at once: only pods that match every term count.
+  // All terms apply together: only pods that match every term count.
   const isTarget = (other: PodObject): boolean => terms.every((term) => speaksOf(term, pod, other, room));
   const near = terms.every((term) =>
     seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some((other) => other.pods.some(isTarget)),
   );
   if (near) return undefined;
-  // The first pod of a group that wants to be with itself would wait for ever; it may start the group.
-  // A pod on a node without any of the labels is in no domain and counts nowhere.
+  // The first pod of a group with affinity to itself would wait forever, so it may start the group.
+  // A pod on a node without the labels is in no domain and does not count.
   const anywhere = room.seats.some(
     (other) => terms.some((term) => other.labels[term.topologyKey] !== undefined) && other.pods.some(isTarget),
   );
@@ -132,7 +132,7 @@ function antiAffinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView)
   return refused ? "node(s) didn't match pod anti-affinity rules" : undefined;
 }
 
-/** Pods that run already may refuse a newcomer in their domain. */
+/** Running pods may refuse a new pod in their domain. */
 function residentReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const refused = room.seats.some(({ pods, labels }) =>
     pods.some((resident) =>
@@ -147,7 +147,7 @@ function residentReason(pod: PodObject, seat: NodeUsage, room: TopologyView): st
   return refused ? "node(s) didn't satisfy existing pods anti-affinity rules" : undefined;
 }
 
-/** The first topology rule that refuses the node, or undefined. */
+/** The first topology rule that refuses the node; undefined if none does. */
 export function topologyReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   return (
     spreadReason(pod, seat, room) ??

@@ -1,4 +1,7 @@
-/** The filters about volumes, over the API's own objects: restrictions, attach limits, binding, zones. In kube-scheduler's words. */
+/**
+ * The volume filters over the API's own objects: restrictions, attach limits, binding, zones. Reasons are in kube-scheduler's
+ * words.
+ */
 import { wholeUnits } from '../../../domain/quantity.ts';
 import type { KubeObject, NodeSelectorTerm, PodObject } from '../store/objects.ts';
 import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
@@ -6,13 +9,13 @@ import { satisfies, selects } from '../store/selectors.ts';
 import { matchesTerm, type NodeUsage } from './node-filters.ts';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-/** The driver that in-tree Azure disks are handed to. */
+/** The driver that replaced in-tree Azure disks. */
 const DISKS = 'disk.csi.azure.com';
 const BOUND = 'pv.kubernetes.io/bind-completed';
 const ZONES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 const OLD_ZONES = ['failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'];
 
-/** Objects by storage name and key, as the API server holds them. */
+/** Objects by storage name and key, as in the API server. */
 export interface StoredObjects {
   get(storage: string, key: string): KubeObject | undefined;
   list(storage: string): readonly KubeObject[];
@@ -42,7 +45,7 @@ export function classOf(claim: ClaimObject, stored: StoredObjects): StorageClass
   return stored.get('storageclasses', `/${claim.spec.storageClassName ?? ''}`) as StorageClassObject | undefined;
 }
 
-/** The claims of the pod that wait for a node to be chosen. */
+/** The claims of the pod that wait for the choice of a node. */
 export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly ClaimObject[] {
   return mountsOf(pod)
     .map(({ name }) => claimOf(pod, name, stored))
@@ -50,7 +53,7 @@ export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly C
     .filter((claim) => !isBound(claim));
 }
 
-/** Why no node at all will do. */
+/** Why no node at all is possible. */
 function reasonForAll(pod: PodObject, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   for (const mount of mountsOf(pod)) {
     const claim = claimOf(pod, mount.name, stored);
@@ -109,7 +112,7 @@ function isInZone(volume: VolumeObject, { labels }: NodeUsage): boolean {
   });
 }
 
-/** A volume that is there and would do for the claim. */
+/** Whether an existing volume could serve the claim. */
 function couldServe(volume: VolumeObject, claim: ClaimObject): boolean {
   const { spec, metadata } = volume;
   if (!isFreeFor(volume, claim) || (spec.storageClassName ?? '') !== claim.spec.storageClassName) return false;
@@ -130,7 +133,7 @@ function capacityOf({ spec }: VolumeObject): number {
   return wholeUnits(spec.capacity?.['storage'] ?? 0);
 }
 
-/** The free volume that the claim would be bound to on this node: the smallest that is large enough. */
+/** The free volume for the claim on this node: the smallest one that is large enough. */
 export function volumeFor(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): VolumeObject | undefined {
   return stored
     .list('persistentvolumes')
@@ -153,8 +156,8 @@ function canMake(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): bo
 }
 
 /**
- * Volumes that the pod attaches, by driver and handle; those still to be made count under the claim's name, and disks of before the
- * drivers as those of the driver that has them now.
+ * Volumes that the pod attaches, by driver and handle. A volume that does not exist yet counts under its claim's name. In-tree
+ * disks count for the driver that replaced them.
  */
 function attachedBy(pod: PodObject, stored: StoredObjects): readonly (readonly [driver: string, volume: string])[] {
   const inline = (pod.spec.volumes ?? []).flatMap(({ azureDisk }) =>
@@ -186,7 +189,7 @@ function hasSlots(pod: PodObject, seat: NodeUsage, stored: StoredObjects): boole
   });
 }
 
-/** The first filter that refuses the node, or undefined. */
+/** The first filter that refuses the node; undefined if none does. */
 export function volumeReason(pod: PodObject, seat: NodeUsage, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   const mounts = mountsOf(pod);
   if ((pod.spec.volumes ?? []).length === 0) return undefined;

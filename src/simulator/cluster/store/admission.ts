@@ -1,4 +1,4 @@
-/** What the admission plug-ins of an API server write into new objects, and what they turn away: RuntimeClass, default storage class. */
+/** The admission plug-ins of an API server: changes to new objects and refusals. RuntimeClass, default storage class. */
 import type { KubeObject, ObjectDraft, PodSpec, RuntimeClassObject, StringMap } from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
@@ -9,14 +9,14 @@ import { defined } from '../../../lib/defined.ts';
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
-/** Refuses with 403 what the plug-ins refuse. */
+/** Returns a 403 for objects that the plug-ins refuse. */
 export function admit(type: ResourceType, draft: ObjectDraft, store: ObjectStore): Result<ObjectDraft> {
   if (type.storage === 'pods') return admitPod(draft, store);
   if (type.storage === 'persistentvolumeclaims') return success(withClass(draft, store));
   return success(draft);
 }
 
-/** The overhead and the scheduling of its RuntimeClass become the pod's own: the scheduler never looks at the class. */
+/** Copies overhead and scheduling of the RuntimeClass into the pod, since the scheduler does not read the class. */
 function admitPod(draft: ObjectDraft, store: ObjectStore): Result<ObjectDraft> {
   const spec = (isRecord(draft.spec) ? draft.spec : {}) as Partial<PodSpec>;
   const { runtimeClassName, overhead } = spec;
@@ -58,7 +58,7 @@ function rejected({ metadata }: ObjectDraft, why: string): Result<ObjectDraft> {
   return refuse(403, 'Forbidden', `pods "${metadata.name ?? ''}" is forbidden: pod rejected: ${why}`);
 }
 
-/** A claim that names no class gets the default one; of several the newest. */
+/** A claim without a class gets the default one; the newest if there are several. */
 function withClass(draft: ObjectDraft, store: ObjectStore): ObjectDraft {
   const spec = isRecord(draft.spec) ? draft.spec : {};
   if (spec['storageClassName'] !== undefined) return draft;
@@ -71,11 +71,11 @@ function ageOrder(left: KubeObject, right: KubeObject): number {
   return left.metadata.creationTimestamp.localeCompare(right.metadata.creationTimestamp);
 }
 
-// Roles and their bindings: kept and checked as an API server does, enforced by nobody here.
+// Roles and their bindings: stored and validated as in an API server, but not enforced here.
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-/** A field and what is wrong with it. */
+/** A field and its problem. */
 export type Problem = readonly [field: string, problem: string];
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ export function isAccessObject(type: ResourceType): boolean {
   return type.group === RBAC_GROUP;
 }
 
-/** Names of roles need only fit into a path: `system:node` is one. */
+/** Names of roles only need to fit into a path: `system:node` is valid. */
 export function isPathSegment(name: string): boolean {
   return name !== '.' && name !== '..' && !/[/%]/.test(name);
 }
@@ -96,7 +96,7 @@ export function accessDefaults(draft: ObjectDraft): ObjectDraft {
   return { ...draft, ...roleRef, ...subjects };
 }
 
-/** Users and groups are of RBAC's own group, service accounts of the core one. */
+/** Users and groups belong to RBAC's own group, service accounts to the core group. */
 function withGroup(subject: unknown): unknown {
   const known = isRecord(subject) && (subject['kind'] === 'User' || subject['kind'] === 'Group');
   return known ? { apiGroup: RBAC_GROUP, ...subject } : subject;

@@ -1,7 +1,7 @@
 /**
- * What an API server does with an object before and after it is stored: names, defaults, versions, generations, graceful
- * deletion. HTTP and the controllers both write through here, so that neither can do what the other could not.
- * Must not know HTTP, nor what a controller will make of a change.
+ * What an API server does with an object before and after storing it: names, defaults, versions, generations, graceful deletion.
+ * HTTP and the controllers both write through it, so the same rules apply to both. Must not know HTTP, nor what a controller will
+ * make of a change.
  */
 import { seededRandom } from '../../../lib/random.ts';
 import { admit } from './admission.ts';
@@ -16,7 +16,7 @@ import type { Timers } from './timers.ts';
 import { defined } from '../../../lib/defined.ts';
 
 export interface DeleteOptions {
-  /** undefined: the object's own. Zero: at once. */
+  /** undefined: the object's own grace period. Zero: at once. */
   readonly gracePeriodSeconds?: number | undefined;
   readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
   readonly uid?: string | undefined;
@@ -25,7 +25,7 @@ export interface DeleteOptions {
 
 export interface Deleted {
   readonly object: KubeObject;
-  /** false: it is terminating and will go later. */
+  /** false: it is terminating and will be deleted later. */
   readonly gone: boolean;
 }
 
@@ -39,14 +39,14 @@ export interface Api {
   readonly timers: Timers;
   get(type: ResourceType, place: ObjectPlace): Result<KubeObject>;
   create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject>;
-  /** Replaces the object, or its status alone. A `resourceVersion` or `uid` in it must be the current one. */
+  /** Replaces the object, or only its status. A `resourceVersion` or `uid` in it must be the current one. */
   update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject>;
-  /** Reads, changes and writes in one step; for controllers. */
+  /** Reads, changes and writes an object in one step, for controllers. */
   modify(type: ResourceType, place: ObjectPlace, part: 'main' | 'status', change: (current: KubeObject) => KubeObject): Result<KubeObject>;
   remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<Deleted>;
   /** Assigns a pod to a node, once. */
   bind(place: ObjectPlace, nodeName: string): Result<KubeObject>;
-  /** A number in [0, 1) from the world's seed. */
+  /** A random number in [0, 1) from the world's seed. */
   random(): number;
 }
 
@@ -66,7 +66,7 @@ function keyAt({ namespace, name }: ObjectPlace): string {
   return `${namespace ?? ''}/${name}`;
 }
 
-/** `length` characters that cannot spell a word, from the world's seed. */
+/** `length` characters from the world's seed that cannot form a word. */
 export function nameSuffix(random: () => number, length = 5): string {
   return Array.from({ length }, () => SUFFIX_LETTERS[Math.floor(random() * SUFFIX_LETTERS.length)]).join('');
 }
@@ -77,7 +77,7 @@ function seededUid(random: () => number): string {
   return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 }
 
-/** Makes the API over a store. Everything that looks random comes from `seed`; what is written goes to `writes`. */
+/** Creates the API over a store. All random values come from `seed`; writes go to `writes`. */
 export function createApi(store: ObjectStore, timers: Timers, seed: number, writes: Pick<ObjectStore, 'put' | 'remove'> = store): Api {
   const random = seededRandom(seed);
   const priorityOf = (className: string): number | undefined => {
@@ -132,7 +132,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== current.metadata.resourceVersion) {
       return conflict(subjectOf(type, current.metadata.name), STALE);
     }
-    // Defaults fill what an update leaves out, just as they do for a new object.
+    // Defaults fill fields that an update omits, as for a new object.
     const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
     const merged = part === 'status' ? { ...current, status: next.status } : mergeMain(type, current, filled());
     const refused = part === 'main' ? refusalOfChange(type, current, merged) : refusalOfStatus(type, merged);
@@ -210,7 +210,7 @@ function born(type: ResourceType, draft: ObjectDraft, fresh: { readonly uid: str
   };
 }
 
-/** What a client may change through the main resource: everything but identity and, where it is apart, the status. */
+/** Applies a client's changes through the main resource: everything except identity and a separate status. */
 function mergeMain(type: ResourceType, current: KubeObject, next: KubeObject): KubeObject {
   const { deletionTimestamp, deletionGracePeriodSeconds } = current.metadata;
   const merged: KubeObject = {
@@ -249,7 +249,7 @@ function refusalOfPreconditions(type: ResourceType, current: KubeObject, options
   return undefined;
 }
 
-/** Only pods that a kubelet runs are given time; pods without a node, or finished ones, go at once. */
+/** Only pods with a kubelet get a grace period. Pods without a node and finished ones are deleted at once. */
 function graceOf(type: ResourceType, object: KubeObject, options: DeleteOptions): number {
   if (type.storage !== 'pods') return 0;
   const { spec, status } = object as PodObject;
@@ -263,7 +263,7 @@ function terminating(
 ): KubeObject {
   const { timers, graceSeconds } = how;
   const before = current.metadata.deletionTimestamp;
-  // Durations of the world shrink with its speed, so the moment of deletion does too.
+  // Durations shrink with the world's speed, so the moment of deletion does too.
   const at = timestamp(timers.now() + (graceSeconds * 1000) / timers.speed);
   const sooner = before === undefined || at < before;
   const finalizers = new Set([...(current.metadata.finalizers ?? []), ...(how.foreground ? [FOREGROUND] : [])]);
@@ -280,7 +280,7 @@ function terminating(
   };
 }
 
-/** Terminating, nothing holds it, and no kubelet or namespace controller has to end it. */
+/** Terminating, without finalizers, and not waiting for a kubelet or the namespace controller. */
 function finished(object: KubeObject): boolean {
   const { deletionTimestamp, finalizers } = object.metadata;
   if (deletionTimestamp === undefined || (finalizers ?? []).length > 0 || object.kind === 'Namespace') return false;

@@ -1,4 +1,4 @@
-/** What admission and defaulting fill into new objects, as far as schedulers, autoscalers and kubectl read it. */
+/** The fields that admission and defaulting add to new objects, as far as schedulers, autoscalers and kubectl read them. */
 import { stableHash } from '../../../lib/random.ts';
 import { accessDefaults } from './admission.ts';
 import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration, StringMap } from './objects.ts';
@@ -13,7 +13,7 @@ function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** Fills defaults of the kind into a draft. `priorityOf` reads the PriorityClasses. */
+/** Adds the defaults of the kind to a draft. `priorityOf` reads the PriorityClasses. */
 export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf: PriorityOf): ObjectDraft {
   switch (type.storage) {
     case 'pods':
@@ -37,7 +37,7 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
     case 'persistentvolumeclaims':
       return { ...draft, spec: { volumeMode: 'Filesystem', ...fieldsOf(draft.spec) }, status: { phase: 'Pending' } };
     case 'persistentvolumes':
-      // The volume controller's first act, at once.
+      // The volume controller's first step, done at once.
       return {
         ...draft,
         spec: { volumeMode: 'Filesystem', persistentVolumeReclaimPolicy: 'Retain', ...fieldsOf(draft.spec) },
@@ -57,7 +57,7 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
   }
 }
 
-/** What is written as text is kept as bytes, and never shown as text. */
+/** `stringData` is stored as bytes and never shown as text. */
 function secretDefaults({ stringData, ...draft }: ObjectDraft): ObjectDraft {
   const written = Object.entries(fieldsOf(stringData)).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')] as const);
   const isEmpty = written.length === 0 && draft['data'] === undefined;
@@ -87,7 +87,7 @@ function serviceSpec(spec: Fields, metadata: ObjectDraft['metadata']): Fields {
 const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
-/** Every pod stays 300 s on a node that turns not-ready or unreachable, unless it says otherwise. */
+/** By default a pod stays 300 s on a node that becomes not-ready or unreachable. */
 function defaultTolerations(own: readonly PodToleration[]): readonly PodToleration[] {
   const missing = [NOT_READY, UNREACHABLE].filter(
     (key) =>
@@ -143,7 +143,7 @@ function qosClass(containers: readonly ContainerSpec[]): string {
   return guaranteed ? 'Guaranteed' : 'Burstable';
 }
 
-/** Labels of a template land on the pods made from it. */
+/** Labels of a template are copied to its pods. */
 export function templateLabels(template: { readonly metadata?: { readonly labels?: StringMap } }): StringMap {
   return template.metadata?.labels ?? {};
 }
@@ -153,7 +153,7 @@ export function keepsStatusApart(type: ResourceType): boolean {
   return type.subresources.includes('status');
 }
 
-/** The parts of an object that are neither identity nor status. */
+/** The fields of an object that are neither identity nor status. */
 export function contentOf(object: KubeObject | ObjectDraft): Fields {
   const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...content } = object;
   return content;

@@ -1,9 +1,9 @@
-/** Requests with `dryRun=All`: everything that is asked of a write is done, and nothing is stored or told. */
+/** Requests with `dryRun=All`: a write is checked completely, but nothing is stored and no listener is called. */
 import { createApi, type Api } from './api.ts';
 import { isRecord } from './patches.ts';
 import { refuse, type KubeStatus } from './status.ts';
 
-/** The API over the same objects, whose writes have no effect. */
+/** The API over the same objects; its writes have no effect. */
 export function dryRunStore({ store, timers }: Api): Api {
   return createApi(store, timers, 1, { put: (_storage, object) => object, remove: (storage, key) => store.get(storage, key) });
 }
@@ -14,7 +14,7 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** Whether a request asks for it, in its query or in its DeleteOptions, those of an Eviction too; a refusal when it asks for what there is not. */
+/** Whether a request is a dry run, by its query or its DeleteOptions, also inside an Eviction. An unknown value is refused. */
 export function isDryRun({ method, query, body }: Asked): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
   if (method === 'GET') return false;
   const asked = [...query.getAll('dryRun'), ...inOptions(method === 'DELETE' ? body : isRecord(body) ? body['deleteOptions'] : undefined)];

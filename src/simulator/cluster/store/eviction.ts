@@ -16,12 +16,12 @@ function tooManyRequests(cause: string, retryAfterSeconds?: number): { readonly 
   return { ok: false, refusal: failureStatus(429, 'TooManyRequests', SENTENCE, details) };
 }
 
-/** Pods that run nothing any more, or do not run yet, are not what a budget protects. */
+/** A budget does not protect finished pods or pods that do not run yet. */
 function isBeyondBudgets(pod: PodObject): boolean {
   return pod.status.phase !== 'Running' || pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** The budgets whose selector matches the pod. An empty selector matches all of the namespace, an absent one nothing. */
+/** The budgets whose selector matches the pod. An empty selector matches all pods of the namespace, an absent one none. */
 export function budgetsOf(api: Api, pod: KubeObject): readonly BudgetObject[] {
   return api.store
     .list('poddisruptionbudgets')
@@ -45,7 +45,7 @@ export function evict(api: Api, name: { readonly namespace: string; readonly nam
   return removed.ok ? success(removed.value.object) : removed;
 }
 
-/** Takes one disruption from the pod's budget, or says why not. */
+/** Takes one disruption from the pod's budget, or returns why it cannot. */
 function spend(api: Api, pod: PodObject): { readonly ok: false; readonly refusal: KubeStatus } | undefined {
   const [budget, ...more] = budgetsOf(api, pod);
   if (budget === undefined) return undefined;
@@ -67,7 +67,7 @@ function spend(api: Api, pod: PodObject): { readonly ok: false; readonly refusal
   return spent.ok ? undefined : spent;
 }
 
-/** A budget that is not computed for its present spec allows nothing yet; a spent one allows nothing now. */
+/** A budget whose status is outdated allows nothing yet; a used-up one allows nothing now. */
 function refusalOf({ metadata, status }: BudgetObject): { readonly ok: false; readonly refusal: KubeStatus } | undefined {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
     return tooManyRequests(`The disruption budget ${metadata.name} is still being processed by the server.`, 10);
@@ -77,7 +77,7 @@ function refusalOf({ metadata, status }: BudgetObject): { readonly ok: false; re
   return tooManyRequests(`The disruption budget ${metadata.name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`);
 }
 
-/** A running pod that is not ready does not count as healthy; it may go when that harms nobody. */
+/** A running pod that is not ready does not count as healthy. It may be evicted if the budget still has enough healthy pods. */
 function mayLeaveUnhealthy(budget: BudgetObject, pod: PodObject): boolean {
   if (conditionOf(pod, 'Ready')?.status === 'True') return false;
   if (budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -85,9 +85,9 @@ function mayLeaveUnhealthy(budget: BudgetObject, pod: PodObject): boolean {
   return desiredHealthy > 0 && currentHealthy >= desiredHealthy;
 }
 
-// Counts that specs give as a number or as a percentage of something.
+// Counts that specs give as a number or as a percentage.
 
-/** The count, with a percentage of `total` rounded as told. Text that is neither counts as zero. */
+/** The count. A percentage of `total` is rounded in the given direction. Any other text counts as zero. */
 export function countOf(value: string | number | undefined, total: number, round: 'up' | 'down'): number {
   if (value === undefined) return 0;
   if (typeof value === 'number') return value;

@@ -1,6 +1,6 @@
 /**
- * API objects as the simulated server holds them: plain JSON, never changed in place. The typed kinds name only the
- * fields that the controllers read; everything else a client sent is kept and given back as it came.
+ * API objects of the simulated server: plain JSON, never changed in place. The typed kinds name only the fields that the
+ * controllers read. Other fields of clients are stored and returned unchanged.
  */
 
 export interface OwnerReference {
@@ -19,7 +19,7 @@ export interface ObjectMeta {
   readonly namespace?: string;
   readonly generateName?: string;
   readonly uid: string;
-  /** Decimal text of the store's one counter at the last write. */
+  /** The store's counter at the last write, as decimal text. */
   readonly resourceVersion: string;
   readonly generation?: number;
   /** RFC 3339, whole seconds. */
@@ -41,7 +41,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** What a client may send: the server fills in the rest of the metadata. */
+/** The object that a client sends. The server adds the rest of the metadata. */
 export interface ObjectDraft {
   readonly apiVersion: string;
   readonly kind: string;
@@ -171,7 +171,7 @@ export interface PodVolume {
   readonly [kind: string]: unknown;
 }
 
-/** Adds to what its pods ask for: `handler` runs them in a way that costs something and that some nodes only know. */
+/** `handler` runs pods in a way that has an overhead and that only some nodes support. */
 export interface RuntimeClassObject extends KubeObject {
   readonly handler: string;
   readonly overhead?: { readonly podFixed?: Quantities };
@@ -269,7 +269,7 @@ export interface EventObject extends KubeObject {
   readonly count?: number;
 }
 
-/** RFC 3339 in whole seconds, as object metadata shows time. */
+/** RFC 3339 in whole seconds, the format of object metadata. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -286,7 +286,7 @@ export function conditionOf(
   return object.status.conditions?.find((condition) => condition.type === type);
 }
 
-/** The conditions with one replaced; the time of transition is kept while the status stays the same. */
+/** The conditions with one replaced. The transition time stays if the status does not change. */
 export function withCondition(conditions: readonly Condition[] | undefined, next: Condition): readonly Condition[] {
   const before = conditions?.find((condition) => condition.type === next.type);
   const kept =

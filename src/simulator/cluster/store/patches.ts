@@ -1,13 +1,13 @@
-/** JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386). The strategic kind has its own file. */
+/** JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386). Strategic merge patches have their own file. */
 import { refuse, badRequest, success, type Result } from './status.ts';
 
-// JSON as clients send it: what is an object in it, and when two values say the same.
+// JSON of clients: objects, and the equality of two values.
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Deep equality of JSON values, blind to the order of keys and to undefined fields. */
+/** Deep equality of JSON values; ignores the order of keys and undefined fields. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -51,7 +51,7 @@ function parseOperation(raw: unknown): Operation | undefined {
   return path === undefined ? undefined : { op: raw['op'], path, from, value: raw['value'] };
 }
 
-/** What a failed step throws inside this file only; callers get a value. */
+/** A failed step throws this inside this file; callers get a value. */
 const FAILED = Symbol('failed');
 type Step = unknown;
 
@@ -65,7 +65,7 @@ function readAt(document: unknown, path: readonly string[]): Step {
   return value;
 }
 
-/** Rebuilds the document with the parent of `path` changed by `change`; FAILED when there is no such parent. */
+/** Rebuilds the document with the parent of `path` changed by `change`; FAILED if the parent does not exist. */
 function changeAt(document: unknown, path: readonly string[], change: (parent: unknown, key: string) => Step): Step {
   const [head, ...rest] = path;
   if (head === undefined) return FAILED;
@@ -122,7 +122,7 @@ function applyOperation(document: unknown, { op, path, from, value }: Operation)
   }
 }
 
-/** Applies a JSON patch, whole or not at all. A failed `test` or a missing path is 422, as the real server answers. */
+/** Applies a JSON patch completely or not at all. A failed `test` or a missing path is a 422, as in the real server. */
 export function jsonPatch(target: unknown, patch: unknown): Result<unknown> {
   if (!Array.isArray(patch)) return badRequest('error decoding patch: a JSON patch is an array of operations');
   let document = target;

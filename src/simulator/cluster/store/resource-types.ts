@@ -1,10 +1,10 @@
-/** The kinds that the simulated API server knows, as discovery announces them. A data table. */
+/** The kinds that the simulated API server knows and announces in discovery. A data table. */
 import { AutoscalerError } from '../../../lib/errors.ts';
 
 export type Subresource = 'status' | 'scale' | 'eviction' | 'binding' | 'log';
 
 export interface ResourceType {
-  /** Empty: the core group. */
+  /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
@@ -16,9 +16,9 @@ export interface ResourceType {
   readonly subresources: readonly Subresource[];
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fields: readonly string[];
-  /** Where objects live; two versions of one kind share it. */
+  /** Where objects are stored; two versions of one kind share it. */
   readonly storage: string;
-  /** A change of the spec raises `metadata.generation`. */
+  /** Whether a change of the spec increments `metadata.generation`. */
   readonly hasGeneration: boolean;
 }
 
@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
     generation: true,
   },
   { api: 'v1', kind: 'PodTemplate', plural: 'podtemplates', generation: true },
-  // Kept as people write it: nothing here counts what is used, and no admission refuses.
+  // Stored only: this server neither counts usage nor enforces quotas.
   { api: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', short: ['quota'], sub: ['status'] },
   {
     api: 'autoscaling.x-k8s.io/v1beta1',
@@ -148,12 +148,12 @@ const ROWS: readonly Row[] = [
     short: ['ev'],
     fields: ['reason', 'type', 'reportingController', ...INVOLVED.map((name) => `regarding.${name}`)],
   },
-  // Kept and never enforced: whoever has the one token may do everything that the control surface does not forbid.
+  // Stored and never enforced: the holder of the only token may do everything that the control surface does not forbid.
   { api: 'rbac.authorization.k8s.io/v1', kind: 'Role', plural: 'roles' },
   { api: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', plural: 'rolebindings' },
   { api: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', cluster: true },
   { api: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', cluster: true },
-  // No network here that it could close.
+  // Stored only: this world has no pod network.
   { api: 'networking.k8s.io/v1', kind: 'NetworkPolicy', plural: 'networkpolicies', short: ['netpol'], generation: true },
   { api: 'scheduling.k8s.io/v1', kind: 'PriorityClass', plural: 'priorityclasses', short: ['pc'], cluster: true },
   { api: 'node.k8s.io/v1', kind: 'RuntimeClass', plural: 'runtimeclasses', cluster: true },
@@ -195,7 +195,7 @@ function typeOf(row: Row): ResourceType {
 
 export const RESOURCE_TYPES: readonly ResourceType[] = ROWS.map(typeOf);
 
-/** `v1` or `apps/v1`, as an object's `apiVersion` spells it. */
+/** `v1` or `apps/v1`, the form of an object's `apiVersion`. */
 export function apiVersionOf(type: { readonly group: string; readonly version: string }): string {
   return type.group === '' ? type.version : `${type.group}/${type.version}`;
 }
@@ -208,9 +208,9 @@ export function findKind(apiVersion: string, kind: string): ResourceType | undef
   return RESOURCE_TYPES.find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);
 }
 
-/** A kind that the controllers rely on; the first type stored under that name. */
+/** A kind that the controllers need; the first type with that storage name. */
 export function storedType(storage: string): ResourceType {
   const found = RESOURCE_TYPES.find((type) => type.storage === storage);
-  if (found === undefined) throw new AutoscalerError({ kind: 'bug' }, `No resource type is stored as ${storage}.`);
+  if (found === undefined) throw new AutoscalerError({ kind: 'bug' }, `No resource type has the storage name ${storage}.`);
   return found;
 }

@@ -1,4 +1,4 @@
-/** Label and field selectors: in the text of a query, and as objects in specs. */
+/** Label and field selectors: in a query, and as objects in specs. */
 import { matchesRequirement, type Requirement } from '../../../domain/labels.ts';
 import type { KubeObject, ObjectSelector, SelectorRequirement, StringMap } from './objects.ts';
 import { isRecord } from './patches.ts';
@@ -7,7 +7,7 @@ import { badRequest, success, type Result } from './status.ts';
 
 export type Matcher = (object: KubeObject) => boolean;
 
-/** Whether labels satisfy requirements of a selector or of a node selector term. */
+/** Whether labels satisfy the requirements of a selector or of a node selector term. */
 export function satisfies(requirements: readonly SelectorRequirement[] | undefined, labels: StringMap): boolean {
   return (requirements ?? []).every((requirement) => matchesRequirement({ ...requirement, values: requirement.values ?? [] }, labels));
 }
@@ -52,7 +52,7 @@ export function parseLabelSelector(text: string): Result<Matcher> {
   return success((object) => requirements.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})));
 }
 
-/** The `fieldSelector` of a query; a field that the kind does not offer is refused, as the real server does. */
+/** The `fieldSelector` of a query. A field that the kind does not support is refused, as in the real server. */
 export function parseFieldSelector(text: string, type: ResourceType): Result<Matcher> {
   const offered = new Set(['metadata.name', 'metadata.namespace', ...type.fields]);
   const terms: { readonly path: string; readonly equal: boolean; readonly value: string }[] = [];
@@ -66,7 +66,7 @@ export function parseFieldSelector(text: string, type: ResourceType): Result<Mat
   return success((object) => terms.every(({ path, equal, value }) => (fieldOf(object, path) === value) === equal));
 }
 
-/** A field as selectors compare it: text, absent is empty (or `false` for `spec.unschedulable`). */
+/** A field as text for selectors. An absent field is empty, or `false` for `spec.unschedulable`. */
 function fieldOf(object: KubeObject, path: string): string {
   if (path === 'source') return textAt(object, ['source', 'component']);
   const text = textAt(object, path.split('.'));

@@ -1,4 +1,4 @@
-/** The `Status` bodies with which an API server refuses, in the words that clients match on. */
+/** The `Status` bodies of an API server's refusals, in the words that clients match on. */
 import { defined } from '../../../lib/defined.ts';
 export interface KubeStatus {
   readonly kind: 'Status';
@@ -18,7 +18,7 @@ export interface KubeStatus {
   readonly code: number;
 }
 
-/** An expected outcome of a call to the store: what was asked for, or the server's refusal. */
+/** The expected outcomes of a call to the store: the value, or the server's refusal. */
 export type Result<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: KubeStatus };
 
 export function success<Value>(value: Value): Result<Value> {
@@ -81,7 +81,7 @@ export function conflict(subject: Subject, why: string): Refused {
   return refuse(409, 'Conflict', `Operation cannot be fulfilled on ${spell(subject)}: ${why}`, detailsOf(subject));
 }
 
-/** The sentence of every optimistic-lock failure. */
+/** The message of every optimistic-lock failure. */
 export const STALE = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export function badRequest(message: string): Refused {
@@ -101,7 +101,7 @@ export function expired(message: string): KubeStatus {
   return failureStatus(410, 'Expired', message);
 }
 
-/** Asked for a version that does not exist yet; a client waits and tries again. */
+/** The request names a version that does not exist yet. A client waits and retries. */
 export function tooLargeVersion(asked: number, current: number): Refused {
   return refuse(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

@@ -1,4 +1,4 @@
-/** The kinds that volumes are made of, as far as the toy scheduler and the controllers read them. */
+/** The kinds of storage, as far as the small scheduler and the controllers read them. */
 import type { ClaimSpec, KubeObject, NodeSelectorTerm, PodVolume, Quantities, ObjectDraft } from './objects.ts';
 import { isRecord } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
@@ -36,9 +36,9 @@ export interface CsiNodeObject extends KubeObject {
   readonly spec: { readonly drivers?: readonly { readonly name: string; readonly allocatable?: { readonly count?: number } }[] };
 }
 
-// Events are stored in the core form; `events.k8s.io/v1` shows the same objects under other field names.
+// Events are stored in the core form; `events.k8s.io/v1` shows the same objects with other field names.
 
-/** Newer name -> core name, where only the name differs. */
+/** Newer name -> core name, for fields that differ only by name. */
 const RENAMED: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
   ['note', 'message'],

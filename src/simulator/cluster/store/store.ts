@@ -8,18 +8,18 @@ import { compareBy } from '../../../lib/comparison.ts';
 export interface StoreChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly storage: string;
-  /** After the change; for DELETED the last state, with the version of the deletion. */
+  /** The object after the change. For DELETED its last state, with the version of the deletion. */
   readonly object: KubeObject;
   readonly previous: KubeObject | undefined;
   readonly version: number;
 }
 
-/** `namespace/name`; objects of the cluster have an empty namespace. Sorts as lists are answered. */
+/** `namespace/name`; cluster-scoped objects have an empty namespace. Its sort order is that of lists. */
 export function keyOf(object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): string {
   return `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
 }
 
-/** Objects of one storage by something they say of themselves, kept up with every change. */
+/** An index of one storage by a value of its objects, updated with every change. */
 interface Index {
   readonly storage: string;
   readonly by: (object: KubeObject) => string | undefined;
@@ -37,7 +37,7 @@ export class ObjectStore {
   #version = 1;
   #compactedTo = 1;
 
-  /** `logLimit`: how many changes a watch can reach back before it is told that its version expired. */
+  /** `logLimit`: number of changes that a watch can replay before its version is expired. */
   constructor(logLimit: number) {
     this.#logLimit = logLimit;
   }
@@ -54,18 +54,21 @@ export class ObjectStore {
     return this.#objects.get(storage)?.get(key);
   }
 
-  /** In order of namespace, then name. */
+  /** Sorted by namespace, then name. */
   list(storage: string): readonly KubeObject[] {
     const entries = [...(this.#objects.get(storage)?.entries() ?? [])];
     return entries.sort(compareBy(([key]) => key)).map(([, object]) => object);
   }
 
-  /** In no order; for controllers that only count. */
+  /** Unsorted; for controllers that only count. */
   values(storage: string): Iterable<KubeObject> {
     return this.#objects.get(storage)?.values() ?? [];
   }
 
-  /** A way to ask for the objects of a storage by a value that they have; those without one are left out. Costs by the answer, not by the store. */
+  /**
+   * Creates an index: a function that returns the objects with a value. Objects without a value are omitted. The cost depends on
+   * the result, not on the store.
+   */
   indexBy(storage: string, by: (object: KubeObject) => string | undefined): (value: string) => Iterable<KubeObject> {
     const index: Index = { storage, by, groups: new Map() };
     for (const object of this.values(storage)) file(index, undefined, object);
@@ -77,7 +80,7 @@ export class ObjectStore {
     return [...this.#objects.keys()];
   }
 
-  /** Writes an object under its key with a new version, and tells everyone. */
+  /** Writes an object under its key with a new version, and calls all listeners. */
   put(storage: string, object: KubeObject): KubeObject {
     const previous = this.get(storage, keyOf(object));
     const stored = this.#stamp(object);
@@ -89,7 +92,7 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Removes an object if it is there. */
+  /** Removes an object if it exists. */
   remove(storage: string, key: string): KubeObject | undefined {
     const previous = this.get(storage, key);
     if (previous === undefined) return undefined;
@@ -100,13 +103,13 @@ export class ObjectStore {
     return last;
   }
 
-  /** Changes of one kind after a version, oldest first; undefined when the log no longer reaches back that far. */
+  /** Changes of one kind after a version, oldest first; undefined if the log no longer reaches back to it. */
   changesSince(storage: string, version: number): readonly StoreChange[] | undefined {
     if (version < this.#compactedTo) return undefined;
     return this.#log.filter((change) => change.version > version && change.storage === storage);
   }
 
-  /** Forgets the log: every version but the current one is expired. */
+  /** Drops the log: every version except the current one is expired. */
   compact(): void {
     this.#log = [];
     this.#compactedTo = this.#version;

@@ -1,12 +1,12 @@
 /**
- * Strategic merge patch: a merge patch in which lists with a merge key are merged item by item, with the directives that
- * kubectl writes. Which lists have a key is public API knowledge; node taints and tolerations have none: they are replaced whole.
+ * Strategic merge patch: a merge patch in which lists with a merge key are merged item by item, with the directives that kubectl
+ * writes. The lists with a key are documented. Node taints and tolerations have no key: they are replaced as a whole.
  */
 import { isRecord, sameJson } from './patches.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Field name -> merge key. `ports` differs between containers and services; the items tell. */
+/** Field name -> merge key. The key of `ports` differs between containers and services; it is detected from the items. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
   initContainers: 'name',

@@ -1,8 +1,8 @@
-/** The world's clock, with a switch that silences everything that was put on it. */
+/** The world's clock with a switch that cancels everything scheduled on it. */
 import type { SimClock } from '../../base/sim-clock.ts';
 
 export interface Timers extends SimClock {
-  /** Nothing runs after this. */
+  /** Cancels all timers and refuses new ones. */
   stop(): void;
 }
 
@@ -34,7 +34,7 @@ export function createTimers(clock: SimClock): Timers {
   };
 }
 
-/** A queue of keys to look at again. A key that is already waiting for the same or an earlier moment is not added twice. */
+/** A queue of keys to reconcile. A key that already waits for the same or an earlier time is not added twice. */
 export interface WorkQueue {
   add(key: string, delayMs?: number): void;
 }

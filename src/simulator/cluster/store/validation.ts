@@ -1,4 +1,4 @@
-/** The refusals that people and clients really meet; not a full schema. */
+/** The most common validation errors; not a full schema. */
 import { isAccessObject, isPathSegment, problemOfAccess, problemOfAccessChange, type Problem } from './admission.ts';
 import type { KubeObject, ObjectDraft, PodSpec, ReplicatedObject } from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
@@ -21,7 +21,7 @@ function of(subject: Subject & { readonly kind: string }, problem: Problem | und
   return problem === undefined ? undefined : invalid(subject, ...problem);
 }
 
-/** The first thing wrong with a new object, or undefined. */
+/** The first problem of a new object; undefined if it is valid. */
 export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | undefined {
   const name = draft.metadata.name ?? '';
   const subject = subjectOf(type, draft);
@@ -65,7 +65,7 @@ function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: 
   return undefined;
 }
 
-/** A quantity that cannot be read would stop the scheduler later; it is refused at the door. */
+/** An invalid quantity would stop the scheduler later, so it is refused at once. */
 function badQuantity(spec: unknown): string | undefined {
   const { containers = [], initContainers = [], overhead } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
   const lists = [...containers, ...initContainers].flatMap(({ resources }) => [resources?.requests, resources?.limits]);
@@ -75,7 +75,7 @@ function badQuantity(spec: unknown): string | undefined {
     .find((text) => !QUANTITY.test(text));
 }
 
-/** Fields of a pod that an update may change; images and tolerations among them. */
+/** The fields of a pod that an update must not change. Images and tolerations are among the others. */
 function frozenPart(spec: PodSpec): unknown {
   const { containers, initContainers, tolerations: _added, schedulingGates: _lifted, activeDeadlineSeconds: _shortened, ...rest } = spec;
   const { terminationGracePeriodSeconds: _grace, nodeSelector: _narrowed, ...frozen } = rest;
@@ -83,7 +83,7 @@ function frozenPart(spec: PodSpec): unknown {
   return { ...frozen, containers: withoutImage(containers), initContainers: withoutImage(initContainers) };
 }
 
-/** The first thing wrong with a changed object, or undefined. */
+/** The first problem of a changed object; undefined if it is valid. */
 export function refusalOfChange(type: ResourceType, before: KubeObject, after: KubeObject): Refused | undefined {
   const subject = subjectOf(type, before);
   if (isAccessObject(type)) return of(subject, problemOfAccessChange(before, after) ?? problemOfAccess(type, after));
@@ -108,7 +108,7 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
   return undefined;
 }
 
-/** A status that the scheduler could not read is refused at the door, too. */
+/** A status that the scheduler could not read is refused at once, too. */
 export function refusalOfStatus(type: ResourceType, after: KubeObject): Refused | undefined {
   if (type.storage !== 'nodes' || !isRecord(after.status)) return undefined;
   const quantities = [after.status['allocatable'], after.status['capacity']].filter(isRecord).flatMap((record) => Object.values(record));

@@ -150,7 +150,7 @@ describe('actors that act by themselves', () => {
       rig.clock.advance(60 * MINUTE);
       expect(events(rig)).toHaveLength(deeds);
       for (const [body, words] of [
-        [{ earthquake: { everyMs: 1 } }, 'there is no actor "earthquake"'],
+        [{ earthquake: { everyMs: 1 } }, 'the actor "earthquake" is unknown'],
         [{ reconcile: {} }, 'reconcile.everyMs must be a number'],
         [{ reconcile: { everyMs: 0 } }, 'reconcile.everyMs must be a number'],
         [{ reconcile: { everyMs: 5, upTo: 2 } }, 'reconcile has no setting "upTo"'],

@@ -308,8 +308,8 @@ describe('the catalogue of incidents', () => {
     const rig = await startRig(WORLD);
     try {
       const answer = await rig.call('POST', '/_emu/faults', { body: { catalogue: 65 }, token: false });
-      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('no number 65')]);
-      expect(rig.arm.control.addCatalogued({ number: 43, id: 'x', match: { pool: 'nobody' } })).toContain('no pool "nobody"');
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('no incident 65')]);
+      expect(rig.arm.control.addCatalogued({ number: 43, id: 'x', match: { pool: 'nobody' } })).toContain('pool "nobody" does not exist');
       expect(isJsonObject(answer.json)).toBe(true);
     } finally {
       await rig.stop();

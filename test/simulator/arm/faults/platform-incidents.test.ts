@@ -28,7 +28,9 @@ describe('platform incidents', () => {
     }));
 
   it('a repair of an instance that is not there is refused in words', () =>
-    inRig({}, (rig) => expect(rig.arm.control.raise({ repair: { pool: 'a', instanceId: '77' } })).toContain('no such instance')));
+    inRig({}, (rig) =>
+      expect(rig.arm.control.raise({ repair: { pool: 'a', instanceId: '77' } })).toContain('the instance to repair does not exist'),
+    ));
 
   it('fault 46: a dark zone has machines of unknown power and gives none; afterwards they run again', () =>
     inRig({ count: 2, zones: ['1', '2'] }, (rig) => {
