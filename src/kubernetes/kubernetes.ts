@@ -24,7 +24,7 @@ import { createRest, type Rest } from './api/rest.ts';
 import { WatchedClusterReader } from './views/cluster-reader.ts';
 import { defined } from '../lib/defined.ts';
 
-export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './api/options.ts';
+export type { Kubernetes, KubernetesOptions } from './api/options.ts';
 
 interface KubernetesDeps {
   readonly options: KubernetesOptions;

@@ -4,7 +4,7 @@ import { Counter, type Registry, Summary, type LabelValues } from 'prom-client';
 export type Labels = Readonly<Record<string, string | number | undefined>>;
 
 /** A counter to read from. */
-export interface Counted {
+interface Counted {
   get(): Promise<{ values: readonly { readonly value: number; readonly labels: Labels }[] }>;
 }
 

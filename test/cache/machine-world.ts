@@ -5,7 +5,7 @@ import type { Stamp } from '../../src/cache/logical-clock.ts';
 import type { ListPage } from '../../src/cache/table/row.ts';
 import { getMachine, LISTER, machineRows, machines, type MachineValue } from './support.ts';
 
-export const MACHINES = Array.from({ length: 9 }, (_, index) => `a/${index}`);
+const MACHINES = Array.from({ length: 9 }, (_, index) => `a/${index}`);
 /** A list has three pages of three machines, read one after the other. */
 const PAGES = [0, 1, 2].map((page) => MACHINES.slice(3 * page, 3 * page + 3));
 

@@ -19,7 +19,7 @@ export const POLICY: AgentPolicy = {
 export const SUMMARY: CommitSummary = { rows: 1, added: 0, changed: 0, evicted: 0, rejected: 0, runAgain: false };
 export const DONE: Loaded = { commit: () => SUMMARY };
 
-export function agentOf(id: string, load: (context: RunContext) => Promise<Loaded>, over: Partial<CachingAgent> = {}): CachingAgent {
+function agentOf(id: string, load: (context: RunContext) => Promise<Loaded>, over: Partial<CachingAgent> = {}): CachingAgent {
   return { id, kind: id.split('/')[0] ?? id, required: false, order: 0, policy: POLICY, load, ...over };
 }
 

@@ -37,7 +37,7 @@ export interface ConnectedStage extends Stage {
   asked(verb: string, resource: string): readonly JournalEntry[];
 }
 
-export const WORKERS: readonly SimulatedVm[] = [aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')];
+const WORKERS: readonly SimulatedVm[] = [aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')];
 
 const MOST_MS = 600_000;
 

@@ -2,7 +2,7 @@
 type Json = Readonly<Record<string, unknown>>;
 
 export const GPU_DRIVER = 'gpu.example.com';
-export const GPU_CLASS = 'gpu.example.com';
+const GPU_CLASS = 'gpu.example.com';
 
 /** Whole GPUs of one model, as its driver publishes them for a node. */
 export function gpuSlice(

@@ -2,12 +2,12 @@
 import { compareBy } from '../../lib/comparison.ts';
 
 /** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh runs. */
-export type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
+type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
 
 /** `serve-and-refresh`: usable now, but a refresh must be requested. `refresh-first`: not usable. */
-export type ReadDecision = 'serve' | 'serve-and-refresh' | 'refresh-first';
+type ReadDecision = 'serve' | 'serve-and-refresh' | 'refresh-first';
 
-export interface ReadQuestion {
+interface ReadQuestion {
   readonly mode: ReadMode;
   /** Milliseconds since the start of the read that the row shows. Undefined: never read. Infinity: invalidated. */
   readonly ageMs: number | undefined;

@@ -30,7 +30,7 @@ export function labelSelector(json: LabelSelectorJson | null | undefined): Label
 }
 
 /** An operator unknown to this version never holds: the pod waits instead of being misplaced. */
-export function requirement(json: RequirementJson): Requirement {
+function requirement(json: RequirementJson): Requirement {
   const { key = '', operator = '', values = [] } = json;
   return OPERATORS.has(operator) ? { key, operator: operator as Requirement['operator'], values } : { ...MATCHES_NOTHING, key };
 }

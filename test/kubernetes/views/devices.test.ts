@@ -1,9 +1,9 @@
 /** From the objects of `resource.k8s.io/v1` to nodes with devices and pods with claims. */
 import { describe, expect, it } from 'vitest';
-import type { ObjectJson } from '../../src/kubernetes/api/core-json.ts';
-import { ReflectedCluster, type Troubles } from '../../src/kubernetes/views/cluster-tables.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
-import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim, resourceClaim, sharedClaim } from '../support/device-objects.ts';
+import type { ObjectJson } from '../../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster, type Troubles } from '../../../src/kubernetes/views/cluster-tables.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim, resourceClaim, sharedClaim } from '../../support/device-objects.ts';
 
 const GPU_LABEL = 'kubernetes.azure.com/accelerator';
 const node = (name: string, labels: Readonly<Record<string, string>> = {}): ObjectJson =>

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeJson, PodJson, PodSpecJson } from '../../src/kubernetes/api/core-json.ts';
-import { createNodeProjection, projectNode, readinessOf } from '../../src/kubernetes/projection/node.ts';
-import { createPodProjection, projectPod } from '../../src/kubernetes/projection/pod.ts';
-import { labelSelector } from '../../src/kubernetes/projection/selectors.ts';
-import { projectShape, Shapes } from '../../src/kubernetes/projection/pod-shape.ts';
-import { projectBudget, projectDaemonSet } from '../../src/kubernetes/projection/workloads.ts';
-import { matchesSelector } from '../../src/domain/labels.ts';
-import { RESOURCE_NOT_READY } from '../../src/domain/node.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
-import { untoleratedTaint } from '../../src/domain/taints.ts';
+import type { NodeJson, PodJson, PodSpecJson } from '../../../src/kubernetes/api/core-json.ts';
+import { createNodeProjection, projectNode, readinessOf } from '../../../src/kubernetes/projection/node.ts';
+import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
+import { labelSelector } from '../../../src/kubernetes/projection/selectors.ts';
+import { projectShape, Shapes } from '../../../src/kubernetes/projection/pod-shape.ts';
+import { projectBudget, projectDaemonSet } from '../../../src/kubernetes/projection/workloads.ts';
+import { matchesSelector } from '../../../src/domain/labels.ts';
+import { RESOURCE_NOT_READY } from '../../../src/domain/node.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { untoleratedTaint } from '../../../src/domain/taints.ts';
 
 const names = new ResourceNames();
 const requests = (cpu: string, memory = '0') => ({ resources: { requests: { cpu, memory } } });

@@ -1,8 +1,8 @@
 /** The annotations that say how a node or a pod wants to be disrupted, as they arrive from the API. */
 import { describe, expect, it } from 'vitest';
-import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
-import { createPodProjection, projectPod } from '../../src/kubernetes/projection/pod.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
+import { createNodeProjection, projectNode } from '../../../src/kubernetes/projection/node.ts';
+import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
 
 describe('annotations of a node', () => {
   const project = (annotations: Readonly<Record<string, string>>) =>

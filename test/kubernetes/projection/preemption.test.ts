@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ConditionJson, NodeJson, TaintJson } from '../../src/kubernetes/api/core-json.ts';
-import { NoticesSeen, preemptionOf } from '../../src/kubernetes/projection/node.ts';
+import type { ConditionJson, NodeJson, TaintJson } from '../../../src/kubernetes/api/core-json.ts';
+import { NoticesSeen, preemptionOf } from '../../../src/kubernetes/projection/node.ts';
 
 const NOTICED = '2026-01-05T10:00:02Z';
 const noticedAtMs = Date.parse(NOTICED);

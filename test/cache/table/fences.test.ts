@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { getMachine, getSet, list, LISTER, machineRows, machines, setRow, sets } from './support.ts';
+import { getMachine, getSet, list, LISTER, machineRows, machines, setRow, sets } from '../support.ts';
 
 function poolOf(capacity: number, etag?: string) {
   const at = sets();

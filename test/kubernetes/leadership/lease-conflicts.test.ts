@@ -1,12 +1,12 @@
 /** The lease when answers are lost, records are edited, and others write at the same time. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LeaseLeadership, soleLeadership } from '../../src/kubernetes/leadership/leader-lease.ts';
-import { seededRandom } from '../../src/lib/random.ts';
-import { START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { json, refusal, startScriptedApi, until, type Received, type ScriptedApi } from './scripted-api.ts';
+import { LeaseLeadership, soleLeadership } from '../../../src/kubernetes/leadership/leader-lease.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { json, refusal, startScriptedApi, until, type Received, type ScriptedApi } from '../scripted-api.ts';
 
 const signal = new AbortController().signal;
 

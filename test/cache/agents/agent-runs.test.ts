@@ -1,11 +1,11 @@
 /** What a run may commit: only with its token, and never after its agent was removed or its time was over. */
 import { describe, expect, it } from 'vitest';
-import type { CommitSummary, RunContext } from '../../src/cache/agents/agent.ts';
-import { Slots } from '../../src/cache/concurrency.ts';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import { settle } from '../support/fake-clock.ts';
-import { list, machineRows, machines } from './support.ts';
-import { MINUTE, never, SUMMARY, world, gate, failure } from './scheduler-world.ts';
+import type { CommitSummary, RunContext } from '../../../src/cache/agents/agent.ts';
+import { Slots } from '../../../src/cache/concurrency.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import { settle } from '../../support/fake-clock.ts';
+import { list, machineRows, machines } from '../support.ts';
+import { MINUTE, never, SUMMARY, world, gate, failure } from '../scheduler-world.ts';
 
 describe('tokens', () => {
   it('a run that timed out commits nothing when it ends after all', async () => {

@@ -1,12 +1,12 @@
 /** What keeps objects from disruption: annotations of nodes, and budgets that can never allow an eviction. */
 import { describe, expect, it } from 'vitest';
-import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
-import { projectBudget } from '../../src/kubernetes/projection/workloads.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
-import { checkPodDrain } from '../../src/scheduling/drainability/drainability.ts';
-import { drainContext, drainRulesOf } from '../../src/scheduling/drainability/drain-rule.ts';
-import { aCluster, aPod, START_MS } from '../support/builders.ts';
-import { aPolicy } from '../support/policy.ts';
+import { createNodeProjection, projectNode } from '../../../src/kubernetes/projection/node.ts';
+import { projectBudget } from '../../../src/kubernetes/projection/workloads.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { checkPodDrain } from '../../../src/scheduling/drainability/drainability.ts';
+import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
+import { aCluster, aPod, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
 
 const shared = createNodeProjection(new ResourceNames());
 const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';

@@ -1,8 +1,8 @@
 /** Properties of the fences, over random interleavings of reads, our own changes and other writers. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KEYS, NumberWorld, type Step } from './number-world.ts';
-import { MachineWorld, type MachineStep } from './machine-world.ts';
+import { KEYS, NumberWorld, type Step } from '../number-world.ts';
+import { MachineWorld, type MachineStep } from '../machine-world.ts';
 
 const RUNS = { seed: 20_261_121, numRuns: 400 } as const;
 const key = fc.nat({ max: KEYS.length - 1 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createNodeTainter } from '../../src/kubernetes/writes/taints.ts';
-import { createPodEvictor } from '../../src/kubernetes/writes/evictions.ts';
-import { LeaseLeadership } from '../../src/kubernetes/leadership/leader-lease.ts';
-import { QueuedEventRecorder } from '../../src/kubernetes/writes/events.ts';
-import { seededRandom } from '../../src/lib/random.ts';
-import { START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { json, refusal, startScriptedApi, until, type ScriptedApi } from './scripted-api.ts';
+import { createNodeTainter } from '../../../src/kubernetes/writes/taints.ts';
+import { createPodEvictor } from '../../../src/kubernetes/writes/evictions.ts';
+import { LeaseLeadership } from '../../../src/kubernetes/leadership/leader-lease.ts';
+import { QueuedEventRecorder } from '../../../src/kubernetes/writes/events.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { json, refusal, startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
 
 const random = seededRandom(1);
 const signal = new AbortController().signal;

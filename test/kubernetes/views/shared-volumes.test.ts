@@ -1,11 +1,11 @@
 /** Attach slots of volumes that pods share, and of the disks that pods name without a claim. */
 import { describe, expect, it } from 'vitest';
-import type { ObjectJson } from '../../src/kubernetes/api/core-json.ts';
-import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
-import type { FitReason } from '../../src/domain/reasons.ts';
-import { attachResource, ResourceNames } from '../../src/domain/resources.ts';
-import { AZURE_DISK_DRIVER } from '../../src/domain/volumes.ts';
-import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
+import type { ObjectJson } from '../../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
+import type { FitReason } from '../../../src/domain/reasons.ts';
+import { attachResource, ResourceNames } from '../../../src/domain/resources.ts';
+import { AZURE_DISK_DRIVER } from '../../../src/domain/volumes.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 
 const SLOTS = attachResource(AZURE_DISK_DRIVER);
 const uri = (name: string): string => `/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/${name}`;

@@ -1,11 +1,11 @@
 /** Whose cordon it is when answers are lost and others write meanwhile. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createNodeTainter } from '../../src/kubernetes/writes/taints.ts';
-import { seededRandom } from '../../src/lib/random.ts';
-import type { Taint } from '../../src/domain/taints.ts';
-import { START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { json, refusal, startScriptedApi, until, type ScriptedApi } from './scripted-api.ts';
+import { createNodeTainter } from '../../../src/kubernetes/writes/taints.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import type { Taint } from '../../../src/domain/taints.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { json, refusal, startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
 
 const signal = new AbortController().signal;
 const mark: Taint = { key: 'gone', value: '1', effect: 'NoSchedule' };

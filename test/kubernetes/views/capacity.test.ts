@@ -1,6 +1,6 @@
 /** Objects that limit, reserve and ask for capacity: what of them is believed, and how their statuses are written. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createCapacityWriter } from '../../src/kubernetes/writes/capacity-status.ts';
+import { createCapacityWriter } from '../../../src/kubernetes/writes/capacity-status.ts';
 import {
   projectBuffer,
   projectPodTemplate,
@@ -8,15 +8,15 @@ import {
   projectScalable,
   type BufferJson,
   type QuotaJson,
-} from '../../src/kubernetes/projection/capacity-objects.ts';
-import { Shapes } from '../../src/kubernetes/projection/pod-shape.ts';
-import { Reflector } from '../../src/kubernetes/watch/reflector.ts';
-import { Table } from '../../src/kubernetes/watch/object-table.ts';
-import { seededRandom } from '../../src/lib/random.ts';
-import { aRef, resourceNames, START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { json, refusal, startScriptedApi, until, type ScriptedApi } from './scripted-api.ts';
+} from '../../../src/kubernetes/projection/capacity-objects.ts';
+import { Shapes } from '../../../src/kubernetes/projection/pod-shape.ts';
+import { Reflector } from '../../../src/kubernetes/watch/reflector.ts';
+import { Table } from '../../../src/kubernetes/watch/object-table.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { aRef, resourceNames, START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { json, refusal, startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
 
 let api: ScriptedApi | undefined;
 const stop = new AbortController();

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NodeJson, ObjectJson, Quantities } from '../../src/kubernetes/api/core-json.ts';
-import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
-import { WatchedClusterReader } from '../../src/kubernetes/views/cluster-reader.ts';
-import { noResources, ResourceNames } from '../../src/domain/resources.ts';
-import { seededRandom } from '../../src/lib/random.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { START_MS } from '../support/builders.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { startScriptedApi, until, type ScriptedApi } from './scripted-api.ts';
+import type { NodeJson, ObjectJson, Quantities } from '../../../src/kubernetes/api/core-json.ts';
+import { createNodeProjection, projectNode } from '../../../src/kubernetes/projection/node.ts';
+import { WatchedClusterReader } from '../../../src/kubernetes/views/cluster-reader.ts';
+import { noResources, ResourceNames } from '../../../src/domain/resources.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
 
 const good = { cpu: '4', memory: '16Gi', pods: '110' };
 const names = new ResourceNames();

@@ -1,6 +1,6 @@
 /** What a GET shows while a removal of ours runs is not believed yet; where it shows less, it counts as the least there is. */
 import { describe, expect, it } from 'vitest';
-import { getSet, list, setRow, sets } from './support.ts';
+import { getSet, list, setRow, sets } from '../support.ts';
 
 function removing(capacity: number, count: number) {
   const at = sets();

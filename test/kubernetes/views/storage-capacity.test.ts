@@ -1,10 +1,10 @@
 /** Drivers that say where they have room: CSIDriver with `storageCapacity`, and CSIStorageCapacity objects. */
 import { describe, expect, it } from 'vitest';
-import { ReflectedCluster, type Troubles } from '../../src/kubernetes/views/cluster-tables.ts';
-import { projectStorageClass } from '../../src/kubernetes/projection/storage.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
-import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { describeFit } from '../../src/planning/explain/describe-reasons.ts';
+import { ReflectedCluster, type Troubles } from '../../../src/kubernetes/views/cluster-tables.ts';
+import { projectStorageClass } from '../../../src/kubernetes/projection/storage.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { describeFit } from '../../../src/planning/explain/describe-reasons.ts';
 
 const DRIVER = 'localdisk.example.com';
 const NODE_LABEL = 'topology.localdisk.example.com/node';

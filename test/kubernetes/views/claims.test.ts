@@ -7,12 +7,12 @@ import type {
   StorageClassJson,
   VolumeClaimJson,
   VolumeObjectJson,
-} from '../../src/kubernetes/api/core-json.ts';
-import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
-import type { FitReason } from '../../src/domain/reasons.ts';
-import { attachResource, ResourceNames } from '../../src/domain/resources.ts';
-import { AZURE_DISK_DRIVER, AZURE_DISK_ZONE } from '../../src/domain/volumes.ts';
-import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
+} from '../../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
+import type { FitReason } from '../../../src/domain/reasons.ts';
+import { attachResource, ResourceNames } from '../../../src/domain/resources.ts';
+import { AZURE_DISK_DRIVER, AZURE_DISK_ZONE } from '../../../src/domain/volumes.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 
 const CLASSES: readonly StorageClassJson[] = [
   { metadata: { name: 'disk' }, provisioner: AZURE_DISK_DRIVER, volumeBindingMode: 'WaitForFirstConsumer' },
