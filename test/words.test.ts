@@ -1,20 +1,14 @@
 /**
  * Plain words: names file and line of words that are never right here, in what people read. Comments and texts of the program,
  * documents, settings and values, alerts and dashboards, and test titles. The list of words is short and certain; review does
- * the rest. Files that are not rewritten yet are listed in words-unfinished.txt, and that list can only shrink:
- * `WORDS_SHRINK=1 npx vitest run test/words.test.ts` drops the files that are clean by now.
+ * the rest.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { textsOf, type SourceText } from './support/source-text.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const UNFINISHED_FILE = join(ROOT, 'test', 'words-unfinished.txt');
-const UNFINISHED = readFileSync(UNFINISHED_FILE, 'utf8')
-  .split('\n')
-  .filter((line) => line !== '');
-
 /** Each with the better way. */
 const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /\b(?:nobody|somebody|anybody|whoever)\b/gi, instead: 'the writer, process or person that is meant' },
@@ -158,27 +152,10 @@ describe('the words that people read', () => {
       .filter(({ text }) => !/^[A-Z$/]/.test(text) || text.endsWith('.'))
       .map(({ line, text }) => ({ file, line, words: text, instead: 'a sentence in sentence case without a full stop' })),
   );
-  const all = [...findings, ...logFindings];
-  const unclean = new Set(all.map(({ file }) => file));
-  if (process.env['WORDS_SHRINK'] === '1') {
-    writeFileSync(
-      UNFINISHED_FILE,
-      UNFINISHED.filter((file) => unclean.has(file))
-        .map((file) => `${file}\n`)
-        .join(''),
-    );
-  }
 
-  it('are plain, in every file that is finished', () => {
-    const unfinished = new Set(UNFINISHED);
-    const lines = all
-      .filter(({ file }) => !unfinished.has(file))
-      .map(({ file, line, words, instead }) => `${file}:${line}: "${words}" -> ${instead}`);
+  it('are plain everywhere', () => {
+    const lines = [...findings, ...logFindings].map(({ file, line, words, instead }) => `${file}:${line}: "${words}" -> ${instead}`);
     expect(lines).toEqual([]);
-  });
-
-  it('are not yet plain in the files listed as unfinished: drop a file that is', () => {
-    expect(UNFINISHED.filter((file) => !unclean.has(file) || !existsSync(join(ROOT, file)))).toEqual([]);
   });
 });
 
