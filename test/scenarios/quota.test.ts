@@ -37,7 +37,9 @@ describe('quotas', () => {
     expect(new Set(world.writes().map(({ at }) => Math.floor(at / 1_000))).size).toBe(1);
     await world.until('what fits bound', () => bound(world, 'wide') === 3, 10 * MINUTE);
     expect(world.writes()).toHaveLength(2);
-    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain('family standardDSv5Family 16 of 16 cores, needs 4');
+    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain(
+      'family standardDSv5Family has 16 of 16 cores in use, a new node needs 4',
+    );
     world.world.arm.control.setQuota('standardDSv5Family', 100);
     await world.until('all bound', () => bound(world, 'wide') === 5, 15 * MINUTE);
     expect(world.writes().map(({ status }) => status)).toEqual([409, 200, 200]);
@@ -51,7 +53,9 @@ describe('quotas', () => {
     await world.advance(3 * MINUTE);
     expect(pending(world)).toBe(1);
     expect(world.writes()).toEqual([]);
-    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain('family standardDSv5Family 8 of 10 cores, needs 4');
+    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain(
+      'family standardDSv5Family has 8 of 10 cores in use, a new node needs 4',
+    );
     world.world.arm.control.setQuota('standardDSv5Family', 12);
     await world.until('served', () => bound(world, 'wide') === 2, 15 * MINUTE);
     expect(world.writes().map(({ status }) => status)).toEqual([200]);

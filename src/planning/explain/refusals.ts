@@ -175,9 +175,9 @@ function fixForFit(reason: FitReason): string {
   }
 }
 
-/** Formats CPU in cores or millicores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
+/** Formats CPU in cores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
 function formatAmount(resource: string, value: number): string {
-  if (resource === 'cpu') return value % 1000 === 0 ? String(value / 1000) : `${value}m`;
+  if (resource === 'cpu') return String(value / 1000);
   if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(value);
   const unit = UNITS.find(([, size]) => value >= size);
   return unit === undefined ? String(value) : `${Math.round((value / unit[1]) * 10) / 10} ${unit[0]}`;
