@@ -13,7 +13,7 @@ export interface DeviceAllocationFailure {
   readonly fault: string;
 }
 
-/** The failure on the first such node; `slots` are in search order. undefined: there is none. */
+/** The failure on the first such node; `slots` are in search order. undefined if no node has one. */
 export function findAllocationFailure(
   { shape, ties }: Pick<CompiledShape, 'shape' | 'ties'>,
   order: readonly number[],
