@@ -13,23 +13,23 @@ export interface Call {
 }
 
 /** `before`: the call has no effect. `after`: it has its effect and gets no response. For a wait both are the same. */
-export type Moment = 'before' | 'after';
+export type CrashMoment = 'before' | 'after';
 
 /** Decides at which call the process dies. Called once for each call. */
-export type Doom = (call: Call) => Moment | undefined;
+export type CrashPlan = (call: Call) => CrashMoment | undefined;
 
-export class MortalDoor implements RequestFilter {
+export class MortalProcess implements RequestFilter {
   /** Requests to the cluster that never get a response. Reset to zero by a new life. */
-  silenced = 0;
+  unansweredRequests = 0;
   #calls = 0;
   #dead = false;
   #death = Promise.withResolvers<undefined>();
-  readonly #doom: Doom;
+  readonly #crashPlan: CrashPlan;
   readonly #onDeath: () => void;
-  readonly #doomed = new WeakSet<RequestInfo>();
+  readonly #dyingRequests = new WeakSet<RequestInfo>();
 
-  constructor(doom: Doom, onDeath: () => void) {
-    this.#doom = doom;
+  constructor(crashPlan: CrashPlan, onDeath: () => void) {
+    this.#crashPlan = crashPlan;
     this.#onDeath = onDeath;
   }
 
@@ -38,52 +38,52 @@ export class MortalDoor implements RequestFilter {
     return this.#calls;
   }
 
-  admits(visitor: RequestInfo): boolean {
-    const moment = this.#dead ? undefined : this.#ask(kindOf(visitor), `${visitor.method} ${visitor.path}`);
+  admitsRequest(request: RequestInfo): boolean {
+    const moment = this.#dead ? undefined : this.#nextMoment(kindOf(request), `${request.method} ${request.path}`);
     if (moment === 'before') this.#die();
-    if (moment === 'after') this.#doomed.add(visitor);
-    return this.#heard(visitor);
+    if (moment === 'after') this.#dyingRequests.add(request);
+    return this.#isAnswered(request);
   }
 
-  answers(visitor: RequestInfo): boolean {
-    if (this.#doomed.has(visitor)) this.#die();
-    return this.#heard(visitor);
+  sendsResponse(request: RequestInfo): boolean {
+    if (this.#dyingRequests.has(request)) this.#die();
+    return this.#isAnswered(request);
   }
 
   /** Records that a wait of the process is over. */
-  wakes(waitedMs: number): void {
-    if (!this.#dead && this.#ask('wait', `a wait of ${waitedMs} ms`) !== undefined) this.#die();
+  endWait(waitedMs: number): void {
+    if (!this.#dead && this.#nextMoment('wait', `a wait of ${waitedMs} ms`) !== undefined) this.#die();
   }
 
   /** Resolves when the process of the current life dies. */
-  death(): Promise<undefined> {
+  died(): Promise<undefined> {
     return this.#death.promise;
   }
 
   /** Drops every further request and response of the process. */
-  close(): void {
+  dropRequests(): void {
     this.#dead = true;
     this.#death.resolve(undefined);
   }
 
   /** Starts a new process. The old one must have no request in flight. */
-  reopen(): void {
+  restart(): void {
     this.#dead = false;
     this.#death = Promise.withResolvers();
-    this.silenced = 0;
+    this.unansweredRequests = 0;
   }
 
-  #ask(kind: Call['kind'], what: string): Moment | undefined {
-    return this.#doom({ serial: ++this.#calls, kind, what });
+  #nextMoment(kind: Call['kind'], what: string): CrashMoment | undefined {
+    return this.#crashPlan({ serial: ++this.#calls, kind, what });
   }
 
   #die(): void {
-    this.close();
+    this.dropRequests();
     this.#onDeath();
   }
 
-  #heard({ side }: RequestInfo): boolean {
-    if (this.#dead && side === 'cluster') this.silenced++;
+  #isAnswered({ side }: RequestInfo): boolean {
+    if (this.#dead && side === 'cluster') this.unansweredRequests++;
     return !this.#dead;
   }
 }

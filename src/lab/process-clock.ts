@@ -4,7 +4,7 @@ import { AutoscalerError } from '../lib/errors.ts';
 import type { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 
 /** The state of the process that a clock belongs to. */
-export interface ProcessFate {
+export interface ProcessState {
   /** Offset of the wall clock. The monotonic clock has no offset. */
   skewMs: number;
   /** The process was killed: none of its waits ever ends. */
@@ -12,25 +12,25 @@ export interface ProcessFate {
   /** The process is suspended and resumes on network input before any of its timers fires. Timers that are due do not fire. */
   frozen?: boolean;
   /** Called when a wait is over, before the process resumes. */
-  readonly wakes?: (waitedMs: number) => void;
+  readonly onWaitEnd?: (waitedMs: number) => void;
 }
 
 /** Creates the daemon's clock over the world's clock: both have the same time. */
-export function clockOf(sim: VirtualSimClock, fate: ProcessFate = { skewMs: 0, dead: false }): Clock {
+export function clockOf(sim: VirtualSimClock, state: ProcessState = { skewMs: 0, dead: false }): Clock {
   return {
-    now: () => sim.now() + fate.skewMs,
+    now: () => sim.now() + state.skewMs,
     monotonic: () => sim.now(),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        if (fate.dead) return;
+        if (state.dead) return;
         const cancelled = (): void => {
-          if (fate.dead) return;
+          if (state.dead) return;
           cancel();
           reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
         };
         const cancel = sim.after(ms, () => {
-          if (!fate.dead) fate.wakes?.(ms);
-          if (fate.dead || fate.frozen === true) return;
+          if (!state.dead) state.onWaitEnd?.(ms);
+          if (state.dead || state.frozen === true) return;
           signal?.removeEventListener('abort', cancelled);
           resolve();
         });

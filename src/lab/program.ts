@@ -17,7 +17,7 @@ export interface DrivenDaemon {
 }
 
 /** The input of one start of the program. */
-export interface ProcessInput<Config> {
+interface ProcessInput<Config> {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,7 +28,7 @@ export interface ProcessInput<Config> {
 }
 
 /** A started program. `Metrics` are those of this process alone. */
-export interface ProgramProcess<Daemon extends DrivenDaemon, Metrics> {
+interface ProgramProcess<Daemon extends DrivenDaemon, Metrics> {
   readonly metrics: Metrics;
   /** Resolves when all connections are established. */
   readonly composed: Promise<Daemon>;

@@ -17,8 +17,8 @@ import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { startWorld, type World } from '../simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from './client-files.ts';
 import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
-import { MortalDoor, type Doom } from './mortal-process.ts';
-import { clockOf, type ProcessFate } from './process-clock.ts';
+import { MortalProcess, type CrashPlan } from './mortal-process.ts';
+import { clockOf, type ProcessState } from './process-clock.ts';
 import type { DrivenDaemon, Program } from './program.ts';
 import { untilQuiet } from './quiet.ts';
 
@@ -40,7 +40,7 @@ export interface VirtualRunInput {
   /** Receives every line that the daemon logs at level info and above. */
   readonly onLog?: (line: string) => void;
   /** Decides at which of its calls the daemon dies. If absent, it does not die. */
-  readonly doom?: Doom;
+  readonly crashPlan?: CrashPlan;
 }
 
 /** A world with a daemon in it. Time passes only in `advance` and `until`. */
@@ -51,21 +51,21 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly #program: Program<Config, Daemon, Metrics>;
   readonly #dir: string;
   readonly #input: VirtualRunInput;
-  readonly #door: MortalDoor;
+  readonly #process: MortalProcess;
   #daemon: Daemon | undefined;
-  #fate: ProcessFate = { skewMs: 0, dead: false };
+  #state: ProcessState = { skewMs: 0, dead: false };
   #metrics: Metrics | undefined;
 
   private constructor(
     program: Program<Config, Daemon, Metrics>,
     input: VirtualRunInput,
-    made: { readonly clock: VirtualSimClock; readonly world: World; readonly door: MortalDoor; readonly dir: string },
+    made: { readonly clock: VirtualSimClock; readonly world: World; readonly process: MortalProcess; readonly dir: string },
   ) {
     this.#program = program;
     this.#input = input;
     this.clock = made.clock;
     this.world = made.world;
-    this.#door = made.door;
+    this.#process = made.process;
     this.#dir = made.dir;
   }
 
@@ -76,12 +76,12 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   ): Promise<VirtualRun<Config, Daemon, Metrics>> {
     const clock = new VirtualSimClock(input.startMs);
     let onDeath = (): void => undefined;
-    const door = new MortalDoor(input.doom ?? (() => undefined), () => onDeath());
+    const process = new MortalProcess(input.crashPlan ?? (() => undefined), () => onDeath());
     const { spec, knobs } = input;
-    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, door, ...defined({ knobs }) });
+    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, requestFilter: process, ...defined({ knobs }) });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
     await writeClientFiles(dir, world);
-    const run = new VirtualRun(program, input, { clock, world, door, dir });
+    const run = new VirtualRun(program, input, { clock, world, process, dir });
     onDeath = () => run.killDaemon();
     await run.advance(WARM_UP_MS);
     await run.startDaemon();
@@ -107,25 +107,25 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
     await this.#rest();
     forgetClientRequests();
-    this.#door.reopen();
-    const fate: ProcessFate = { skewMs: 0, dead: false, wakes: (waitedMs) => this.#door.wakes(waitedMs) };
-    this.#fate = fate;
+    this.#process.restart();
+    const state: ProcessState = { skewMs: 0, dead: false, onWaitEnd: (waitedMs) => this.#process.endWait(waitedMs) };
+    this.#state = state;
     const { journal, onLog } = this.#input;
     const { metrics, composed } = this.#program.launch({
       config,
-      clock: clockOf(this.clock, fate),
+      clock: clockOf(this.clock, state),
       random: seededRandom(this.world.spec.seed),
-      ...(journal === undefined ? {} : { journal: { record: (entry) => (fate.dead ? undefined : journal.record(entry)) } }),
+      ...(journal === undefined ? {} : { journal: { record: (entry) => (state.dead ? undefined : journal.record(entry)) } }),
       ...defined({ onLog }),
     });
     this.#metrics = metrics;
-    const daemon = await Promise.race([composed, this.#door.death()]);
+    const daemon = await Promise.race([composed, this.#process.died()]);
     if (daemon === undefined) return;
     daemon.onLoop((report) => {
-      if (!fate.dead) this.reports.push(report);
+      if (!state.dead) this.reports.push(report);
     });
     this.#daemon = daemon;
-    await this.#drive(daemon.start(), fate);
+    await this.#drive(daemon.start(), state);
   }
 
   /** A configuration for this world with these flags. */
@@ -142,20 +142,20 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   async stopDaemon(): Promise<void> {
     const daemon = this.#daemon;
     this.#daemon = undefined;
-    if (daemon !== undefined) await this.#drive(daemon.stop(), this.#fate);
+    if (daemon !== undefined) await this.#drive(daemon.stop(), this.#state);
   }
 
   /** Ends the process between two instants: it cleans nothing up, and its waits never end. */
   killDaemon(): void {
-    this.#fate.dead = true;
+    this.#state.dead = true;
     this.#daemon = undefined;
-    this.#door.close();
-    this.world.arm.abandonParked();
+    this.#process.dropRequests();
+    this.world.arm.dropDelayedResponses();
   }
 
   /** Number of calls of the daemon in all its lives. */
   get calls(): number {
-    return this.#door.calls;
+    return this.#process.calls;
   }
 
   get isRunning(): boolean {
@@ -164,7 +164,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
 
   /** Offsets the wall clock of the daemon's process by this much, until the next start. */
   skewDaemon(ms: number): void {
-    this.#fate.skewMs = ms;
+    this.#state.skewMs = ms;
   }
 
   /**
@@ -208,7 +208,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   }
 
   /** Waits for work of the daemon and lets time pass where that work waits for time. Returns early if the daemon dies. */
-  async #drive(work: Promise<unknown>, fate: ProcessFate): Promise<void> {
+  async #drive(work: Promise<unknown>, state: ProcessState): Promise<void> {
     let over = false;
     const watched = work.finally(() => {
       over = true;
@@ -217,7 +217,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     for (;;) {
       await this.#rest();
       if (over) break;
-      if (fate.dead) return;
+      if (state.dead) return;
       const next = this.clock.nextDueAt();
       if (next === undefined) throw new Error('the daemon waits but no timer is due');
       this.clock.advance(Math.max(0, next - this.clock.now()));
@@ -230,9 +230,9 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     return untilQuiet(() => {
       if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
-      if (openClientRequests() > this.#door.silenced) return 'a request of the daemon is in flight';
+      if (openClientRequests() > this.#process.unansweredRequests) return 'a request of the daemon is in flight';
       // Only time completes a call whose response is delayed by the clock.
-      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
+      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.delayedRequests()) return 'the daemon waits for ARM';
       return undefined;
     });
   }

@@ -28,7 +28,7 @@ export interface WorldOptions {
   /** Background actors of the emulated Azure. Default: none. */
   readonly ambient?: BackgroundActorOptions;
   /** Default: every request passes. */
-  readonly door?: RequestFilter;
+  readonly requestFilter?: RequestFilter;
 }
 
 export interface World {
@@ -52,7 +52,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     tls,
     violations,
     clients: [options.client],
-    ...defined({ knobs: options.knobs, ambient: options.ambient, door: options.door, port: options.armPort }),
+    ...defined({ knobs: options.knobs, ambient: options.ambient, requestFilter: options.requestFilter, port: options.armPort }),
   });
   const cluster = await startCluster({
     spec,
@@ -61,7 +61,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     machines: arm.machines,
     violations,
     token: options.token,
-    ...defined({ door: options.door, port: options.kubePort }),
+    ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),
   });
   return {
     spec,

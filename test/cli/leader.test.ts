@@ -18,14 +18,14 @@ import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
 import { silentLog } from '../support/silent-log.ts';
-import { clockOf, type ProcessFate } from '../../src/lab/process-clock.ts';
+import { clockOf, type ProcessState } from '../../src/lab/process-clock.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 import { untilQuiet } from '../../src/lab/quiet.ts';
 
 interface Replica {
   readonly daemon: Daemon;
   readonly metrics: Metrics;
-  readonly fate: ProcessFate;
+  readonly fate: ProcessState;
   readonly reports: LoopReport[];
   /** The result of its start: undefined once it leads, else the kind of what ended it. */
   readonly started: Promise<string | undefined>;
@@ -130,7 +130,7 @@ class Replicas {
       if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
       const calls = this.all.filter(({ fate }) => !fate.dead).reduce((sum, { daemon }) => sum + daemon.cloud.inFlightCalls(), 0);
-      return calls > arm.parkedRequests() ? 'a daemon waits for ARM' : undefined;
+      return calls > arm.delayedRequests() ? 'a daemon waits for ARM' : undefined;
     });
   }
 

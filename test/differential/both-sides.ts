@@ -5,8 +5,8 @@ import type { NodeJson, PodJson } from '../../src/kubernetes/api/core-json.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
-import { nodeReasons, seatOf, type Seat } from '../../src/simulator/cluster/scheduler/node-filters.ts';
-import { topologyReason, type Room } from '../../src/simulator/cluster/scheduler/topology.ts';
+import { nodeReasons, usageOf, type NodeUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
+import { topologyReason, type TopologyView } from '../../src/simulator/cluster/scheduler/topology.ts';
 import { volumeReason } from '../../src/simulator/cluster/scheduler/volumes.ts';
 import { resourceNames } from '../support/builders.ts';
 import { NAMESPACES } from './random-cluster.ts';
@@ -32,10 +32,10 @@ export function roomWith(
   objects: readonly NodeObject[],
   bound: readonly PodObject[],
   stored: ReadonlyMap<string, KubeObject> = new Map(),
-): Room {
+): TopologyView {
   return {
-    seats: objects.map((node) =>
-      seatOf(
+    nodes: objects.map((node) =>
+      usageOf(
         node,
         bound.filter((pod) => pod.spec.nodeName === node.metadata.name),
       ),
@@ -49,9 +49,9 @@ export function roomWith(
 }
 
 /** Why the toy scheduler refuses this very node; empty: it would bind there. */
-export function toyReasons(pod: PodObject, seat: Seat, room: Room): readonly string[] {
+export function toyReasons(pod: PodObject, seat: NodeUsage, room: TopologyView): readonly string[] {
   const reasons = nodeReasons(pod, seat);
   if (reasons.length > 0) return reasons;
-  const other = volumeReason(pod, seat, room.seats, room.stored) ?? topologyReason(pod, seat, room);
+  const other = volumeReason(pod, seat, room.nodes, room.stored) ?? topologyReason(pod, seat, room);
   return other === undefined ? [] : [other];
 }

@@ -50,7 +50,7 @@ describe("a real kube-scheduler's answers of old", () => {
       .filter(({ kind }) => STORAGES[kind] !== undefined)
       .map((each) => [`${STORAGES[each.kind] ?? ''} ${each.metadata.namespace ?? ''}/${each.metadata.name}`, each] as const);
     const room = roomWith(nodes, bound, new Map(stored));
-    const fits = room.seats.filter((seat) => toyReasons(pod, seat, room).length === 0).map(({ node }) => node.metadata.name);
+    const fits = room.nodes.filter((seat) => toyReasons(pod, seat, room).length === 0).map(({ node }) => node.metadata.name);
     expect(fits.sort()).toEqual(scheduler);
   });
 });

@@ -11,7 +11,7 @@ export interface KnownDifference {
   explains(given: Given, planner: PlannersAnswer): boolean;
 }
 
-export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: 'a claim whose chosen node is gone',
     why:

@@ -4,7 +4,7 @@ import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { ScaleUpPlan } from '../../src/domain/plan.ts';
 import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
 import type { NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
-import { decide, inTurn } from '../../src/simulator/cluster/scheduler/scheduler.ts';
+import { scheduleOne, queueOrder } from '../../src/simulator/cluster/scheduler/scheduler.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../support/builders.ts';
 import { aPolicy, NO_STATE } from '../planning/scale-up/world.ts';
@@ -72,8 +72,8 @@ export function obey(world: World, { increases }: ScaleUpPlan): void {
 export function schedule(world: World): void {
   for (let moved = true; moved;) {
     moved = false;
-    for (const pod of world.pods.filter(({ spec }) => spec.nodeName === undefined).sort(inTurn)) {
-      const decision = decide(
+    for (const pod of world.pods.filter(({ spec }) => spec.nodeName === undefined).sort(queueOrder)) {
+      const decision = scheduleOne(
         pod,
         roomWith(
           world.nodes,
@@ -81,7 +81,7 @@ export function schedule(world: World): void {
         ),
       );
       if (decision.kind !== 'bind') continue;
-      const nodeName = decision.seat.node.metadata.name;
+      const nodeName = decision.usage.node.metadata.name;
       world.pods = world.pods.map((other) => (other === pod ? { ...pod, spec: { ...pod.spec, nodeName } } : other));
       moved = true;
     }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PodObject, PodSpec } from '../../src/simulator/cluster/store/objects.ts';
-import { decide } from '../../src/simulator/cluster/scheduler/scheduler.ts';
-import { occupy } from '../../src/simulator/cluster/scheduler/node-filters.ts';
+import { scheduleOne } from '../../src/simulator/cluster/scheduler/scheduler.ts';
+import { addUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, resourceNames } from '../support/builders.ts';
 import { plannersNode, plannersPod, roomWith, toyReasons } from './both-sides.ts';
@@ -32,7 +32,7 @@ function disagreements({ nodes, bound, pending }: Story, seen: { some: number; n
   pending.forEach((draft, at) => {
     const object = podObject(`p-${at}`, draft);
     const pod = plannersPod(object);
-    for (const seat of room.seats) {
+    for (const seat of room.nodes) {
       const name = seat.node.metadata.name;
       const ours = snapshot.check(pod, name);
       const toys = toyReasons(object, seat, room);
@@ -41,13 +41,13 @@ function disagreements({ nodes, bound, pending }: Story, seen: { some: number; n
       }
     }
     const place = snapshot.findNode(pod);
-    const decision = decide(object, room);
+    const decision = scheduleOne(object, room);
     if (place !== undefined && decision.kind !== 'bind') found.push(`${object.metadata.name}: planner finds ${place}, scheduler none`);
     seen[decision.kind === 'bind' ? 'some' : 'none'] += 1;
     if (decision.kind !== 'bind') return;
-    const node = decision.seat.node.metadata.name;
+    const node = decision.usage.node.metadata.name;
     const landed: PodObject = podObject(`p-${at}`, draft, node);
-    occupy(decision.seat, landed);
+    addUsage(decision.usage, landed);
     snapshot.addPod(plannersPod(landed), node);
   });
   return found;

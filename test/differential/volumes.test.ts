@@ -30,7 +30,7 @@ function judge(given: StorageStory) {
   const [pod] = view.pendingPods;
   if (pod === undefined) throw new Error('the pod is not pending');
   const room = roomWith(nodes, residents, stored);
-  return room.seats.map((seat) => ({
+  return room.nodes.map((seat) => ({
     node: seat.node.metadata.name,
     ours: snapshot.check(pod, seat.node.metadata.name),
     toys: toyReasons(pending, seat, room),

@@ -1,15 +1,15 @@
 /** When the daemon dies: at calls of its own, drawn from a seed, or named one by one. */
 import type { Random } from '../../src/lib/random.ts';
-import type { Call, Doom, Moment } from '../../src/lab/mortal-process.ts';
+import type { Call, CrashPlan, CrashMoment } from '../../src/lab/mortal-process.ts';
 import { happens, oneOf, whole } from './chance.ts';
 
 /** Calls between two deaths, and writes between two where only writes count. */
 const MOST_CALLS_BETWEEN = 1_200;
 const MOST_WRITES_BETWEEN = 40;
 
-/** A doom, what it did so far, and the way to end it. */
+/** A crash plan, its deaths so far, and a function that ends it. */
 export interface Mortality {
-  readonly doom: Doom;
+  readonly crashPlan: CrashPlan;
   /** One line for each death. */
   readonly deaths: readonly string[];
   end(): void;
@@ -28,10 +28,10 @@ export function randomDeaths(random: Random): Mortality {
     end: () => {
       ended = true;
     },
-    doom: (call) => {
+    crashPlan: (call) => {
       if (ended || (next.onlyWrites && call.kind !== 'write') || --next.left > 0) return undefined;
       next = draw(random);
-      const moment = oneOf<Moment>(random, ['before', 'after']);
+      const moment = oneOf<CrashMoment>(random, ['before', 'after']);
       deaths.push(tell(call, moment));
       return moment;
     },
@@ -44,7 +44,7 @@ function draw(random: Random): { readonly onlyWrites: boolean; left: number } {
 }
 
 /** Dies once, if that call comes before the end. */
-export function deathAt(serial: number, moment: Moment): Mortality {
+export function deathAt(serial: number, moment: CrashMoment): Mortality {
   const deaths: string[] = [];
   let ended = false;
   return {
@@ -52,7 +52,7 @@ export function deathAt(serial: number, moment: Moment): Mortality {
     end: () => {
       ended = true;
     },
-    doom: (call) => {
+    crashPlan: (call) => {
       if (ended || call.serial !== serial) return undefined;
       deaths.push(tell(call, moment));
       return moment;
@@ -70,13 +70,13 @@ export function immortal(): Mortality & { readonly calls: readonly Call[] } {
     end: () => {
       ended = true;
     },
-    doom: (call) => {
+    crashPlan: (call) => {
       if (!ended) calls.push(call);
       return undefined;
     },
   };
 }
 
-function tell({ serial, what }: Call, moment: Moment): string {
+function tell({ serial, what }: Call, moment: CrashMoment): string {
   return `${moment} call ${serial}: ${what}`;
 }

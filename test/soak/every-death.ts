@@ -4,7 +4,7 @@
  */
 import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
-import type { Call, Moment } from '../../src/lab/mortal-process.ts';
+import type { Call, CrashMoment } from '../../src/lab/mortal-process.ts';
 import { deathAt, immortal } from './deaths.ts';
 import type { Scenario } from './scenario.ts';
 import type { TimedStep } from './step.ts';
@@ -32,7 +32,7 @@ const NAMES = ['a', 'b', 'c'] as const;
  * been drained, or a process died over it, they are of use again: what is marked then must not
  * stay so.
  */
-export function scenarioOf(life: Life): Scenario {
+function scenarioOf(life: Life): Scenario {
   const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
     NAMES.map((workload) => ({ atMs, step: { kind: 'scale', workload, replicas } }));
   return {
@@ -70,7 +70,7 @@ export function scenarioOf(life: Life): Scenario {
 
 export interface Death {
   readonly call: Call;
-  readonly moment: Moment;
+  readonly moment: CrashMoment;
 }
 
 /** Every death that a life may have, found out by living it once; first those at writes that decide something. */

@@ -19,7 +19,7 @@ const POOL = '**/agentPools/*';
 const DELETE_MACHINES = '**/agentPools/*/deleteMachines';
 const ANY_AKS = '**/providers/Microsoft.ContainerService/**';
 
-export interface FaultKind {
+interface FaultKind {
   /** Number in the catalogue. */
   readonly id: string;
   readonly match: FaultMatch;
@@ -69,7 +69,7 @@ const serverError = (random: Random): FaultEffect =>
     ? { kind: 'answer', status: oneOf(random, [500, 503, 504]), body: SERVER_ERROR }
     : { kind: 'answer', status: 502, body: HTML };
 
-export const FAULT_KINDS: readonly FaultKind[] = [
+const FAULT_KINDS: readonly FaultKind[] = [
   kind('1 family quota', put, 300, () =>
     refusal(
       409,

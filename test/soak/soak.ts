@@ -71,7 +71,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
         memory.journal.record(entry);
       },
     },
-    doom: mortality.doom,
+    crashPlan: mortality.crashPlan,
   });
   try {
     memory.begin(run);

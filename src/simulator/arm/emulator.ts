@@ -19,7 +19,7 @@ import { DEFAULT_LATENCIES, type ArmLatencies } from './state/latencies.ts';
 import { createListHistory, createFrozenLists } from './compute/stale-lists.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { RequestCounts } from './state/request-counts.ts';
-import { createPark } from './state/vm-feed-publisher.ts';
+import { createVmFeedPublisher } from './state/vm-feed-publisher.ts';
 import { seedPool } from './aks/create-agent-pool.ts';
 import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
@@ -42,7 +42,7 @@ export interface ArmEmulatorOptions {
   /** Applications that may sign in. Default: any, with any secret. */
   readonly clients?: readonly ArmClient[];
   /** Default: every request passes. */
-  readonly door?: RequestFilter;
+  readonly requestFilter?: RequestFilter;
 }
 
 export interface ArmEmulator {
@@ -53,9 +53,9 @@ export interface ArmEmulator {
   /** Requests accepted and without a response yet. Excludes responses delayed by the clock, which only time completes. */
   pendingRequests(): number;
   /** Requests whose response is delayed by the clock and whose client still listens. */
-  parkedRequests(): number;
+  delayedRequests(): number;
   /** Drops the responses that are delayed now, because the process that sent the requests died. */
-  abandonParked(): void;
+  dropDelayedResponses(): void;
   /**
    * Also listens on plain HTTP on loopback, for requests to a VM's metadata endpoint: `http://127.0.0.1:PORT`. Stops with the
    * emulator. AZURE_POD_IDENTITY_AUTHORITY_HOST points clients to it.
@@ -95,16 +95,16 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     port: options.port ?? 0,
     answer,
     after: (ms, action) => later(world, ms, action),
-    door: options.door ?? ALLOW_ALL,
+    requestFilter: options.requestFilter ?? ALLOW_ALL,
   });
   let metadata: Listening | undefined;
   return {
     url: server.url,
-    machines: world.park,
+    machines: world.vmFeed,
     control,
     pendingRequests: () => server.pendingRequests(),
-    parkedRequests: () => server.parkedRequests(),
-    abandonParked: () => server.abandonParked(),
+    delayedRequests: () => server.delayedRequests(),
+    dropDelayedResponses: () => server.dropDelayedResponses(),
     startMetadata: async () => {
       metadata ??= await listenPlainly((raw) => answer(raw).reply);
       return metadata.url;
@@ -131,7 +131,7 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     throttle: new Throttle(clock, settings.olderBudgetNames),
     faults: new FaultTable(),
     restricted: new Map(),
-    park: createPark(spec, () => vms()),
+    vmFeed: createVmFeedPublisher(spec, () => vms()),
     sets: new Map(),
     agentPools: new Map(),
     operations: new Map(),

@@ -72,7 +72,7 @@ function oldestVersionOf(path: string): string {
 }
 
 /** Refusals that need no resource: version, token, body. */
-export function refuseAtGate(identity: Identity, request: ArmRequest): ArmReply | undefined {
+export function refuseAtGateway(identity: Identity, request: ArmRequest): ArmReply | undefined {
   const version = request.query['api-version'];
   if (version === undefined) {
     return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
@@ -164,45 +164,45 @@ export interface GatewayDeps {
   readonly frozen: FrozenLists;
 }
 
-export function createGateway(parts: GatewayDeps): Gateway {
+export function createGateway(deps: GatewayDeps): Gateway {
   return {
     answer: (bare) => {
       const open = findOpen(bare.method, bare.path);
       const arm = open === undefined ? findArm(bare.method, bare.path) : undefined;
       const request = { ...bare, params: (open ?? arm)?.params ?? {} };
-      const set = subjectSet(parts.world, request);
-      const fault = meetFault(parts, request, set);
-      const plain = (asked: ArmRequest): ArmReply => {
-        if (open !== undefined) return open.row.answer(parts.identity, parts.world, asked);
-        return answerArm(parts, asked, { match: arm, set, fault });
+      const set = subjectSet(deps.world, request);
+      const fault = findFault(deps, request, set);
+      const plain = (original: ArmRequest): ArmReply => {
+        if (open !== undefined) return open.row.answer(deps.identity, deps.world, original);
+        return answerArm(deps, original, { match: arm, set, fault });
       };
       const dateSkewMs = fault?.effect.kind === 'date-skew' ? fault.effect.ms : 0;
-      const told = withToll(parts.world, { fault, arm, request }, respondUnderFaults(fault?.effect, request, plain));
-      const reply = withCommonHeaders(parts.world, request, told, dateSkewMs);
-      if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(parts.world, set, reply, fault.effect.ms);
-      noteInJournal(parts.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
+      const limited = withRateLimitHeaders(deps.world, { fault, arm, request }, respondUnderFaults(fault?.effect, request, plain));
+      const reply = withCommonHeaders(deps.world, request, limited, dateSkewMs);
+      if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(deps.world, set, reply, fault.effect.ms);
+      noteInJournal(deps.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
       return { reply, fault: fault?.effect };
     },
   };
 }
 
 /** A fault that replaces a resource's response acts behind the gateway: the request still uses rate-limit tokens. */
-function withToll(
+function withRateLimitHeaders(
   world: ArmWorld,
   { fault, arm, request }: { readonly fault: Fault | undefined; readonly arm: RouteMatch<Route> | undefined; readonly request: ArmRequest },
   reply: ArmReply,
 ): ArmReply {
   if (fault?.effect.kind !== 'answer' || arm === undefined || !world.knobs.throttling) return reply;
-  const toll = takeToll(world, request, {});
-  return { ...reply, headers: { ...toll.headers, ...reply.headers } };
+  const limits = chargeRateLimits(world, request, {});
+  return { ...reply, headers: { ...limits.headers, ...reply.headers } };
 }
 
 function poolOf(request: ArmRequest, set: ScaleSet | undefined): string | undefined {
   return set?.pool.name ?? request.params['pool'];
 }
 
-function meetFault({ world, faults }: GatewayDeps, request: ArmRequest, set: ScaleSet | undefined): Fault | undefined {
-  return faults.meet({
+function findFault({ world, faults }: GatewayDeps, request: ArmRequest, set: ScaleSet | undefined): Fault | undefined {
+  return faults.matchRequest({
     method: request.method,
     path: request.path,
     query: request.query,
@@ -212,7 +212,7 @@ function meetFault({ world, faults }: GatewayDeps, request: ArmRequest, set: Sca
   });
 }
 
-interface Noted {
+interface JournalInput {
   readonly request: ArmRequest;
   readonly reply: ArmReply;
   readonly fault: Fault | undefined;
@@ -220,7 +220,7 @@ interface Noted {
   readonly match: RouteMatch<{ readonly template: string }> | undefined;
 }
 
-function noteInJournal(world: ArmWorld, { request, reply, fault, pool, match }: Noted): void {
+function noteInJournal(world: ArmWorld, { request, reply, fault, pool, match }: JournalInput): void {
   world.journal.add({
     seq: request.seq,
     at: world.clock.now(),
@@ -257,21 +257,21 @@ interface Subject {
   readonly fault: Fault | undefined;
 }
 
-function answerArm(parts: GatewayDeps, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
-  const { world } = parts;
-  const refusal = refuseAtGate(parts.identity, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
+function answerArm(deps: GatewayDeps, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
+  const { world } = deps;
+  const refusal = refuseAtGateway(deps.identity, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
   if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
   const unpermitted = refuseUnpermitted(world, request, match.row.template);
   if (unpermitted !== undefined) return unpermitted;
-  const toll = world.knobs.throttling ? takeToll(world, request, match.row) : { headers: {}, refusal: undefined };
+  const limits = world.knobs.throttling ? chargeRateLimits(world, request, match.row) : { headers: {}, refusal: undefined };
   const answer = (): ArmReply => {
-    if (set !== undefined) letOthersFirst(world, request, { set, effect: fault?.effect });
-    else letOthersFirstAtPool(world, request);
-    const stale = fault?.effect.kind === 'stale-list' ? parts.frozen.answer(fault.id, request) : undefined;
-    return stale ?? match.row.answer(world, asSeen(request, fault?.effect));
+    if (set !== undefined) applyForeignWritesToSet(world, request, { set, effect: fault?.effect });
+    else applyForeignWritesToPool(world, request);
+    const stale = fault?.effect.kind === 'stale-list' ? deps.frozen.answer(fault.id, request) : undefined;
+    return stale ?? match.row.answer(world, withoutFalseRead(request, fault?.effect));
   };
-  const reply = toll.refusal ?? answer();
-  return { ...reply, headers: { ...toll.headers, ...reply.headers } };
+  const reply = limits.refusal ?? answer();
+  return { ...reply, headers: { ...limits.headers, ...reply.headers } };
 }
 
 /** Shows the old capacity after an accepted delete. */
@@ -281,13 +281,13 @@ function showOldCapacity(world: ArmWorld, set: ScaleSet, { status, trace }: ArmR
 }
 
 /** A read that a fault falsifies or drops gives the client no knowledge, so the write-safety rules must not count it as a read. */
-function asSeen(request: ArmRequest, effect: FaultEffect | undefined): ArmRequest {
+function withoutFalseRead(request: ArmRequest, effect: FaultEffect | undefined): ArmRequest {
   const isTrue = effect === undefined || TRUTHFUL.has(effect.kind);
   return isTrue || request.method !== 'GET' ? request : { ...request, principal: { clientId: '', foreign: false } };
 }
 
 /** Applies the pending changes of foreign writers before the request's conditions are compared. */
-function letOthersFirst(
+function applyForeignWritesToSet(
   world: ArmWorld,
   request: ArmRequest,
   { set, effect }: { readonly set: ScaleSet; readonly effect: FaultEffect | undefined },
@@ -297,12 +297,12 @@ function letOthersFirst(
   if (writes && request.params['name'] !== undefined && !request.principal.foreign) applyPendingForeignWrite(world, set);
 }
 
-function letOthersFirstAtPool(world: ArmWorld, request: ArmRequest): void {
+function applyForeignWritesToPool(world: ArmWorld, request: ArmRequest): void {
   const pool = request.method === 'PUT' && !request.principal.foreign ? findAgentPool(world, request.params['pool'] ?? '') : undefined;
   if (pool !== undefined) applyPendingForeignPoolWrite(world, pool);
 }
 
-function takeToll(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'compute' | 'aks'>) {
+function chargeRateLimits(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'compute' | 'aks'>) {
   const { params } = request;
   return world.throttle.charge({
     method: request.method,

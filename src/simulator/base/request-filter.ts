@@ -11,9 +11,9 @@ export interface RequestInfo {
 
 export interface RequestFilter {
   /** Called before a request has an effect. false: the request never arrives and gets no response. */
-  admits(visitor: RequestInfo): boolean;
+  admitsRequest(request: RequestInfo): boolean;
   /** Called after the effect of a request. false: the response is never sent. */
-  answers(visitor: RequestInfo): boolean;
+  sendsResponse(request: RequestInfo): boolean;
 }
 
-export const ALLOW_ALL: RequestFilter = { admits: () => true, answers: () => true };
+export const ALLOW_ALL: RequestFilter = { admitsRequest: () => true, sendsResponse: () => true };

@@ -35,7 +35,7 @@ export function realSimClock(speed: number): RealSimClock {
   };
 }
 
-interface Due {
+interface TimedAction {
   readonly at: number;
   readonly sequence: number;
   readonly action: () => void;
@@ -48,7 +48,7 @@ export class VirtualSimClock implements SimClock {
   #now: number;
   #sequence = 0;
   /** A binary heap, the next action first. Canceled actions stay until they are first. */
-  readonly #heap: Due[] = [];
+  readonly #heap: TimedAction[] = [];
 
   constructor(startMs: number) {
     this.#now = startMs;
@@ -59,7 +59,7 @@ export class VirtualSimClock implements SimClock {
   }
 
   after(ms: number, action: () => void): () => void {
-    const entry: Due = { at: this.#now + Math.max(0, ms), sequence: this.#sequence++, action, cancelled: false };
+    const entry: TimedAction = { at: this.#now + Math.max(0, ms), sequence: this.#sequence++, action, cancelled: false };
     this.#push(entry);
     return () => {
       entry.cancelled = true;
@@ -82,12 +82,12 @@ export class VirtualSimClock implements SimClock {
     this.#now = end;
   }
 
-  #next(): Due | undefined {
+  #next(): TimedAction | undefined {
     while (this.#heap[0]?.cancelled === true) this.#pop();
     return this.#heap[0];
   }
 
-  #push(entry: Due): void {
+  #push(entry: TimedAction): void {
     const heap = this.#heap;
     let at = heap.length;
     heap.push(entry);
@@ -117,6 +117,6 @@ export class VirtualSimClock implements SimClock {
   }
 }
 
-function isBefore(left: Due, right: Due): boolean {
+function isBefore(left: TimedAction, right: TimedAction): boolean {
   return left.at < right.at || (left.at === right.at && left.sequence < right.sequence);
 }

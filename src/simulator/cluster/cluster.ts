@@ -65,7 +65,7 @@ export interface ClusterOptions {
   /** Writers that the write-safety rules do not check. Default: those named `foreign...`, and AKS itself. */
   readonly isForeign?: (principal: string) => boolean;
   /** Default: every request passes. */
-  readonly door?: RequestFilter;
+  readonly requestFilter?: RequestFilter;
 }
 
 /** The state for assertions. Every call returns the current state; objects are never changed in place. */
@@ -135,7 +135,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     port: options.port ?? 0,
     watchKnobs: knobs,
     forbidden: new Set(options.spec.forbidden),
-    door: options.door ?? ALLOW_ALL,
+    requestFilter: options.requestFilter ?? ALLOW_ALL,
   });
   await server.listen();
   const stopControllers = startControllers({

@@ -41,12 +41,12 @@ function pod(
 }
 
 function room(...seats: readonly NodeUsage[]): Parameters<typeof scheduleOne>[1] {
-  return { seats, namespaceLabels: (namespace) => ({ name: namespace }), stored: { get: () => undefined, list: () => [] } };
+  return { nodes: seats, namespaceLabels: (namespace) => ({ name: namespace }), stored: { get: () => undefined, list: () => [] } };
 }
 
 function outcome(candidate: PodObject, ...seats: readonly NodeUsage[]): string {
   const decision = scheduleOne(candidate, room(...seats));
-  return decision.kind === 'bind' ? decision.seat.node.metadata.name : decision.message;
+  return decision.kind === 'bind' ? decision.usage.node.metadata.name : decision.message;
 }
 
 const TAINT: NodeTaint = { key: 'k', value: 'v', effect: 'NoSchedule' };

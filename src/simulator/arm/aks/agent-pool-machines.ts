@@ -3,7 +3,7 @@ import { findAgentPool, manualScale, poolSize, recount } from '../state/agent-po
 import { beginPoolOperation } from './agent-pools.ts';
 import { aksError } from '../http/errors.ts';
 import { pick, type Json } from '../http/json.ts';
-import { takeDown } from '../compute/vm-lifecycle.ts';
+import { beginRemoval } from '../compute/vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { addressOf, clusterId } from '../state/resource-names.ts';
 import { operationHeaders } from '../compute/operations.ts';
@@ -61,13 +61,13 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
   for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) recount(pool, vm, -1);
-  judgeNamedBySize(world, pool, vms, principal);
-  for (const vm of vms) takeDown(world, vm, { forced: false, principal: principal.clientId });
+  checkRemovalBySize(world, pool, vms, principal);
+  for (const vm of vms) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
   return beginPoolOperation(world, pool, { principal, pending: vms });
 }
 
 /** Minimum and maximum apply to each size separately. */
-function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
+function checkRemovalBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
   for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
     const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
     const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };

@@ -17,7 +17,7 @@ export function isStopped(world: ArmWorld, pool: AgentPool): boolean {
 }
 
 /** The number of VMs that the provider wants in a pool now. */
-export function wantedOf(world: ArmWorld, pool: AgentPool): number {
+export function targetSize(world: ArmWorld, pool: AgentPool): number {
   return isStopped(world, pool) ? 0 : poolSize(pool);
 }
 

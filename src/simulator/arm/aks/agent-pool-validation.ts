@@ -15,17 +15,17 @@ export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /** The refusal of a condition that does not hold. */
-export function staleTag(ifMatch: string, what = 'agent pool'): ArmReply {
+export function staleEtag(ifMatch: string, what = 'agent pool'): ArmReply {
   return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the ${what}.`);
 }
 
 /** Checks `If-Match` and `If-None-Match` on an existing pool. */
 export function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool): ArmReply | undefined {
-  return refuseTags(request, { current: poolEtag(world, pool), what: 'agent pool' });
+  return refuseEtagCondition(request, { current: poolEtag(world, pool), what: 'agent pool' });
 }
 
 /** Checks the same conditions on any existing resource of the provider. */
-export function refuseTags(
+export function refuseEtagCondition(
   request: ArmRequest,
   { current, what }: { readonly current: string; readonly what: string },
 ): ArmReply | undefined {
@@ -35,7 +35,7 @@ export function refuseTags(
     return aksError(400, 'BadRequest', 'If-Match and If-None-Match exclude each other.');
   if (ifNoneMatch !== undefined && ifNoneMatch !== '*') return aksError(400, 'BadRequest', 'If-None-Match accepts only *.');
   if (ifNoneMatch === '*') return aksError(412, 'PreConditionFailed', `The ${what} exists.`);
-  return ifMatch === undefined || ifMatch === '*' || ifMatch === current ? undefined : staleTag(ifMatch, what);
+  return ifMatch === undefined || ifMatch === '*' || ifMatch === current ? undefined : staleEtag(ifMatch, what);
 }
 
 export function isIdle({ provisioningState }: AgentPool): boolean {
@@ -55,7 +55,7 @@ export function refuseProperties(world: ArmWorld, pool: AgentPool | undefined, p
   return (
     (vms ? undefined : refuseCount(properties['count'], held('mode') === 'System' ? 1 : 0)) ??
     refuseLimits(pool, properties) ??
-    refuseParking(held('scaleDownMode'), held('osDiskType')) ??
+    refuseDeallocation(held('scaleDownMode'), held('osDiskType')) ??
     refuseSizes(pool, properties) ??
     refuseQuota(world, pool, properties)
   );
@@ -83,7 +83,7 @@ function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmR
 }
 
 /** VMs with an ephemeral OS disk cannot be deallocated. */
-function refuseParking(mode: Json | undefined, disk: Json | undefined): ArmReply | undefined {
+function refuseDeallocation(mode: Json | undefined, disk: Json | undefined): ArmReply | undefined {
   if (mode === undefined || mode === null || mode === 'Delete') return undefined;
   if (mode !== 'Deallocate') return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.scaleDownMode is invalid.');
   if (disk !== 'Ephemeral') return undefined;

@@ -14,17 +14,17 @@ import {
 } from '../state/agent-pool-document.ts';
 import { aksError } from '../http/errors.ts';
 import { isJsonObject, pick, pickObject, type JsonObject } from '../http/json.ts';
-import { takeDown } from '../compute/vm-lifecycle.ts';
+import { beginRemoval } from '../compute/vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { beginOperation, endOperation, operationHeaders } from '../compute/operations.ts';
 import { clusterId } from '../state/resource-names.ts';
 import { answerPage } from '../http/paging.ts';
-import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './agent-pool-validation.ts';
+import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleEtag, vmsOfSize } from './agent-pool-validation.ts';
 import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { deallocatesMachines, removeDeallocated, standing } from './agent-pool-deallocation.ts';
-import { powerChange, refusePower, wantedOf } from './agent-pool-power.ts';
+import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-pool-deallocation.ts';
+import { powerChange, refusePower, targetSize } from './agent-pool-power.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
@@ -74,7 +74,7 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   const ifMatch = request.headers['if-match'];
   const given = pick(request.body, 'properties');
-  if (pool === undefined) return ifMatch === undefined ? foundAgentPool(world, request) : staleTag(ifMatch);
+  if (pool === undefined) return ifMatch === undefined ? createAgentPool(world, request) : staleEtag(ifMatch);
   const before = poolSize(pool);
   const trace = { ...defined({ etagIn: ifMatch }), capacityBefore: before };
   const properties = isJsonObject(given) ? given : {};
@@ -100,11 +100,11 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
 
 function hasDrifted(world: ArmWorld, pool: AgentPool): boolean {
   const set = setOf(world, pool);
-  return set !== undefined && standing(pool, set) !== wantedOf(world, pool);
+  return set !== undefined && activeCapacity(pool, set) !== targetSize(world, pool);
 }
 
 /** Creates a pool: responds with 201 and begins the creation of its VMs. */
-function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+function createAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const given = pick(request.body, 'properties');
   const properties = isJsonObject(given) ? given : {};
   const spec = specOfNew(param(request, 'pool'), properties);
@@ -137,7 +137,7 @@ export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply 
   );
   pool.provisioningState = 'Deleting';
   pool.etagCounter++;
-  for (const vm of living) takeDown(world, vm, { forced: false, principal: principal.clientId });
+  for (const vm of living) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
   const operation = beginPoolOperation(world, pool, { principal, pending: vms, atEnd: () => removePool(world, pool) });
   return {
     status: 202,
@@ -163,7 +163,7 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
   const tagsBefore = pickObject(pool.properties, 'tags');
-  const parked = deallocatesMachines(pool.properties);
+  const hadDeallocation = deallocatesMachines(pool.properties);
   const power = powerChange(pool.properties, next);
   pool.properties = next;
   pool.etagCounter++;
@@ -174,14 +174,14 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   copyTagsToSet(world, pool, tagsBefore);
   const set = setOf(world, pool);
-  if (set !== undefined && parked && !deallocatesMachines(next)) removeDeallocated(world, set);
+  if (set !== undefined && hadDeallocation && !deallocatesMachines(next)) removeDeallocated(world, set);
   // Every operation of the provider ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
-  return beginPoolOperation(world, pool, { principal, pending: movingIn(world, pool) });
+  return beginPoolOperation(world, pool, { principal, pending: vmsInTransition(world, pool) });
 }
 
 /** VMs that are being created or deleted. The provider's operations on a pool wait for them. */
-export function movingIn(world: ArmWorld, pool: AgentPool): readonly Vm[] {
+export function vmsInTransition(world: ArmWorld, pool: AgentPool): readonly Vm[] {
   return [...(setOf(world, pool)?.vms.values() ?? [])].filter(({ provisioningState }) =>
     /^(Creating|Updating|Deleting)$/.test(provisioningState),
   );
@@ -194,14 +194,14 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     const goal = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
     const living = vmsOfSize(pool, size);
     for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
-    const victims = living.slice(goal);
+    const removed = living.slice(goal);
     checkRemoval(
       world,
       { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min },
-      { principal, vms: victims, capacityAfter: goal, named: false },
+      { principal, vms: removed, capacityAfter: goal, named: false },
     );
-    for (const vm of victims) takeDown(world, vm, { forced: false, principal: principal.clientId });
-    touched.push(...victims);
+    for (const vm of removed) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
+    touched.push(...removed);
   }
   return beginPoolOperation(world, pool, { principal, pending: touched });
 }
@@ -227,12 +227,12 @@ export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal
       atEnd?.();
     },
   });
-  later(world, world.knobs.aksPatienceMs, () => giveUp(world, begun));
+  later(world, world.knobs.aksPatienceMs, () => timeOutOperation(world, begun));
   return begun;
 }
 
 /** The provider limits the wait for VMs: the operation fails, and the pool accepts writes again. */
-function giveUp(world: ArmWorld, operation: Operation): void {
+function timeOutOperation(world: ArmWorld, operation: Operation): void {
   if (operation.endMs !== undefined) return;
   operation.failures.push({ code: 'OperationTimedOut', message: 'The machines of the agent pool were not ready in the allotted time.' });
   endOperation(world, operation);
@@ -247,6 +247,6 @@ export function reconcilePool(world: ArmWorld, pool: AgentPool, as: 'Updating' |
   pool.provisioningState = as;
   pool.etagCounter++;
   copyCountToSet(world, pool, AKS_PRINCIPAL);
-  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL, pending: movingIn(world, pool) });
+  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL, pending: vmsInTransition(world, pool) });
   return undefined;
 }

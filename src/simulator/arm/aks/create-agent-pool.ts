@@ -2,7 +2,7 @@
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-document.ts';
 import type { JsonObject } from '../http/json.ts';
-import { vanish } from '../compute/vm-lifecycle.ts';
+import { removeVm } from '../compute/vm-lifecycle.ts';
 import { withCapacity } from '../compute/scale-set-document.ts';
 import { seedScaleSet } from '../compute/create-scale-set.ts';
 import { setKey } from '../compute/set-capacity.ts';
@@ -24,7 +24,7 @@ export function seedPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
     for (let made = 0; made < count; made++) seedInPool(world, pool, vmSize);
   // At the start of the world there is no subscriber yet and the list is read instead. Later a kubelet needs the event.
-  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
+  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.vmFeed.publishPower({ kind: 'running', vm });
   return undefined;
 }
 
@@ -49,7 +49,7 @@ function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): 
     vms: new Map(),
     nextVm: 0,
     history: { revision: 0, foreignRevision: 0, foreignLowered: 0, seen: new Map(), seenLowered: new Map() },
-    ambush: undefined,
+    pendingForeignWrite: undefined,
     setKey: set === undefined ? undefined : setKey(set),
   };
   world.agentPools.set(spec.name.toLowerCase(), pool);
@@ -78,7 +78,7 @@ export function createPool(
 /** Removes a pool with everything in it at once. */
 export function removePool(world: ArmWorld, pool: AgentPool): undefined {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) vanish(world, vm);
+  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) removeVm(world, vm);
   if (pool.setKey !== undefined) world.sets.delete(pool.setKey);
   world.agentPools.delete(pool.name.toLowerCase());
   return undefined;

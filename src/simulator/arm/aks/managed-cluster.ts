@@ -1,13 +1,13 @@
 /** The managed cluster as AKS shows it, and the operations on it as a whole: write, tag, stop and start. */
 import { findAgentPool, isVmsPool } from '../state/agent-pool-document.ts';
-import { acceptPool, movingIn, nextProperties, reconcilePool } from './agent-pools.ts';
+import { acceptPool, vmsInTransition, nextProperties, reconcilePool } from './agent-pools.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
 import { notSupported } from '../compute/instance-actions.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId, identityId } from '../state/resource-names.ts';
 import { beginOperation, operationHeaders } from '../compute/operations.ts';
-import { isIdle, refuseProperties, refuseTags } from './agent-pool-validation.ts';
+import { isIdle, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
 import { refusePower } from './agent-pool-power.ts';
 import type { ArmWorld, Operation } from '../state/arm-state.ts';
 
@@ -31,7 +31,7 @@ function clusterEtag(world: ArmWorld): string {
 /** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
 function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
   if (!isCluster(world, request)) return clusterNotFound(request);
-  const stale = refuseTags(request, { current: clusterEtag(world), what: 'managed cluster' });
+  const stale = refuseEtagCondition(request, { current: clusterEtag(world), what: 'managed cluster' });
   if (stale !== undefined) return stale;
   const busy = [...world.agentPools.values()].find((pool) => !isIdle(pool));
   return busy === undefined ? undefined : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
@@ -45,7 +45,7 @@ export function patchCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if (!isJsonObject(tags)) return aksError(400, 'BadRequest', 'tags is missing.');
   if (refusal !== undefined) return refusal;
   world.clusterTags = tags;
-  return accepted(world, request, workOnAll(world, request), 'write');
+  return accepted(world, request, operateOnAllPools(world, request), 'write');
 }
 
 /**
@@ -69,7 +69,7 @@ export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const tags = pick(request.body, 'tags');
   if (isJsonObject(tags)) world.clusterTags = tags;
   for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
-  return accepted(world, request, workOnAll(world, request), 'write');
+  return accepted(world, request, operateOnAllPools(world, request), 'write');
 }
 
 function profilesOf(world: ArmWorld, body: Json | undefined) {
@@ -89,7 +89,7 @@ export function stopCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if ([...world.agentPools.values()].some(isVmsPool))
     return aksError(400, 'BadRequest', 'Only clusters whose agent pools are of type VirtualMachineScaleSets can be stopped.');
   world.clusterStopped = true;
-  return accepted(world, request, workOnAll(world, request, 'Stopping'), 'action');
+  return accepted(world, request, operateOnAllPools(world, request, 'Stopping'), 'action');
 }
 
 /** Starts the cluster: as many VMs as before are created, with new names. A running cluster is refused. */
@@ -98,7 +98,7 @@ export function startCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if (refusal !== undefined) return refusal;
   if (!world.clusterStopped) return aksError(409, 'OperationNotAllowed', 'The managed cluster is running.');
   world.clusterStopped = false;
-  return accepted(world, request, workOnAll(world, request, 'Starting'), 'action');
+  return accepted(world, request, operateOnAllPools(world, request, 'Starting'), 'action');
 }
 
 function clusterIsStopped(): ArmReply {
@@ -111,7 +111,7 @@ type Work = 'Updating' | 'Starting' | 'Stopping';
  * Every operation on a cluster sets all scale sets to the counts of their pools, changes all etags and lasts until the VMs are
  * there.
  */
-function workOnAll(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'): Operation {
+function operateOnAllPools(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'): Operation {
   const pools = [...world.agentPools.values()];
   for (const pool of pools) reconcilePool(world, pool, as);
   world.clusterWork = as;
@@ -120,7 +120,7 @@ function workOnAll(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'):
     provider: 'aks',
     pool: CLUSTER,
     principal: request.principal.clientId,
-    pending: pools.flatMap((pool) => movingIn(world, pool)),
+    pending: pools.flatMap((pool) => vmsInTransition(world, pool)),
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
   });
 }

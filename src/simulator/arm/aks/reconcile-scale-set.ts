@@ -4,7 +4,7 @@ import { pickObject, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { deallocateDownTo, deallocatesMachines } from './agent-pool-deallocation.ts';
-import { isStopped, wantedOf } from './agent-pool-power.ts';
+import { isStopped, targetSize } from './agent-pool-power.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { acceptModel, affordable, writeCapacity } from '../compute/set-capacity.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
@@ -28,7 +28,7 @@ export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObje
  */
 export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Principal): void {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  const goal = wantedOf(world, pool);
+  const goal = targetSize(world, pool);
   if (set !== undefined && deallocatesMachines(pool.properties) && !isStopped(world, pool)) {
     deallocateDownTo(world, set, goal);
     return;

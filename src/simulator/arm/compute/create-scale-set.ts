@@ -22,12 +22,16 @@ export interface SizeRequest {
   readonly name: string;
   readonly zones: readonly string[];
   /** The model has a higher capacity than before. */
-  readonly isRaise: boolean;
+  readonly isIncrease: boolean;
   /** VMs that it would add. */
   readonly growth: number;
 }
 
-export function refuseModelSize(world: ArmWorld, model: JsonObject, { name, zones, isRaise, growth }: SizeRequest): ArmReply | undefined {
+export function refuseModelSize(
+  world: ArmWorld,
+  model: JsonObject,
+  { name, zones, isIncrease, growth }: SizeRequest,
+): ArmReply | undefined {
   const { location } = world.spec;
   const capacity = pick(model, 'sku', 'capacity');
   const vmSize = pickText(model, 'sku', 'name') ?? '';
@@ -39,7 +43,7 @@ export function refuseModelSize(world: ArmWorld, model: JsonObject, { name, zone
   }
   const limit = pick(model, 'properties', 'singlePlacementGroup') === true ? MAX_IN_ONE_PLACEMENT_GROUP : MAX_INSTANCES;
   if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${name} cannot exceed ${limit} VMs.`);
-  if (isRaise && isWithheld(world, vmSize, zones)) return skuNotAvailable(vmSize, location);
+  if (isIncrease && isWithheld(world, vmSize, zones)) return skuNotAvailable(vmSize, location);
   const spot = pickText(model, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
   const shortage = quotaShortage(world, [{ vmSize, spot, count: growth }]);
   return shortage === undefined ? undefined : quotaExceeded(shortage);
@@ -72,7 +76,7 @@ function emptySet(world: ArmWorld, pool: PoolSpec, model: JsonObject): ScaleSet 
     vms: new Map(),
     history: { revision: 0, foreignRevision: 0, foreignLowered: 0, seen: new Map(), seenLowered: new Map() },
     laggingCapacity: undefined,
-    ambush: undefined,
+    pendingForeignWrite: undefined,
   };
   world.sets.set(setKey(set), set);
   return set;
@@ -95,7 +99,7 @@ export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
     const message = `The provided location '${given}' is not available for resource type 'Microsoft.Compute/virtualMachineScaleSets'. List of available regions for the resource type is '${location}'.`;
     return armError(400, 'LocationNotAvailableForResourceType', message);
   }
-  const asking = { name: pool.name, zones: pool.zones ?? [], isRaise: pool.count > 0, growth: pool.count };
+  const asking = { name: pool.name, zones: pool.zones ?? [], isIncrease: pool.count > 0, growth: pool.count };
   const refusal = refuseModelSize(world, body, asking);
   if (refusal !== undefined) return refusal;
   const name = param(request, 'name');

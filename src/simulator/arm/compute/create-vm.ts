@@ -1,6 +1,6 @@
 /** Creates VMs: their names, their zones, their first state. */
 import type { PoolSpec } from '../../base/world-spec.ts';
-import { bringUp } from './vm-lifecycle.ts';
+import { beginCreation } from './vm-lifecycle.ts';
 import { nameSuffix, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { pickText, pick, type Json } from '../http/json.ts';
@@ -13,15 +13,15 @@ import { stockKey } from '../state/stock-and-quota.ts';
 
 /** Adds one idle, running VM to a set, without a creation. */
 export function seedInSet(world: ArmWorld, set: ScaleSet): Vm {
-  return plant(world, nextInSet(world, set), set.vms);
+  return addRunningVm(world, nextInSet(world, set), set.vms);
 }
 
 /** Adds one idle, running VM to a VMs-type pool, without a creation. */
 export function seedInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
-  return plant(world, nextInPool(world, pool, vmSize), pool.vms);
+  return addRunningVm(world, nextInPool(world, pool, vmSize), pool.vms);
 }
 
-function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
+function addRunningVm(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
   vm.provisioningState = 'Succeeded';
   vm.power = 'running';
   vm.visibleAtMs = world.clock.now();
@@ -33,29 +33,29 @@ function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
 /** Begins the creation of `count` VMs in a set, plus `extra` overprovisioned ones. The set chooses the zones. */
 export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0): readonly Vm[] {
   const members = new Set<Vm>();
-  const born = Array.from({ length: count + extra }, (_, index) => {
+  const created = Array.from({ length: count + extra }, (_, index) => {
     const vm = nextInSet(world, set);
     set.vms.set(vm.key, vm);
     vm.surplus = index >= count;
     if (extra > 0) vm.batch = { members: members.add(vm) };
     return vm;
   });
-  const refused = balanceRefused(world, set, born);
-  for (const vm of born) bringUp(world, vm, { onRefused: () => onRefused(world, set, vm), refused });
-  return born;
+  const refused = balanceRefused(world, set, created);
+  for (const vm of created) beginCreation(world, vm, { onRefused: () => onRefused(world, set, vm), refused });
+  return created;
 }
 
 /**
  * Whether strict zone balance refuses an increase: the stock of the zones would leave two zones more than one VM apart. Then no
  * VM is created. Without strict balance, the zones with stock get their VMs.
  */
-function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): boolean {
+function balanceRefused(world: ArmWorld, set: ScaleSet, created: readonly Vm[]): boolean {
   const zones = pick(set.document, 'zones');
   if (pick(set.document, 'properties', 'zoneBalance') !== true || !Array.isArray(zones)) return false;
   const counts = zones.map((zone) => {
     const here = [...set.vms.values()].filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting');
-    const asked = born.filter((vm) => vm.zone === zone).length;
-    return here.length - asked + Math.min(asked, world.stock.get(stockKey(sizeOf(set), String(zone))) ?? asked);
+    const requested = created.filter((vm) => vm.zone === zone).length;
+    return here.length - requested + Math.min(requested, world.stock.get(stockKey(sizeOf(set), String(zone))) ?? requested);
   });
   return Math.max(...counts) - Math.min(...counts) > 1;
 }
@@ -64,7 +64,7 @@ function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): bo
 export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   const vm = nextInPool(world, pool, vmSize);
   pool.vms.set(vm.key, vm);
-  bringUp(world, vm, { onRefused: () => undefined });
+  beginCreation(world, vm, { onRefused: () => undefined });
   return vm;
 }
 

@@ -3,7 +3,7 @@ import { armError } from '../http/errors.ts';
 import { renderVm } from './instance-document.ts';
 import { withInstance, withNamed } from './instances.ts';
 import { isJsonObject, mergePatch, pick, type JsonObject } from '../http/json.ts';
-import { deallocate, powerOff, restart, start } from './vm-lifecycle.ts';
+import { deallocateVm, powerOffVm, restartVm, startVm } from './vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
@@ -22,13 +22,13 @@ interface Action {
 const isUp = (vm: Vm): boolean => vm.power === 'running' || vm.power === 'starting';
 
 const ACTIONS = {
-  deallocate: { kind: 'deallocate', concerns: ({ power }) => power !== 'deallocated' && power !== 'none', act: deallocate },
-  start: { kind: 'start', concerns: ({ power }) => power === 'deallocated' || power === 'stopped', act: start },
-  poweroff: { kind: 'start', concerns: isUp, act: powerOff },
-  restart: { kind: 'start', concerns: isUp, act: restart },
-  redeploy: { kind: 'start', concerns: isUp, act: restart },
-  reimage: { kind: 'start', concerns: isUp, act: restart },
-  reimageall: { kind: 'start', concerns: isUp, act: restart },
+  deallocate: { kind: 'deallocate', concerns: ({ power }) => power !== 'deallocated' && power !== 'none', act: deallocateVm },
+  start: { kind: 'start', concerns: ({ power }) => power === 'deallocated' || power === 'stopped', act: startVm },
+  poweroff: { kind: 'start', concerns: isUp, act: powerOffVm },
+  restart: { kind: 'start', concerns: isUp, act: restartVm },
+  redeploy: { kind: 'start', concerns: isUp, act: restartVm },
+  reimage: { kind: 'start', concerns: isUp, act: restartVm },
+  reimageall: { kind: 'start', concerns: isUp, act: restartVm },
 } as const satisfies Record<string, Action>;
 
 export type ActionName = keyof typeof ACTIONS;

@@ -50,7 +50,7 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
 }
 
 /** Records that a VM is idle, with or without a failure, in every operation that waits for it. */
-export function isInstanceIdle(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
+export function recordIdleVm(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
   for (const operation of world.operations.values()) {
     if (!operation.pending.delete(vm.resourceId)) continue;
     if (failure !== undefined) operation.failures.push(failure);

@@ -16,7 +16,7 @@ import { limitsOf } from '../state/agent-pool-limits.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
-import { takeDown, vanish } from './vm-lifecycle.ts';
+import { beginRemoval, removeVm } from './vm-lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
 import { checkRemoval, noteRead } from '../state/write-safety-rules.ts';
 import { compareBy } from '../../../lib/comparison.ts';
@@ -153,9 +153,9 @@ function propertyChangeNotAllowed(target: string): ArmReply {
 
 function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply | undefined {
   const capacity = pick(next, 'sku', 'capacity');
-  const isRaise = typeof capacity === 'number' && capacity > capacityOf(set);
-  const growth = isRaise ? growthTo(set, capacity) : 0;
-  return refuseModelSize(world, next, { name: set.name, zones: set.pool.zones ?? [], isRaise, growth });
+  const isIncrease = typeof capacity === 'number' && capacity > capacityOf(set);
+  const growth = isIncrease ? growthTo(set, capacity) : 0;
+  return refuseModelSize(world, next, { name: set.name, zones: set.pool.zones ?? [], isIncrease, growth });
 }
 
 /** Deletes the set and everything in it. */
@@ -172,7 +172,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
     { name: set.name, min: limitsOf(set.pool, set.document).min },
     { principal: request.principal, vms: living, capacityAfter: 0, named: false },
   );
-  for (const vm of set.vms.values()) takeDown(world, vm, { forced, principal: request.principal.clientId });
+  for (const vm of set.vms.values()) beginRemoval(world, vm, { forced, principal: request.principal.clientId });
   const operation = beginOperation(world, {
     kind: 'remove-set',
     pool: set.pool.name,
@@ -180,7 +180,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
     pending: [...set.vms.values()],
     retryAfterSeconds: world.knobs.retryAfterSeconds.remove,
     onEnd: () => {
-      for (const vm of set.vms.values()) vanish(world, vm);
+      for (const vm of set.vms.values()) removeVm(world, vm);
       world.sets.delete(setKey(set));
     },
   });

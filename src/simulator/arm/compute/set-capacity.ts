@@ -16,7 +16,7 @@ import { protectionOf } from './instance-protection.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
 import { extraFor } from './overprovisioning.ts';
 import { withCapacity } from './scale-set-document.ts';
-import { takeDown } from './vm-lifecycle.ts';
+import { beginRemoval } from './vm-lifecycle.ts';
 
 // Which VMs the platform deletes when a lower capacity names none.
 
@@ -27,14 +27,14 @@ import { takeDown } from './vm-lifecycle.ts';
 export function pickInstancesToRemove(set: ScaleSet, living: readonly Vm[], count: number): readonly Vm[] {
   const rest = living.filter((vm) => !protectionOf(vm).fromScaleIn).toSorted(orderOf(set));
   const stay = living.filter((vm) => protectionOf(vm).fromScaleIn);
-  const victims: Vm[] = [];
-  while (victims.length < count && rest.length > 0) {
+  const removed: Vm[] = [];
+  while (removed.length < count && rest.length > 0) {
     const inZone = (zone: string | undefined): number => [...rest, ...stay].filter((vm) => vm.zone === zone).length;
     const fullest = Math.max(...rest.map((vm) => inZone(vm.zone)));
     const index = rest.findIndex((vm) => inZone(vm.zone) === fullest);
-    victims.push(...rest.splice(index, 1));
+    removed.push(...rest.splice(index, 1));
   }
-  return victims;
+  return removed;
 }
 
 /** Deletion order. VMs of a Flexible set have no number, so their creation order replaces it. */
@@ -106,15 +106,15 @@ function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Princ
     return 0;
   }
   const excess = livingVms(set).length - goal;
-  const victims = pickInstancesToRemove(set, livingVms(set), excess);
+  const removed = pickInstancesToRemove(set, livingVms(set), excess);
   const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
   checkRemoval(
     world,
     { name: set.name, min: limitsOf(set.pool, set.document).min },
-    { principal, vms: victims, capacityAfter: goal, named: false },
+    { principal, vms: removed, capacityAfter: goal, named: false },
   );
-  for (const vm of victims) takeDown(world, vm, { forced, principal: principal.clientId });
-  return excess - victims.length;
+  for (const vm of removed) beginRemoval(world, vm, { forced, principal: principal.clientId });
+  return excess - removed.length;
 }
 
 /** Protected VMs stay, the operation fails, and the capacity returns to the number of VMs. */
@@ -148,7 +148,7 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
     set.etag++;
     set.provisioningState = 'Updating';
   }
-  for (const vm of fresh) takeDown(world, vm, { forced, principal: principal.clientId });
+  for (const vm of fresh) beginRemoval(world, vm, { forced, principal: principal.clientId });
   return beginOperation(world, {
     kind: 'delete',
     pool: set.pool.name,

@@ -6,7 +6,7 @@
 import { type ArmReply, type ArmRequest, param } from '../http/messages.ts';
 import { entityNotFound, armError } from '../http/errors.ts';
 import { pick, pickText } from '../http/json.ts';
-import { deallocate, takeDown } from './vm-lifecycle.ts';
+import { deallocateVm, beginRemoval } from './vm-lifecycle.ts';
 import { recount, poolSize } from '../state/agent-pool-document.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { acceptRemoval } from './set-capacity.ts';
@@ -48,8 +48,8 @@ export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void 
 
 function policyOf(world: ArmWorld, { name, spec }: Pick<AgentPool, 'name' | 'spec'>): 'Delete' | 'Deallocate' {
   const set = setOfPool(world, name);
-  const told = set === undefined ? undefined : pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy');
-  return (told ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
+  const ownPolicy = set === undefined ? undefined : pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy');
+  return (ownPolicy ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
 }
 
 interface Notice {
@@ -65,7 +65,7 @@ function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
   if (isSpot) {
     world.scheduledEvents.set(event.id, event);
     world.eventIncarnation++;
-    world.park.tellPreempt(vm, notBeforeMs);
+    world.vmFeed.publishPreemption(vm, notBeforeMs);
   }
   later(world, noticeMs, () => {
     // A guest that acknowledged the event has lost its VM already.
@@ -83,13 +83,13 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   if (!isThere(world, vm)) return;
   const isSpot = vm.pool.priority === 'Spot';
   if (isSpot && policy === 'Deallocate') {
-    deallocate(world, vm);
+    deallocateVm(world, vm);
     const owner = setOfPool(world, vm.pool.name);
     if (owner !== undefined) noteSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
     return;
   }
   // The hardware is lost at once. The resource is deleted a little later.
-  if (isSpot) world.park.tell({ kind: 'stopped', vm });
+  if (isSpot) world.vmFeed.publishPower({ kind: 'stopped', vm });
   const set = setOfPool(world, vm.pool.name);
   if (set !== undefined && set.vms.get(vm.key) === vm) {
     const before = capacityOf(set);
@@ -103,7 +103,7 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
     recount(pool, vm, -1);
     notePoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
   }
-  takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+  beginRemoval(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
 }
 
 /** Evicts one instance for a client: 204, and the eviction happens later. Only Spot VMs can be evicted. */

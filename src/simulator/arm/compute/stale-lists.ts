@@ -60,7 +60,7 @@ interface Sample {
 }
 
 /** Snapshots per staleness window: the precision of a list's age. */
-const LOOKS = 8;
+const SNAPSHOTS_PER_WINDOW = 8;
 
 export function createListHistory(world: ArmWorld): ListHistory {
   const { listStalenessMs } = world.knobs;
@@ -68,12 +68,12 @@ export function createListHistory(world: ArmWorld): ListHistory {
   const samples: Sample[] = [];
   const look = (): void => {
     samples.push(takeSample(world));
-    if (samples.length > LOOKS + 1) samples.shift();
-    later(world, listStalenessMs / LOOKS, look);
+    if (samples.length > SNAPSHOTS_PER_WINDOW + 1) samples.shift();
+    later(world, listStalenessMs / SNAPSHOTS_PER_WINDOW, look);
   };
   look();
   const at = (occasion: string): Sample | undefined => {
-    const lagMs = world.draws.unit(`list|${occasion}`) * listStalenessMs * (1 - 1 / LOOKS);
+    const lagMs = world.draws.unit(`list|${occasion}`) * listStalenessMs * (1 - 1 / SNAPSHOTS_PER_WINDOW);
     const wanted = world.clock.now() - lagMs / world.clock.speed;
     return samples.findLast(({ atMs }) => atMs <= wanted);
   };

@@ -10,7 +10,7 @@ import { refuseByCondition } from '../http/preconditions.ts';
 import { param, type ArmReply, type ArmRequest, type Trace } from '../http/messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
-import { takeDown } from './vm-lifecycle.ts';
+import { beginRemoval } from './vm-lifecycle.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
@@ -112,9 +112,9 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
     return accepted(operation, { capacityBefore: before, capacityAfter: capacityOf(set), etagOut: etagText(set.etag) });
   }
   const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
-  const doomed = living.filter((other) => other === vm);
-  checkRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
-  takeDown(world, vm, { forced, principal: principal.clientId });
+  const removed = living.filter((other) => other === vm);
+  checkRemoval(world, vm.pool, { principal, vms: removed, capacityAfter: living.length - removed.length, named: true });
+  beginRemoval(world, vm, { forced, principal: principal.clientId });
   const { remove } = world.knobs.retryAfterSeconds;
   const start = { kind: 'delete', pool: vm.pool.name, principal: principal.clientId, pending: [vm], retryAfterSeconds: remove } as const;
   return accepted(beginOperation(world, start), {});

@@ -7,7 +7,7 @@ import type { Latency } from '../state/seeded-random.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from '../http/errors.ts';
 import type { FaultSubject, MachineEffect } from '../state/fault-rules.ts';
 import { mergePatch } from '../http/json.ts';
-import { isInstanceIdle } from './operations.ts';
+import { recordIdleVm } from './operations.ts';
 import { settleOverprovisioned } from './overprovisioning.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
@@ -23,13 +23,13 @@ export interface VmPlacement {
 }
 
 /** Begins the creation of a VM that its owner already lists. It takes stock now; a lack of stock shows later. */
-export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: VmPlacement): void {
+export function beginCreation(world: ArmWorld, vm: Vm, { onRefused, refused = false }: VmPlacement): void {
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
-  const fate = fateOf(world, vm);
+  const fate = creationEffectOf(world, vm);
   vm.holdsStock = !refused && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
   if (!vm.holdsStock) {
-    const failure = fate?.how === 'refused' ? scripted(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
+    const failure = fate?.how === 'refused' ? failureOfEffect(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
     step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
     return;
   }
@@ -42,7 +42,7 @@ export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }:
 }
 
 interface Boot {
-  readonly fate: Birth | undefined;
+  readonly fate: CreationEffect | undefined;
   readonly draw: (step: string, latency: Latency) => number;
   readonly allocatedAfter: number;
 }
@@ -55,7 +55,7 @@ function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): vo
   const latency = (findVmSize(vm.vmSize)?.gpus ?? 0) > 0 ? knobs.osUpGpu : knobs.osUp;
   const osUpAfter = Math.max(allocatedAfter, draw('os-up', latency)) + slowMs;
   const provisionedAfter = Math.max(osUpAfter, draw('provisioned', knobs.provisioned) + slowMs);
-  const wakeKubelet = (): void => world.park.tell({ kind: 'running', vm });
+  const wakeKubelet = (): void => world.vmFeed.publishPower({ kind: 'running', vm });
   step(world, vm, osUpAfter, () => {
     vm.power = 'running';
     vm.detail = 'OSProvisioningInProgress';
@@ -76,11 +76,11 @@ const STUCK_DELETE_MS = 20 * 60_000;
 /** Effects after which no kubelet starts when the operating system is up. */
 const SILENT: ReadonlySet<string> = new Set(['no-node', 'late-node', 'cse', 'os-timeout']);
 
-type Birth = Extract<MachineEffect, { readonly kind: 'birth' }>;
+type CreationEffect = Extract<MachineEffect, { readonly kind: 'birth' }>;
 
 /** The effect of an active fault, or of the random failure rates, on this creation. */
-function fateOf(world: ArmWorld, vm: Vm): Birth | undefined {
-  const fault = world.faults.befalling('birth', subjectOf(world, vm));
+function creationEffectOf(world: ArmWorld, vm: Vm): CreationEffect | undefined {
+  const fault = world.faults.vmEffect('birth', subjectOf(world, vm));
   if (fault !== undefined) return fault;
   const { bootstrapFailureRate, osTimeoutRate } = world.knobs;
   const unit = bootstrapFailureRate + osTimeoutRate === 0 ? 1 : world.draws.unit(`${vm.resourceId}|birth`);
@@ -93,7 +93,7 @@ function subjectOf(world: ArmWorld, vm: Vm): Omit<FaultSubject, 'method'> {
   return { path: vm.resourceId, pool: vm.pool.name, nowMs: world.clock.now(), chance };
 }
 
-function scripted(vm: Vm, { code = 'AllocationFailed', message }: Birth): OperationFailure {
+function failureOfEffect(vm: Vm, { code = 'AllocationFailed', message }: CreationEffect): OperationFailure {
   return { code, message: message ?? allocationFailure(vm.zone, targetOf(vm)).message, target: targetOf(vm) };
 }
 
@@ -106,25 +106,25 @@ function succeed(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Succeeded';
   vm.detail = undefined;
   vm.etag++;
-  bornAtRest(world, vm);
+  onCreationEnded(world, vm);
 }
 
 /**
  * Records the end of a VM's creation. An overprovisioned set keeps the first VMs that succeed. The failure of another one fails
  * the operation only if too few succeed.
  */
-function bornAtRest(world: ArmWorld, vm: Vm): void {
-  if (vm.batch !== undefined) settle(world, vm);
-  else isInstanceIdle(world, vm, vm.failure);
+function onCreationEnded(world: ArmWorld, vm: Vm): void {
+  if (vm.batch !== undefined) settleBatch(world, vm);
+  else recordIdleVm(world, vm, vm.failure);
 }
 
-function settle(world: ArmWorld, { batch: brood }: Vm): void {
-  const settled = brood === undefined || brood.members.size === 0 ? undefined : settleOverprovisioned(brood);
+function settleBatch(world: ArmWorld, { batch }: Vm): void {
+  const settled = batch === undefined || batch.members.size === 0 ? undefined : settleOverprovisioned(batch);
   if (settled === undefined) return;
-  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') isInstanceIdle(world, vm, vm.failure);
+  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') recordIdleVm(world, vm, vm.failure);
   for (const vm of settled.leaving) {
-    isInstanceIdle(world, vm);
-    takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+    recordIdleVm(world, vm);
+    beginRemoval(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
   }
 }
 
@@ -134,7 +134,7 @@ function failProvisioning(world: ArmWorld, vm: Vm, failure: OperationFailure): v
   vm.detail = failure.code;
   vm.failure = failure;
   vm.etag++;
-  bornAtRest(world, vm);
+  onCreationEnded(world, vm);
 }
 
 function refuseAllocation(
@@ -147,22 +147,26 @@ function refuseAllocation(
   vm.failure = failure;
   vm.etag++;
   onRefused();
-  bornAtRest(world, vm);
+  onCreationEnded(world, vm);
 }
 
 /** Begins the removal of a VM for any principal. */
-export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { readonly forced: boolean; readonly principal: string }): void {
+export function beginRemoval(
+  world: ArmWorld,
+  vm: Vm,
+  { forced, principal }: { readonly forced: boolean; readonly principal: string },
+): void {
   if (vm.provisioningState === 'Deleting') return;
   const was = vm.provisioningState;
   vm.generation++;
   vm.provisioningState = 'Deleting';
   vm.detail = undefined;
-  world.park.tellDeleteAccepted(vm, principal, was);
-  settle(world, vm);
+  world.vmFeed.publishDeleteAccepted(vm, principal, was);
+  settleBatch(world, vm);
   const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
-  const fault = world.faults.befalling('removal', subjectOf(world, vm));
+  const fault = world.faults.vmEffect('removal', subjectOf(world, vm));
   const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);
-  step(world, vm, takesMs, () => (fault?.how === 'fails' ? comeBack(world, vm, REMOVAL_FAILED) : vanish(world, vm)));
+  step(world, vm, takesMs, () => (fault?.how === 'fails' ? revertRemoval(world, vm, REMOVAL_FAILED) : removeVm(world, vm)));
 }
 
 const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
@@ -171,7 +175,7 @@ const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal e
  * Reverts a removal that failed: the VM exists as before, and its scale set, or the size of its pool, counts it again. If
  * `failure` is undefined, the removal was canceled before it began.
  */
-export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
+export function revertRemoval(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
   vm.generation++;
   vm.provisioningState = failure === undefined ? 'Succeeded' : 'Failed';
   vm.etag++;
@@ -186,7 +190,7 @@ export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: stri
     const pool = world.agentPools.get(vm.pool.name.toLowerCase());
     if (pool !== undefined && vm.uncounted) countAgain(world, pool, vm);
   }
-  isInstanceIdle(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
+  recordIdleVm(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
 }
 
 function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
@@ -197,17 +201,17 @@ function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
 }
 
 /** Removes the VM at once: it leaves its owner's list and returns its stock. */
-export function vanish(world: ArmWorld, vm: Vm): void {
+export function removeVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   homeOf(world, vm)?.delete(vm.key);
   vm.power = 'none';
   returnStock(world, vm);
-  world.park.tell({ kind: 'gone', vm });
-  isInstanceIdle(world, vm);
+  world.vmFeed.publishPower({ kind: 'gone', vm });
+  recordIdleVm(world, vm);
 }
 
 /** Stops a VM and releases its hardware. The VM keeps its id and its place in the capacity. */
-export function deallocate(world: ArmWorld, vm: Vm): void {
+export function deallocateVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'deallocating';
@@ -216,13 +220,13 @@ export function deallocate(world: ArmWorld, vm: Vm): void {
     vm.power = 'deallocated';
     vm.etag++;
     returnStock(world, vm);
-    world.park.tell({ kind: 'stopped', vm });
-    isInstanceIdle(world, vm);
+    world.vmFeed.publishPower({ kind: 'stopped', vm });
+    recordIdleVm(world, vm);
   });
 }
 
 /** Starts a deallocated VM again if stock is left. */
-export function start(world: ArmWorld, vm: Vm): void {
+export function startVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   const fitted = vm.holdsStock || takeStock(world, vm.vmSize, vm.zone);
@@ -232,17 +236,17 @@ export function start(world: ArmWorld, vm: Vm): void {
     vm.provisioningState = fitted ? 'Succeeded' : 'Failed';
     vm.etag++;
     if (!fitted) {
-      isInstanceIdle(world, vm, allocationFailure(vm.zone, vm.key));
+      recordIdleVm(world, vm, allocationFailure(vm.zone, vm.key));
       return;
     }
     vm.power = 'running';
-    world.park.tell({ kind: 'running', vm });
-    isInstanceIdle(world, vm);
+    world.vmFeed.publishPower({ kind: 'running', vm });
+    recordIdleVm(world, vm);
   });
 }
 
 /** Stops a VM. It keeps its hardware. */
-export function powerOff(world: ArmWorld, vm: Vm): void {
+export function powerOffVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'stopping';
@@ -250,23 +254,23 @@ export function powerOff(world: ArmWorld, vm: Vm): void {
     vm.provisioningState = 'Succeeded';
     vm.power = 'stopped';
     vm.etag++;
-    world.park.tell({ kind: 'stopped', vm });
-    isInstanceIdle(world, vm);
+    world.vmFeed.publishPower({ kind: 'stopped', vm });
+    recordIdleVm(world, vm);
   });
 }
 
 /** Stops a VM and starts it again in its place. A redeployment and a new disk do the same. */
-export function restart(world: ArmWorld, vm: Vm): void {
+export function restartVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'starting';
-  world.park.tell({ kind: 'stopped', vm });
+  world.vmFeed.publishPower({ kind: 'stopped', vm });
   step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'running';
     vm.etag++;
-    world.park.tell({ kind: 'running', vm });
-    isInstanceIdle(world, vm);
+    world.vmFeed.publishPower({ kind: 'running', vm });
+    recordIdleVm(world, vm);
   });
 }
 

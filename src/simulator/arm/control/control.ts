@@ -122,14 +122,14 @@ export function createControl({ world, faults, frozen }: ControlDeps): ArmContro
     frozen.forget(id);
     return faults.remove(id);
   };
-  const ambient = createBackgroundActors(world, (event) => raise(world, event));
+  const ambient = createBackgroundActors(world, (event) => raiseEvent(world, event));
   return {
     state: () => stateOf(world, faults, ambient.settings),
     setAmbient: (settings) => ambient.set(settings),
     journal: (seq = 0) => world.journal.since(seq),
     addFault,
     addCatalogued: (order) => {
-      const raised = raiseIncident({ world, addFault, removeFault, raise: (event) => raise(world, event) }, order);
+      const raised = raiseIncident({ world, addFault, removeFault, raise: (event) => raiseEvent(world, event) }, order);
       if (typeof raised === 'string') return raised;
       undo.set(order.id, raised);
       return undefined;
@@ -140,7 +140,7 @@ export function createControl({ world, faults, frozen }: ControlDeps): ArmContro
       end?.();
       return removeFault(id) || end !== undefined;
     },
-    raise: (event) => raise(world, event),
+    raise: (event) => raiseEvent(world, event),
     advanceClock: (ms) => {
       if (!(world.clock instanceof VirtualSimClock)) return false;
       world.clock.advance(ms);
@@ -160,7 +160,7 @@ export function createControl({ world, faults, frozen }: ControlDeps): ArmContro
   };
 }
 
-function raise(world: ArmWorld, event: WorldEvent): string | undefined {
+function raiseEvent(world: ArmWorld, event: WorldEvent): string | undefined {
   if ('addPool' in event) return addPool(world, event.addPool);
   if ('zoneDown' in event) return failZone(world, event.zoneDown.zone, event.zoneDown.forMs);
   const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
@@ -177,10 +177,10 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   return raiseOnSet(world, agentPool, event);
 }
 
-type ElsewhereRaised = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'rpReconcile';
-type OfSet = Exclude<WorldEvent, { readonly [Key in ElsewhereRaised]: { readonly [Name in Key]: unknown } }[ElsewhereRaised]>;
+type OtherEvent = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'rpReconcile';
+type ScaleSetEvent = Exclude<WorldEvent, { readonly [Key in OtherEvent]: { readonly [Name in Key]: unknown } }[OtherEvent]>;
 
-function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string | undefined {
+function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: ScaleSetEvent): string | undefined {
   const set = setOfPool(world, agentPool.name);
   if (set === undefined) return `pool "${agentPool.name}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
@@ -194,7 +194,7 @@ function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange
   const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
   if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta" as a whole number';
   if (change.when !== 'before-next-write') return scaleAsForeigner(world, set, change);
-  set.ambush = change;
+  set.pendingForeignWrite = change;
   return undefined;
 }
 
@@ -204,7 +204,7 @@ function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: Foreign
   if (change.when !== 'before-next-write') {
     return isIdle(pool) ? scalePoolAsForeigner(world, pool, change) : `pool "${pool.name}" is ${pool.provisioningState}`;
   }
-  pool.ambush = change;
+  pool.pendingForeignWrite = change;
   return undefined;
 }
 

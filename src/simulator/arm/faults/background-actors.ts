@@ -58,16 +58,16 @@ export function createBackgroundActors(world: ArmWorld, raise: (event: WorldEven
     forget();
     world.timers.delete(forget);
   };
-  const wait = (name: ActorName, deed: number): void => {
+  const wait = (name: ActorName, serial: number): void => {
     const actor = current[name];
     if (actor === undefined) return;
-    const draw: Draw = (purpose) => world.draws.unit(`ambient|${name}|${generation}|${deed}|${purpose}`);
+    const draw: Draw = (purpose) => world.draws.unit(`ambient|${name}|${generation}|${serial}|${purpose}`);
     const gapMs = Math.round(-Math.log(1 - draw('gap')) * actor.everyMs);
     const forget = world.clock.after(gapMs, () => {
       stop(name);
-      const event = deedOf(world, current, name, draw);
+      const event = nextAction(world, current, name, draw);
       if (event !== undefined) raise(event);
-      wait(name, deed + 1);
+      wait(name, serial + 1);
     });
     waiting.set(name, forget);
     world.timers.add(forget);
@@ -86,8 +86,8 @@ export function createBackgroundActors(world: ArmWorld, raise: (event: WorldEven
 }
 
 /** The next action of an actor. undefined: no pool to act on. */
-function deedOf(world: ArmWorld, settings: BackgroundActorOptions, name: ActorName, draw: Draw): WorldEvent | undefined {
-  const pool = victimOf(world, name, settings[name], draw);
+function nextAction(world: ArmWorld, settings: BackgroundActorOptions, name: ActorName, draw: Draw): WorldEvent | undefined {
+  const pool = targetPool(world, name, settings[name], draw);
   if (pool === undefined) return undefined;
   switch (name) {
     case 'reconcile':
@@ -112,7 +112,7 @@ function sizeNow(world: ArmWorld, pool: AgentPool): number {
   return set === undefined ? 0 : capacityOf(set);
 }
 
-function victimOf(world: ArmWorld, name: ActorName, actor: Actor | undefined, draw: Draw): AgentPool | undefined {
+function targetPool(world: ArmWorld, name: ActorName, actor: Actor | undefined, draw: Draw): AgentPool | undefined {
   const named = actor?.pools?.map((pool) => pool.toLowerCase());
   const pools = [...world.agentPools.entries()]
     .filter(([key, { spec }]) => (named === undefined || named.includes(key)) && (name !== 'evictions' || spec.priority === 'Spot'))
@@ -133,7 +133,7 @@ export function parseBackgroundActorOptions(value: Json | undefined): Background
   if (!isJsonObject(value)) return 'the background actors must be an object';
   for (const [name, actor] of Object.entries(value)) {
     if (!isActorName(name)) return `the actor "${name}" is unknown; it must be one of ${Object.keys(ACTOR_KEYS).join(', ')}`;
-    const wrong = whatIsWrong(name, actor);
+    const wrong = problemOfActor(name, actor);
     if (wrong !== undefined) return wrong;
   }
   return value;
@@ -143,7 +143,7 @@ function isActorName(name: string): name is keyof BackgroundActorOptions {
   return Object.hasOwn(ACTOR_KEYS, name);
 }
 
-function whatIsWrong(name: keyof BackgroundActorOptions, actor: Json | undefined): string | undefined {
+function problemOfActor(name: keyof BackgroundActorOptions, actor: Json | undefined): string | undefined {
   if (!isJsonObject(actor)) return `${name} must be an object with everyMs`;
   const known = ['everyMs', 'pools', ...ACTOR_KEYS[name]];
   const unknown = Object.keys(actor).find((key) => !known.includes(key));

@@ -32,8 +32,8 @@ export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: F
 
 /** Applies the pending change of a foreign writer. Call it before a client's write of the pool is handled. */
 export function applyPendingForeignPoolWrite(world: ArmWorld, pool: AgentPool): void {
-  const change = pool.ambush;
-  pool.ambush = undefined;
+  const change = pool.pendingForeignWrite;
+  pool.pendingForeignWrite = undefined;
   if (change !== undefined) scalePoolAsForeigner(world, pool, change);
 }
 

@@ -22,7 +22,7 @@ export function scaleAsForeigner(world: ArmWorld, set: ScaleSet, change: Foreign
 
 /** Applies the pending change of a foreign writer. Call it before a client's write of the set is handled. */
 export function applyPendingForeignWrite(world: ArmWorld, set: ScaleSet): void {
-  const change = set.ambush;
-  set.ambush = undefined;
+  const change = set.pendingForeignWrite;
+  set.pendingForeignWrite = undefined;
   if (change !== undefined) scaleAsForeigner(world, set, change);
 }

@@ -27,12 +27,12 @@ export function respondUnderFaults(
     case 'page-shift':
       return plain(withShiftedPage(request, effect.by));
     default:
-      return retold(effect, request, plain(request));
+      return alterReply(effect, request, plain(request));
   }
 }
 
 /** Changes the true response. */
-function retold(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmReply {
+function alterReply(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmReply {
   switch (effect.kind) {
     case 'empty-list':
       return reply.status === 200 ? { ...reply, body: { value: [] } } : reply;

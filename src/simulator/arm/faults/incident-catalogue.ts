@@ -28,7 +28,7 @@ export type PlatformIncident =
 
 export interface CatalogueEntry {
   readonly name: string;
-  readonly make: (victim: IncidentTarget) => PlatformIncident;
+  readonly make: (target: IncidentTarget) => PlatformIncident;
 }
 
 const SETS = '**/virtualMachineScaleSets';
@@ -52,21 +52,21 @@ const HTML = '<html><head><title>502 Bad Gateway</title></head><body>Bad gateway
 const CONSTRAINTS =
   'Allocation failed. VM(s) with the following constraints cannot be allocated, because the condition is too restrictive. Please remove some constraints and try again. Constraints applied are:\n  - Networking Constraints (such as Accelerated Networking or IPv6)\n  - VM Size\n';
 
-function row(name: string, make: CatalogueEntry['make']): CatalogueEntry {
+function entry(name: string, make: CatalogueEntry['make']): CatalogueEntry {
   return { name, make };
 }
 
 /** One fault on requests. `match` is combined with the pool if the path has one. */
-function meets(name: string, match: FaultMatch, effect: FaultEffect): CatalogueEntry {
-  return row(name, () => ({ faults: [{ match, effect }] }));
+function requestFault(name: string, match: FaultMatch, effect: FaultEffect): CatalogueEntry {
+  return entry(name, () => ({ faults: [{ match, effect }] }));
 }
 
-function born(name: string, how: Extract<FaultEffect, { readonly kind: 'birth' }>['how'], match: FaultMatch = {}): CatalogueEntry {
-  return meets(name, match, { kind: 'birth', how });
+function creationFault(name: string, how: Extract<FaultEffect, { readonly kind: 'birth' }>['how'], match: FaultMatch = {}): CatalogueEntry {
+  return requestFault(name, match, { kind: 'birth', how });
 }
 
-function raised(name: string, event: (pool: string) => WorldEvent): CatalogueEntry {
-  return row(name, ({ pool }) => ({ event: event(pool) }));
+function eventIncident(name: string, event: (pool: string) => WorldEvent): CatalogueEntry {
+  return entry(name, ({ pool }) => ({ event: event(pool) }));
 }
 
 function refusal(status: number, code: string, message: string): FaultEffect {
@@ -86,39 +86,45 @@ const CLAIMS = Buffer.from('{"access_token":{"nbf":{"essential":true,"value":"1"
 
 /** By number. */
 export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<number, CatalogueEntry>([
-  [1, row('family quota', () => ({ quota: 'family' }))],
-  [2, row('regional quota', () => ({ quota: 'cores' }))],
-  [3, row('Spot quota', () => ({ quota: 'lowPriorityCores' }))],
-  [4, row('SKU not available', () => ({ restrict: [] }))],
-  [5, row('allocation failed', () => ({ stock: 0 }))],
-  [6, row('zonal allocation failed', () => ({ stock: 0 }))],
-  [7, meets('overconstrained', {}, { kind: 'birth', how: 'refused', code: 'OverconstrainedAllocationRequest', message: CONSTRAINTS })],
-  [8, meets('partial fulfilment', { nth: 2 }, { kind: 'birth', how: 'refused' })],
-  [9, born('slow create', 'slow')],
-  [10, born('stuck in Creating', 'stuck')],
-  [11, born('bootstrap fails', 'cse')],
-  [12, born('OS does not report', 'os-timeout')],
-  [13, born('VM without a node', 'no-node')],
-  [14, born('late node', 'late-node')],
+  [1, entry('family quota', () => ({ quota: 'family' }))],
+  [2, entry('regional quota', () => ({ quota: 'cores' }))],
+  [3, entry('Spot quota', () => ({ quota: 'lowPriorityCores' }))],
+  [4, entry('SKU not available', () => ({ restrict: [] }))],
+  [5, entry('allocation failed', () => ({ stock: 0 }))],
+  [6, entry('zonal allocation failed', () => ({ stock: 0 }))],
+  [
+    7,
+    requestFault('overconstrained', {}, { kind: 'birth', how: 'refused', code: 'OverconstrainedAllocationRequest', message: CONSTRAINTS }),
+  ],
+  [8, requestFault('partial fulfilment', { nth: 2 }, { kind: 'birth', how: 'refused' })],
+  [9, creationFault('slow create', 'slow')],
+  [10, creationFault('stuck in Creating', 'stuck')],
+  [11, creationFault('bootstrap fails', 'cse')],
+  [12, creationFault('OS does not report', 'os-timeout')],
+  [13, creationFault('VM without a node', 'no-node')],
+  [14, creationFault('late node', 'late-node')],
   [
     15,
-    meets(
+    requestFault(
       'precondition failed',
       put,
       refusal(412, 'PreconditionFailed', 'Etag provided in if-match header "1" does not match etag "2" of resource.'),
     ),
   ],
-  [16, meets('lost update', put, { kind: 'racing-writer', delta: 1 })],
-  [17, meets('concurrent operation', put, refusal(409, 'Conflict', 'The request failed due to conflict with a concurrent request.'))],
-  [18, raised('preempted operation', (pool) => ({ preempt: { pool } }))],
-  [19, meets('throttled set', put, throttled('TooManyRequests', 36))],
-  [20, meets('throttled subscription', { pathGlob: COMPUTE }, throttled('TooManyRequests', 60))],
-  [21, meets('throttled reads', reads, throttled('SubscriptionRequestsThrottled', 17))],
-  [22, meets('throttled without Retry-After', reads, throttled('TooManyRequests'))],
-  [23, meets('throttled for a long time', reads, throttled('TooManyRequests', 1_200))],
+  [16, requestFault('lost update', put, { kind: 'racing-writer', delta: 1 })],
+  [
+    17,
+    requestFault('concurrent operation', put, refusal(409, 'Conflict', 'The request failed due to conflict with a concurrent request.')),
+  ],
+  [18, eventIncident('preempted operation', (pool) => ({ preempt: { pool } }))],
+  [19, requestFault('throttled set', put, throttled('TooManyRequests', 36))],
+  [20, requestFault('throttled subscription', { pathGlob: COMPUTE }, throttled('TooManyRequests', 60))],
+  [21, requestFault('throttled reads', reads, throttled('SubscriptionRequestsThrottled', 17))],
+  [22, requestFault('throttled without Retry-After', reads, throttled('TooManyRequests'))],
+  [23, requestFault('throttled for a long time', reads, throttled('TooManyRequests', 1_200))],
   [
     24,
-    meets(
+    requestFault(
       'throttled by AKS',
       { method: 'PUT', pathGlob: POOL },
       {
@@ -132,20 +138,27 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
       },
     ),
   ],
-  [25, meets('server error after the effect', put, { kind: 'effect-then-answer', status: 502, body: HTML })],
-  [26, meets('reset after the effect', put, { kind: 'reset', afterEffect: true })],
-  [27, meets('delayed response', put, { kind: 'delay', ms: 90_000 })],
-  [28, meets('truncated body', lists, { kind: 'truncated-body' })],
-  [29, meets('empty list', lists, { kind: 'empty-list' })],
-  [30, meets('AKS is busy', { method: 'PUT', pathGlob: POOL }, { kind: 'answer', status: 409, body: scaleInProgress('user1', 'Scaling') })],
-  [31, meets('capacity reads as 0', { method: 'GET', pathGlob: SET }, { kind: 'capacity-reads-as', value: 0 })],
-  [32, meets('stale list', lists, { kind: 'stale-list' })],
-  [33, meets('capacity lags after a delete', post, { kind: 'capacity-lag', ms: 60_000 })],
-  [34, meets('stuck delete', {}, { kind: 'removal', how: 'stuck' })],
-  [35, meets('failed delete', {}, { kind: 'removal', how: 'fails' })],
+  [25, requestFault('server error after the effect', put, { kind: 'effect-then-answer', status: 502, body: HTML })],
+  [26, requestFault('reset after the effect', put, { kind: 'reset', afterEffect: true })],
+  [27, requestFault('delayed response', put, { kind: 'delay', ms: 90_000 })],
+  [28, requestFault('truncated body', lists, { kind: 'truncated-body' })],
+  [29, requestFault('empty list', lists, { kind: 'empty-list' })],
+  [
+    30,
+    requestFault(
+      'AKS is busy',
+      { method: 'PUT', pathGlob: POOL },
+      { kind: 'answer', status: 409, body: scaleInProgress('user1', 'Scaling') },
+    ),
+  ],
+  [31, requestFault('capacity reads as 0', { method: 'GET', pathGlob: SET }, { kind: 'capacity-reads-as', value: 0 })],
+  [32, requestFault('stale list', lists, { kind: 'stale-list' })],
+  [33, requestFault('capacity lags after a delete', post, { kind: 'capacity-lag', ms: 60_000 })],
+  [34, requestFault('stuck delete', {}, { kind: 'removal', how: 'stuck' })],
+  [35, requestFault('failed delete', {}, { kind: 'removal', how: 'fails' })],
   [
     36,
-    meets('inactive id', post, {
+    requestFault('inactive id', post, {
       kind: 'answer',
       status: 400,
       body: {
@@ -159,7 +172,7 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   ],
   [
     37,
-    meets(
+    requestFault(
       'forced delete refused',
       { ...post, query: 'forcedeletion=true' },
       refusal(409, 'OperationNotAllowed', "Operation 'forceDelete' is not allowed on this scale set."),
@@ -167,7 +180,7 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   ],
   [
     38,
-    meets(
+    requestFault(
       'expired token',
       reads,
       unauthorized(
@@ -179,7 +192,7 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   ],
   [
     39,
-    meets(
+    requestFault(
       'revoked session',
       reads,
       unauthorized(
@@ -191,16 +204,16 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
   ],
   [
     40,
-    meets(
+    requestFault(
       'lost role',
       { pathGlob: COMPUTE },
       refusal(403, 'AuthorizationFailed', 'The client does not have authorization to perform action.'),
     ),
   ],
-  [41, meets('policy denial', put, refusal(403, 'RequestDisallowedByPolicy', 'Resource was disallowed by policy.'))],
+  [41, requestFault('policy denial', put, refusal(403, 'RequestDisallowedByPolicy', 'Resource was disallowed by policy.'))],
   [
     42,
-    meets(
+    requestFault(
       'no tokens',
       { pathGlob: TOKEN },
       {
@@ -210,36 +223,36 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
       },
     ),
   ],
-  [43, raised('eviction, deleted', (pool) => ({ evict: { pool, policy: 'Delete' } }))],
-  [44, raised('eviction, deallocated', (pool) => ({ evict: { pool, policy: 'Deallocate' } }))],
-  [45, raised('mass eviction', (pool) => ({ evict: { pool, fraction: 0.75, overMs: 60_000 } }))],
-  [46, row('zone outage', ({ zone }) => ({ event: { zoneDown: { zone: zone ?? '1', forMs: 30 * 60_000 } } }))],
-  [47, raised('repair', (pool) => ({ repair: { pool } }))],
-  [48, raised('foreign scale', (pool) => ({ foreignScale: { pool, delta: 1 } }))],
-  [49, raised('pool removed', (pool) => ({ removePool: { pool } }))],
-  [50, row('pool appears', ({ pool, vmSize }) => ({ event: { addPool: { name: `${pool}new`, vmSize, count: 1, min: 0, max: 3 } } }))],
-  [51, meets('operation forgotten', operations, refusal(404, 'NotFound', 'The entity was not found in this Azure location.'))],
+  [43, eventIncident('eviction, deleted', (pool) => ({ evict: { pool, policy: 'Delete' } }))],
+  [44, eventIncident('eviction, deallocated', (pool) => ({ evict: { pool, policy: 'Deallocate' } }))],
+  [45, eventIncident('mass eviction', (pool) => ({ evict: { pool, fraction: 0.75, overMs: 60_000 } }))],
+  [46, entry('zone outage', ({ zone }) => ({ event: { zoneDown: { zone: zone ?? '1', forMs: 30 * 60_000 } } }))],
+  [47, eventIncident('repair', (pool) => ({ repair: { pool } }))],
+  [48, eventIncident('foreign scale', (pool) => ({ foreignScale: { pool, delta: 1 } }))],
+  [49, eventIncident('pool removed', (pool) => ({ removePool: { pool } }))],
+  [50, entry('pool appears', ({ pool, vmSize }) => ({ event: { addPool: { name: `${pool}new`, vmSize, count: 1, min: 0, max: 3 } } }))],
+  [51, requestFault('operation forgotten', operations, refusal(404, 'NotFound', 'The entity was not found in this Azure location.'))],
   [
     52,
-    meets('success with an error', operations, {
+    requestFault('success with an error', operations, {
       kind: 'answer',
       status: 200,
       body: { status: 'Succeeded', error: { code: 'NotLatestOperation', message: 'A newer operation has taken over.' } },
     }),
   ],
-  [53, meets('unknown status', operations, { kind: 'answer', status: 200, body: { status: 'Accepted' } })],
-  [54, born('success before the list shows it', 'unlisted')],
-  [55, meets('item missing between pages', reads, { kind: 'page-shift', by: 1 })],
-  [56, meets('endless pages', reads, { kind: 'endless-pages' })],
-  [57, meets('other letter case', reads, { kind: 'upper-case-ids' })],
-  [58, meets('no SKU list', { method: 'GET', pathGlob: '**/skus' }, { kind: 'answer', status: 500, body: SERVER_ERROR })],
-  [59, row('SKU restricted', ({ zone }) => ({ restrict: [zone ?? '1'] }))],
-  [60, meets('bare items', instances, { kind: 'bare-items' })],
-  [61, meets('clock skew', { pathGlob: COMPUTE }, { kind: 'date-skew', ms: -3 * 3_600_000 })],
-  [62, raised('failed set', (pool) => ({ failSet: { pool } }))],
+  [53, requestFault('unknown status', operations, { kind: 'answer', status: 200, body: { status: 'Accepted' } })],
+  [54, creationFault('success before the list shows it', 'unlisted')],
+  [55, requestFault('item missing between pages', reads, { kind: 'page-shift', by: 1 })],
+  [56, requestFault('endless pages', reads, { kind: 'endless-pages' })],
+  [57, requestFault('other letter case', reads, { kind: 'upper-case-ids' })],
+  [58, requestFault('no SKU list', { method: 'GET', pathGlob: '**/skus' }, { kind: 'answer', status: 500, body: SERVER_ERROR })],
+  [59, entry('SKU restricted', ({ zone }) => ({ restrict: [zone ?? '1'] }))],
+  [60, requestFault('bare items', instances, { kind: 'bare-items' })],
+  [61, requestFault('clock skew', { pathGlob: COMPUTE }, { kind: 'date-skew', ms: -3 * 3_600_000 })],
+  [62, eventIncident('failed set', (pool) => ({ failSet: { pool } }))],
   [
     63,
-    row('no addresses', ({ subnet }) => ({
+    entry('no addresses', ({ subnet }) => ({
       faults: [
         {
           match: {},
@@ -253,5 +266,5 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
       ],
     })),
   ],
-  [64, raised('upgrade by AKS', (pool) => ({ upgrade: { pool, surge: 1 } }))],
+  [64, eventIncident('upgrade by AKS', (pool) => ({ upgrade: { pool, surge: 1 } }))],
 ]);

@@ -1,5 +1,5 @@
 /** What the platform does to VMs by itself: repairs that change an instance's id, zone outages, upgrades. */
-import { comeBack, takeDown } from '../compute/vm-lifecycle.ts';
+import { revertRemoval, beginRemoval } from '../compute/vm-lifecycle.ts';
 import { preemptOperations } from '../compute/operations.ts';
 import { AKS_PRINCIPAL, FOREIGN_WRITER } from '../http/principals.ts';
 import { acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
@@ -14,10 +14,10 @@ import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet
  */
 export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: string | undefined): string | undefined {
   const candidates = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
-  const sick = instanceId === undefined ? candidates[0] : candidates.find((vm) => vm.key === instanceId.toLowerCase());
-  if (sick === undefined) return `the instance to repair does not exist in pool "${set.pool.name}"`;
+  const broken = instanceId === undefined ? candidates[0] : candidates.find((vm) => vm.key === instanceId.toLowerCase());
+  if (broken === undefined) return `the instance to repair does not exist in pool "${set.pool.name}"`;
   if (!affordable(world, set, livingVms(set).length + 1)) return `the quota does not allow a new instance beside the old one`;
-  takeDown(world, sick, { forced: true, principal: FOREIGN_WRITER.clientId });
+  beginRemoval(world, broken, { forced: true, principal: FOREIGN_WRITER.clientId });
   growSet(world, set, 1);
   return undefined;
 }
@@ -29,26 +29,26 @@ export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: strin
 export function failZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
   const sizes = new Set([...world.sets.values()].filter((set) => (set.pool.zones ?? []).includes(zone)).map((set) => set.pool.vmSize));
   if (sizes.size === 0) return `no pool is in zone "${zone}"`;
-  const dark = allVms(world).filter((vm) => vm.zone === zone && vm.power === 'running');
-  for (const vm of dark) {
+  const failed = allVms(world).filter((vm) => vm.zone === zone && vm.power === 'running');
+  for (const vm of failed) {
     vm.power = 'unknown';
-    world.park.tell({ kind: 'stopped', vm });
+    world.vmFeed.publishPower({ kind: 'stopped', vm });
   }
   const before = [...sizes].map((size) => [stockKey(size, zone), world.stock.get(stockKey(size, zone))] as const);
   for (const [key] of before) world.stock.set(key, 0);
-  if (forMs !== undefined) later(world, forMs, () => lighten(world, dark, before));
+  if (forMs !== undefined) later(world, forMs, () => restoreZone(world, failed, before));
   return undefined;
 }
 
-function lighten(world: ArmWorld, dark: readonly Vm[], before: readonly (readonly [string, number | undefined])[]): void {
+function restoreZone(world: ArmWorld, failed: readonly Vm[], before: readonly (readonly [string, number | undefined])[]): void {
   for (const [key, count] of before) {
     if (count === undefined) world.stock.delete(key);
     else world.stock.set(key, count);
   }
-  for (const vm of dark) {
+  for (const vm of failed) {
     if (vm.power !== 'unknown' || vm.provisioningState === 'Deleting') continue;
     vm.power = 'running';
-    world.park.tell({ kind: 'running', vm });
+    world.vmFeed.publishPower({ kind: 'running', vm });
   }
 }
 
@@ -58,7 +58,7 @@ function lighten(world: ArmWorld, dark: readonly Vm[], before: readonly (readonl
  */
 export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
   if (preemptOperations(world, setKey(set)) === 0) return `no operation runs on the scale set of pool "${set.pool.name}"`;
-  for (const vm of set.vms.values()) if (vm.provisioningState === 'Deleting') comeBack(world, vm, undefined);
+  for (const vm of set.vms.values()) if (vm.provisioningState === 'Deleting') revertRemoval(world, vm, undefined);
   set.provisioningState = 'Succeeded';
   return undefined;
 }

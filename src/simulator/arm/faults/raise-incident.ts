@@ -25,21 +25,21 @@ export interface IncidentDeps {
 }
 
 /** Returns a function that ends the incident; an event cannot be undone. A text result describes what is wrong with the request. */
-export function raiseIncident(parts: IncidentDeps, { number, id, match = {} }: IncidentRequest): string | (() => void) {
+export function raiseIncident(deps: IncidentDeps, { number, id, match = {} }: IncidentRequest): string | (() => void) {
   const entry = INCIDENT_CATALOGUE.get(number);
   if (entry === undefined) return `the catalogue has no incident ${number}; its numbers are 1 to ${Math.max(...INCIDENT_CATALOGUE.keys())}`;
-  const victim = victimOf(parts.world, number, match.pool);
-  if (victim === undefined)
+  const target = targetOf(deps.world, number, match.pool);
+  if (target === undefined)
     return match.pool === undefined ? 'no pool is suitable for this incident' : `pool "${match.pool}" does not exist`;
-  const misfortune = entry.make(victim);
-  if ('event' in misfortune) return parts.raise(misfortune.event) ?? (() => undefined);
-  if ('faults' in misfortune) return raiseFaults(parts, misfortune, { id, match });
-  return changeWorld(parts.world, misfortune, victim);
+  const incident = entry.make(target);
+  if ('event' in incident) return deps.raise(incident.event) ?? (() => undefined);
+  if ('faults' in incident) return raiseFaults(deps, incident, { id, match });
+  return changeWorld(deps.world, incident, target);
 }
 
 const SPOT_NUMBERS: ReadonlySet<number> = new Set([3, 43, 44, 45]);
 
-function victimOf({ agentPools, spec }: ArmWorld, number: number, named: string | undefined): IncidentTarget | undefined {
+function targetOf({ agentPools, spec }: ArmWorld, number: number, named: string | undefined): IncidentTarget | undefined {
   const pools = [...agentPools.values()];
   const users = pools.filter((pool) => pool.spec.mode !== 'System');
   const fitting = users.find((pool) => !SPOT_NUMBERS.has(number) || pool.spec.priority === 'Spot') ?? users[0];
@@ -56,18 +56,18 @@ function isOfPool({ match, effect }: Pick<Fault, 'match' | 'effect'>): boolean {
 }
 
 function raiseFaults(
-  parts: IncidentDeps,
+  deps: IncidentDeps,
   { faults }: Extract<PlatformIncident, { readonly faults: unknown }>,
   { id, match }: { readonly id: string; readonly match: FaultMatch },
 ): () => void {
   const { pool, ...rest } = match;
   const ids = faults.map((fault, index) => {
     const own = index === 0 ? id : `${id}/${index}`;
-    parts.addFault({ ...fault, id: own, match: { ...fault.match, ...rest, ...(pool !== undefined && isOfPool(fault) ? { pool } : {}) } });
+    deps.addFault({ ...fault, id: own, match: { ...fault.match, ...rest, ...(pool !== undefined && isOfPool(fault) ? { pool } : {}) } });
     return own;
   });
   return () => {
-    for (const own of ids) parts.removeFault(own);
+    for (const own of ids) deps.removeFault(own);
   };
 }
 

@@ -23,16 +23,16 @@ export interface ServerOptions {
   readonly answer: (request: RawRequest) => ResponseOptions;
   /** Waits on the world's clock. */
   readonly after: (ms: number, action: () => void) => void;
-  readonly door: RequestFilter;
+  readonly requestFilter: RequestFilter;
 }
 
 export interface ListeningServer {
   readonly url: string;
   pendingRequests(): number;
   /** Requests whose response is delayed by the clock and whose client still listens. */
-  parkedRequests(): number;
+  delayedRequests(): number;
   /** Drops the responses that are delayed now. Their connections stay open, since their client is dead. */
-  abandonParked(): void;
+  dropDelayedResponses(): void;
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ type Outgoing = Http2ServerResponse | ServerResponse;
 /** Listens on loopback. Rejects when the port is taken. */
 export async function listen(options: ServerOptions): Promise<ListeningServer> {
   const sockets = new Set<Socket>();
-  const parked = new Set<Outgoing>();
+  const delayed = new Set<Outgoing>();
   let pending = 0;
   const server = createSecureServer({ key: options.tls.keyPem, cert: options.tls.certPem, allowHTTP1: true });
   server.on('connection', (socket: Socket) => {
@@ -58,7 +58,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
       isDone = true;
     };
     readText(incoming)
-      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done, parked }))
+      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done, delayed }))
       .catch((error: unknown) => {
         sendCrash(outgoing, incoming, error);
         done();
@@ -72,8 +72,8 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
   return {
     url: `https://localhost:${port}`,
     pendingRequests: () => pending,
-    parkedRequests: () => parked.size,
-    abandonParked: () => parked.clear(),
+    delayedRequests: () => delayed.size,
+    dropDelayedResponses: () => delayed.clear(),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -86,15 +86,15 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
 function respond(
   options: ServerOptions,
   request: RawRequest,
-  { outgoing, done, parked }: { readonly outgoing: Outgoing; readonly done: () => void; readonly parked: Set<Outgoing> },
+  { outgoing, done, delayed }: { readonly outgoing: Outgoing; readonly done: () => void; readonly delayed: Set<Outgoing> },
 ): void {
-  const visitor: RequestInfo = { side: 'arm', method: request.method, path: request.path };
-  if (!options.door.admits(visitor)) {
+  const info: RequestInfo = { side: 'arm', method: request.method, path: request.path };
+  if (!options.requestFilter.admitsRequest(info)) {
     done();
     return;
   }
   const sending = options.answer(request);
-  if (!options.door.answers(visitor)) {
+  if (!options.requestFilter.sendsResponse(info)) {
     done();
     return;
   }
@@ -103,11 +103,11 @@ function respond(
     done();
     return;
   }
-  parked.add(outgoing);
-  outgoing.once('close', () => parked.delete(outgoing));
+  delayed.add(outgoing);
+  outgoing.once('close', () => delayed.delete(outgoing));
   done();
   options.after(sending.afterMs, () => {
-    if (parked.delete(outgoing)) send(outgoing, request.method, sending);
+    if (delayed.delete(outgoing)) send(outgoing, request.method, sending);
   });
 }
 

@@ -11,7 +11,7 @@ import type { FaultTable } from './fault-rules.ts';
 import type { Journal } from '../http/journal.ts';
 import { pick, pickText, type JsonObject } from '../http/json.ts';
 import type { ArmLatencies } from './latencies.ts';
-import type { Park } from './vm-feed-publisher.ts';
+import type { VmFeedPublisher } from './vm-feed-publisher.ts';
 import type { Throttle } from '../http/throttling.ts';
 import type { ProvisioningState, Vm } from './vm.ts';
 
@@ -36,7 +36,7 @@ export interface CapacityHistory {
   readonly seen: Map<string, number>;
   /** `foreignLowered` at each principal's last read. */
   readonly seenLowered: Map<string, number>;
-  raise?: OwnIncrease | undefined;
+  increase?: OwnIncrease | undefined;
 }
 
 export interface ScaleSet {
@@ -54,7 +54,7 @@ export interface ScaleSet {
   /** While set, reads show this capacity: an accepted delete is not visible yet. */
   laggingCapacity: { readonly value: number; readonly untilMs: number } | undefined;
   /** A change that another writer will make just before the client's next write is handled. */
-  ambush: { readonly to: number } | { readonly delta: number } | undefined;
+  pendingForeignWrite: { readonly to: number } | { readonly delta: number } | undefined;
 }
 
 export interface AgentPool {
@@ -70,7 +70,7 @@ export interface AgentPool {
   /** The history of its counts, for pools of type VirtualMachines. */
   readonly history: CapacityHistory;
   /** The same as for a scale set, for one size of a pool of type VirtualMachines. */
-  ambush: (({ readonly to: number } | { readonly delta: number }) & { readonly vmSize?: string }) | undefined;
+  pendingForeignWrite: (({ readonly to: number } | { readonly delta: number }) & { readonly vmSize?: string }) | undefined;
   /** Its scale set's key, for pools of type VirtualMachineScaleSets. */
   readonly setKey: string | undefined;
 }
@@ -122,7 +122,7 @@ export interface ArmWorld {
   readonly journal: Journal;
   readonly throttle: Throttle;
   readonly faults: FaultTable;
-  readonly park: Park;
+  readonly vmFeed: VmFeedPublisher;
   readonly sets: Map<string, ScaleSet>;
   readonly agentPools: Map<string, AgentPool>;
   readonly operations: Map<string, Operation>;

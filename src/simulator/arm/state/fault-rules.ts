@@ -152,16 +152,16 @@ export class FaultTable {
   }
 
   /** The effect of an active fault on a VM that is created or removed now. */
-  befalling<Kind extends MachineEffect['kind']>(
+  vmEffect<Kind extends MachineEffect['kind']>(
     kind: Kind,
     subject: Omit<FaultSubject, 'method'>,
   ): Extract<MachineEffect, { readonly kind: Kind }> | undefined {
-    const effect = this.meet({ ...subject, method: MACHINE_METHODS[kind] })?.effect;
+    const effect = this.matchRequest({ ...subject, method: MACHINE_METHODS[kind] })?.effect;
     return effect?.kind === kind ? (effect as Extract<MachineEffect, { readonly kind: Kind }>) : undefined;
   }
 
   /** The first fault that matches this request. It also counts the match: call it once per request. */
-  meet(subject: FaultSubject): Fault | undefined {
+  matchRequest(subject: FaultSubject): Fault | undefined {
     let met: Fault | undefined;
     for (const armed of this.#armed.values()) {
       const { effect, match } = armed.fault;

@@ -7,9 +7,9 @@ export class RequestCounts {
 
   /** The name of this request and its repetition. It is the same in every run, whatever other requests were sent. */
   next({ method, path }: Pick<ArmRequest, 'method' | 'path'>): string {
-    const asked = `${method} ${path.toLowerCase()}`;
-    const count = (this.#counts.get(asked) ?? 0) + 1;
-    this.#counts.set(asked, count);
-    return `${asked}|${count}`;
+    const key = `${method} ${path.toLowerCase()}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return `${key}|${count}`;
   }
 }

@@ -34,7 +34,7 @@ export interface Usage {
 }
 
 /** The limit of a quota that the world does not set. */
-const PLENTY = 100_000;
+const DEFAULT_LIMIT = 100_000;
 
 /** The usage of all VMs that count, including those being created, deallocated and deleted. Overprovisioned VMs do not count. */
 export function usages(world: ArmWorld): readonly Usage[] {
@@ -46,7 +46,7 @@ export function usages(world: ArmWorld): readonly Usage[] {
     name,
     title,
     current,
-    limit: world.quota.get(name.toLowerCase()) ?? PLENTY,
+    limit: world.quota.get(name.toLowerCase()) ?? DEFAULT_LIMIT,
   });
   const families = new Set([...VM_SIZES.values()].map((size) => size.family));
   return [

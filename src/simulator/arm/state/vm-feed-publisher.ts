@@ -60,14 +60,14 @@ export function nodeLabels(
   };
 }
 
-export interface Park extends VmFeed {
-  tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
-  tellPreempt(vm: Vm, notBeforeMs: number): void;
-  tellDeleteAccepted(vm: Vm, principal: string, was: string): void;
+export interface VmFeedPublisher extends VmFeed {
+  publishPower(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
+  publishPreemption(vm: Vm, notBeforeMs: number): void;
+  publishDeleteAccepted(vm: Vm, principal: string, was: string): void;
 }
 
 /** `vms` lists every VM at the time of the call. */
-export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
+export function createVmFeedPublisher(spec: WorldSpec, vms: () => readonly Vm[]): VmFeedPublisher {
   const listeners = new Set<(change: VmChange) => void>();
   const announce = (change: VmChange): void => {
     for (const listener of listeners) listener(change);
@@ -78,9 +78,9 @@ export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tell: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
-    tellPreempt: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
-    tellDeleteAccepted: (vm, principal, was) =>
+    publishPower: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
+    publishPreemption: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
+    publishDeleteAccepted: (vm, principal, was) =>
       announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal, createdMs: vm.createdMs, was }),
   };
 }

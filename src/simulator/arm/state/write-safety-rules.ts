@@ -28,34 +28,34 @@ export function checkCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
   if (before === after) return;
   const { history } = set;
   if (!principal.foreign) {
-    const accuse = accuser(world, set.name);
-    const said = `${principal.clientId} changed the capacity from ${before} to ${after}`;
-    const wrong = after < before ? whyNotItsOwn(world, set, change) : undefined;
-    if (wrong !== undefined) accuse('capacity-lowered-by-put', `${said}, ${wrong}`);
+    const report = violationReporter(world, set.name);
+    const summary = `${principal.clientId} changed the capacity from ${before} to ${after}`;
+    const wrong = after < before ? whyDecreaseIsWrong(world, set, change) : undefined;
+    if (wrong !== undefined) report('capacity-lowered-by-put', `${summary}, ${wrong}`);
     const { max } = limitsOf(set.pool, set.document);
-    if (after > before && after > max) accuse('above-max', `${said}; the maximum is ${max}`);
+    if (after > before && after > max) report('above-max', `${summary}; the maximum is ${max}`);
     if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
-      accuse('lost-update', `${said} without having read the change of another writer`);
+      report('lost-update', `${summary} without having read the change of another writer`);
     }
   }
-  const raised = raiseAfter(history, change);
+  const ownIncrease = increaseAfter(history, change);
   history.revision++;
   if (principal.foreign) {
     history.foreignRevision = history.revision;
     history.foreignLowered += Math.max(0, before - after);
   } else history.seen.set(principal.clientId, history.revision);
-  history.raise = raised === undefined ? undefined : { ...raised, revision: history.revision };
+  history.increase = ownIncrease === undefined ? undefined : { ...ownIncrease, revision: history.revision };
 }
 
 /** An increase of a client continues its own last one if no other writer changed the capacity in between. */
-function raiseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnIncrease, 'revision'> | undefined {
+function increaseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnIncrease, 'revision'> | undefined {
   if (principal.foreign || after < before) return undefined;
-  const last = isOwnRaise(history, principal) ? history.raise : undefined;
+  const last = isOwnIncrease(history, principal) ? history.increase : undefined;
   return { clientId: principal.clientId, from: last?.from ?? before };
 }
 
-function isOwnRaise({ raise, revision }: CapacityHistory, { clientId }: Principal): boolean {
-  return raise?.clientId === clientId && raise.revision === revision;
+function isOwnIncrease({ increase, revision }: CapacityHistory, { clientId }: Principal): boolean {
+  return increase?.clientId === clientId && increase.revision === revision;
 }
 
 /**
@@ -63,12 +63,12 @@ function isOwnRaise({ raise, revision }: CapacityHistory, { clientId }: Principa
  * filled, on the condition that no other writer changed the set. Then no VM is deleted, listed or not, and no other writer's
  * change is lost.
  */
-function whyNotItsOwn(world: ArmWorld, set: ScaleSet, { principal, before, after, conditional }: CapacityChange): string | undefined {
+function whyDecreaseIsWrong(world: ArmWorld, set: ScaleSet, { principal, before, after, conditional }: CapacityChange): string | undefined {
   const { history } = set;
   if (conditional !== true) return 'without the current etag';
-  if (history.raise === undefined || !isOwnRaise(history, principal))
+  if (history.increase === undefined || !isOwnIncrease(history, principal))
     return `although its own last change was not the increase to ${before}`;
-  if (after < history.raise.from) return `below the capacity ${history.raise.from} from before its increase`;
+  if (after < history.increase.from) return `below the capacity ${history.increase.from} from before its increase`;
   const busy = [...world.operations.values()].some(({ setKey, endMs }) => setKey === set.name.toLowerCase() && endMs === undefined);
   if (busy) return 'while an operation ran';
   const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus).length;
@@ -97,14 +97,14 @@ export interface Removal {
 export function checkRemoval(world: ArmWorld, owner: { readonly name: string; readonly min: number }, removal: Removal): void {
   const { principal, vms, capacityAfter, named } = removal;
   if (principal.foreign || vms.length === 0) return;
-  const accuse = accuser(world, owner.name);
+  const report = violationReporter(world, owner.name);
   if (!named) {
     for (const vm of vms) {
-      accuse('instance-deleted-that-was-never-named', `${vm.name} is deleted because ${principal.clientId} let the platform choose`);
+      report('instance-deleted-that-was-never-named', `${vm.name} is deleted because ${principal.clientId} let the platform choose`);
     }
   }
   if (capacityAfter < owner.min && vms.some((vm) => vm.provisioningState !== 'Failed')) {
-    accuse('below-min', `${principal.clientId} deleted down to ${capacityAfter}; the minimum is ${owner.min}`);
+    report('below-min', `${principal.clientId} deleted down to ${capacityAfter}; the minimum is ${owner.min}`);
   }
 }
 
@@ -118,10 +118,10 @@ export function noteDelete(set: ScaleSet, principal: Principal): void {
 export function checkPoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (principal.foreign || before === after) return;
-  const accuse = accuser(world, pool.name);
-  const said = `${principal.clientId} changed the count from ${before} to ${after}`;
-  if (after < before) accuse('capacity-lowered-by-put', said);
-  else if (after > pool.max) accuse('above-max', `${said}; the maximum is ${pool.max}`);
+  const report = violationReporter(world, pool.name);
+  const summary = `${principal.clientId} changed the count from ${before} to ${after}`;
+  if (after < before) report('capacity-lowered-by-put', summary);
+  else if (after > pool.max) report('above-max', `${summary}; the maximum is ${pool.max}`);
 }
 
 /** Checks the counts that a client writes for each size of a VMs-type pool, and records the writer. */
@@ -137,7 +137,10 @@ export function checkManualScale(
   const sizes = new Set([...before, ...after].map(({ size }) => size.toLowerCase()));
   const changed = [...sizes].filter((size) => countIn(before, size) !== countIn(after, size));
   if (!principal.foreign && changed.length > 0 && history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
-    accuser(world, pool.name)('lost-update', `${principal.clientId} changed counts without having read the change of another writer`);
+    violationReporter(world, pool.name)(
+      'lost-update',
+      `${principal.clientId} changed counts without having read the change of another writer`,
+    );
   }
   for (const size of changed) {
     checkPoolSize(
@@ -151,7 +154,7 @@ export function checkManualScale(
   else history.seen.set(principal.clientId, history.revision);
 }
 
-function accuser(world: ArmWorld, subject: string) {
+function violationReporter(world: ArmWorld, subject: string) {
   return (rule: Parameters<ArmWorld['violations']['add']>[0]['rule'], detail: string): void =>
     world.violations.add({ rule, subject, detail, atMs: world.clock.now() });
 }

@@ -76,7 +76,7 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
     else if (storage === 'pods') queue.add(keyOf(object));
     else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
   });
-  kubelets.onLife((nodeName) => {
+  kubelets.onAliveChange((nodeName) => {
     for (const pod of podsOnNode(api, nodeName)) {
       underWay.delete(pod.metadata.uid);
       queue.add(keyOf(pod));
@@ -88,8 +88,8 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
 /** Simulated milliseconds that a pod's containers take to stop. */
 function stopMs({ knobs }: ControllerContext, pod: PodObject): number {
   const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
-  const asked = Number(pod.metadata.annotations?.[STOP_SECONDS_ANNOTATION] ?? Number.NaN);
-  return Math.min(graceMs, Number.isFinite(asked) && asked >= 0 ? asked * 1000 : knobs.podStopMs);
+  const seconds = Number(pod.metadata.annotations?.[STOP_SECONDS_ANNOTATION] ?? Number.NaN);
+  return Math.min(graceMs, Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : knobs.podStopMs);
 }
 
 function isNodeReady({ api }: ControllerContext, pod: PodObject): boolean {

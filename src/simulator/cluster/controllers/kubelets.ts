@@ -13,7 +13,7 @@ import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneO
 export interface Kubelets {
   isAlive(nodeName: string): boolean;
   /** Called when a kubelet starts or becomes silent. */
-  onLife(listener: (nodeName: string, alive: boolean) => void): void;
+  onAliveChange(listener: (nodeName: string, alive: boolean) => void): void;
   stop(): void;
 }
 
@@ -83,7 +83,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
     }
     onChange(change);
   });
-  return { isAlive: (nodeName) => alive.has(nodeName), onLife: (listener) => listeners.push(listener), stop: unsubscribe };
+  return { isAlive: (nodeName) => alive.has(nodeName), onAliveChange: (listener) => listeners.push(listener), stop: unsubscribe };
 }
 
 function register(context: ControllerContext, machine: SimulatedVm, sequence: number, ageMs = 0): void {

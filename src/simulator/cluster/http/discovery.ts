@@ -184,12 +184,12 @@ function patchOperation(type: ResourceType): unknown {
 export function reviewAccess(request: ApiRequest, forbidden: ReadonlySet<string>): ApiReply | undefined {
   if (!isReview(request)) return undefined;
   const asked = typeof request.body === 'object' && request.body !== null ? request.body : {};
-  const allowed = !forbidden.has(accessAsked(asked));
+  const allowed = !forbidden.has(accessOf(asked));
   const status = allowed ? { allowed, reason: 'the simulated cluster allows what it does not forbid' } : { allowed };
   return { status: 201, body: { ...asked, apiVersion: `${REVIEW.group}/${REVIEW.version}`, kind: REVIEW.kind, metadata: {}, status } };
 }
 
-function accessAsked(body: object): string {
+function accessOf(body: object): string {
   const spec: unknown = Reflect.get(body, 'spec');
   const asked: unknown = typeof spec === 'object' && spec !== null ? Reflect.get(spec, 'resourceAttributes') : undefined;
   const field = (name: string): string => {

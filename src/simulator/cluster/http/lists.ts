@@ -63,10 +63,10 @@ export class Lists {
 
   #begin(route: ResourceRoute, query: URLSearchParams): Result<OpenList> {
     const { store } = this.#api;
-    const asked = Number(query.get('resourceVersion') ?? '0');
-    if (!Number.isInteger(asked)) return badRequest(`Invalid value: "${query.get('resourceVersion') ?? ''}"`);
-    if (asked > store.version) return tooLargeVersion(asked, store.version);
-    if (query.get('resourceVersionMatch') === 'Exact' && asked < store.compactedTo) {
+    const requested = Number(query.get('resourceVersion') ?? '0');
+    if (!Number.isInteger(requested)) return badRequest(`Invalid value: "${query.get('resourceVersion') ?? ''}"`);
+    if (requested > store.version) return tooLargeVersion(requested, store.version);
+    if (query.get('resourceVersionMatch') === 'Exact' && requested < store.compactedTo) {
       return { ok: false, refusal: expired(`The resourceVersion for the provided list is too old.`) };
     }
     const matcher = matcherOf(route, query);

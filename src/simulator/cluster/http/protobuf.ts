@@ -94,14 +94,14 @@ const KINDS: ReadonlyMap<string, Message> = new Map([
 ]);
 
 /** One field of an encoded message: a varint, or bytes. */
-interface Piece {
+interface WireField {
   readonly field: number;
   readonly value: number | Buffer;
 }
 
 /** Splits a message into its fields; undefined if the bytes are not a message. */
-function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
-  const pieces: Piece[] = [];
+function wireFieldsOf(bytes: Buffer): readonly WireField[] | undefined {
+  const pieces: WireField[] = [];
   let at = 0;
   const varint = (): number => {
     let result = 0n;
@@ -127,17 +127,17 @@ function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
 type Fields = Record<string, unknown>;
 
 /** Whether the field is zero or empty. Writers encode every field, so these can be skipped. */
-function saysNothing({ value }: Piece): boolean {
+function isEmptyField({ value }: WireField): boolean {
   return typeof value === 'number' ? value === 0 : value.length === 0;
 }
 
 function readMessage(bytes: Buffer, fields: Message): Fields | undefined {
   const result: Fields = {};
-  for (const piece of piecesOf(bytes) ?? [undefined]) {
+  for (const piece of wireFieldsOf(bytes) ?? [undefined]) {
     if (piece === undefined) return undefined;
     const field = fields.get(piece.field);
-    if (field === undefined && !saysNothing(piece)) return undefined;
-    if (field === undefined || (saysNothing(piece) && field.kind !== 'number' && field.kind !== 'texts')) continue;
+    if (field === undefined && !isEmptyField(piece)) return undefined;
+    if (field === undefined || (isEmptyField(piece) && field.kind !== 'number' && field.kind !== 'texts')) continue;
     if (field.kind !== 'ignored' && !readField(result, field, piece.value)) return undefined;
   }
   return result;
@@ -196,7 +196,7 @@ const TYPE = message({ 1: text('apiVersion'), 2: text('kind') });
 /** The object in an `application/vnd.kubernetes.protobuf` body; undefined if any part of it cannot be decoded. */
 export function decodeProtobuf(body: Buffer): ObjectDraft | undefined {
   if (!body.subarray(0, 4).equals(MAGIC)) return undefined;
-  const pieces = piecesOf(body.subarray(4)) ?? [];
+  const pieces = wireFieldsOf(body.subarray(4)) ?? [];
   const typePiece = pieces.find((piece) => piece.field === 1)?.value;
   const raw = pieces.find((piece) => piece.field === 2)?.value;
   if (!Buffer.isBuffer(typePiece) || !Buffer.isBuffer(raw)) return undefined;

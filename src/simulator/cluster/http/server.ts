@@ -58,14 +58,14 @@ export interface ServerOptions {
   readonly watchKnobs: WatchOptions;
   /** `verb resource` pairs that this server refuses to its only user. */
   readonly forbidden: ReadonlySet<string>;
-  readonly door: RequestFilter;
+  readonly requestFilter: RequestFilter;
 }
 
-interface Answered {
+interface HandledRequest {
   readonly request: ApiRequest;
   readonly route: ResourceRoute | undefined;
   readonly reply: ApiReply;
-  readonly visitor: RequestInfo;
+  readonly info: RequestInfo;
 }
 
 const MOST_JOURNAL_ENTRIES = 100_000;
@@ -168,32 +168,32 @@ export class ApiServer {
     try {
       response.on('error', () => response.destroy());
       const request = await readRequest(message);
-      const visitor: RequestInfo = { side: 'cluster', method: request.method, path: request.path };
-      if (this.#options.door.admits(visitor)) this.#serve(request, response, visitor);
+      const info: RequestInfo = { side: 'cluster', method: request.method, path: request.path };
+      if (this.#options.requestFilter.admitsRequest(info)) this.#serve(request, response, info);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  #serve(request: ApiRequest, response: ServerResponse, visitor: RequestInfo): void {
+  #serve(request: ApiRequest, response: ServerResponse, info: RequestInfo): void {
     const route = parseResourcePath(request.path);
     const early = this.#refuseEarly(request, route);
     if (early !== undefined || route === undefined || !isWatch(request)) {
-      this.#send(response, { request, route, reply: early ?? this.#answer(request, route), visitor });
+      this.#send(response, { request, route, reply: early ?? this.#answer(request, route), info });
       return;
     }
     const plan = this.watches.plan(route, request, wantsTable(request.accept));
     if (!plan.ok) {
-      this.#send(response, { request, route, reply: refusalReply(plan.refusal), visitor });
+      this.#send(response, { request, route, reply: refusalReply(plan.refusal), info });
       return;
     }
     this.#record(request, route, { status: 200 });
-    if (this.#options.door.answers(visitor)) this.watches.begin(plan.value, response);
+    if (this.#options.requestFilter.sendsResponse(info)) this.watches.begin(plan.value, response);
   }
 
   #refuseEarly(request: ApiRequest, route: ResourceRoute | undefined): ApiReply | undefined {
-    const asked = { verb: verbOf(request, route), resource: resourceOf(route) };
-    const fault = this.#faults.find((candidate) => candidate.remaining > 0 && candidate.matches(asked));
+    const access = { verb: verbOf(request, route), resource: resourceOf(route) };
+    const fault = this.#faults.find((candidate) => candidate.remaining > 0 && candidate.matches(access));
     if (fault !== undefined) {
       fault.remaining -= 1;
       return refusalReply(
@@ -201,7 +201,7 @@ export class ApiServer {
       );
     }
     if (request.authorization !== `Bearer ${this.#options.token}`) return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
-    if (this.#options.forbidden.has(`${asked.verb} ${asked.resource}`)) return forbiddenReply(asked, route);
+    if (this.#options.forbidden.has(`${access.verb} ${access.resource}`)) return forbiddenReply(access, route);
     return isUnreadable(request) ? UNREADABLE : undefined;
   }
 
@@ -211,9 +211,9 @@ export class ApiServer {
     return handleDiscovery(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
-  #send(response: ServerResponse, { request, route, reply, visitor }: Answered): void {
+  #send(response: ServerResponse, { request, route, reply, info }: HandledRequest): void {
     this.#record(request, route, reply);
-    if (!this.#options.door.answers(visitor)) return;
+    if (!this.#options.requestFilter.sendsResponse(info)) return;
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
     response.writeHead(reply.status, { 'content-type': text === reply.body ? 'text/plain' : 'application/json', ...reply.headers });
     response.end(text);

@@ -58,14 +58,14 @@ export class Watches {
     const { query } = request;
     const matches = matcherOf(route, query);
     if (!matches.ok) return matches;
-    const asked = query.get('resourceVersion') ?? '';
-    if (!/^\d*$/.test(asked)) return badRequest(`Invalid value: "${asked}"`);
+    const versionText = query.get('resourceVersion') ?? '';
+    if (!/^\d*$/.test(versionText)) return badRequest(`Invalid value: "${versionText}"`);
     const initialEvents = query.get('sendInitialEvents') === 'true';
     const bookmarks = ['true', '1'].includes(query.get('allowWatchBookmarks') ?? '');
     const refused = refusalOfInitialEvents(query, initialEvents, bookmarks);
     if (refused !== undefined) return { ok: false, refusal: refused };
     const { store } = this.#api;
-    const version = Number(asked);
+    const version = Number(versionText);
     if (version > store.version) return tooLargeVersion(version, store.version);
     const since = initialEvents || version === 0 ? undefined : version;
     if (since !== undefined && since < store.compactedTo && this.#knobs.goneAs === 'status') {

@@ -118,21 +118,21 @@ export interface NodeUsage {
 
 /** The usage of a node by pods that hold resources: finished ones do not, terminating ones do. */
 export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage {
-  const seat: NodeUsage = {
+  const usage: NodeUsage = {
     node,
     labels: node.metadata.labels ?? {},
     allocatable: parseAmounts(node.status.allocatable),
     used: new Map(),
     pods: [],
   };
-  for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') addUsage(seat, pod);
-  return seat;
+  for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') addUsage(usage, pod);
+  return usage;
 }
 
 /** Adds a pod to the usage. */
-export function addUsage(seat: NodeUsage, pod: PodObject): void {
-  seat.pods.push(pod);
-  for (const [name, amount] of requestsOf(pod)) seat.used.set(name, (seat.used.get(name) ?? 0) + amount);
+export function addUsage(usage: NodeUsage, pod: PodObject): void {
+  usage.pods.push(pod);
+  for (const [name, amount] of requestsOf(pod)) usage.used.set(name, (usage.used.get(name) ?? 0) + amount);
 }
 
 export function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
@@ -171,29 +171,29 @@ function collides(left: UsedPort, right: UsedPort): boolean {
   return left.port === right.port && left.protocol === right.protocol && sameAddress;
 }
 
-function hasFreePorts(pod: PodObject, seat: NodeUsage): boolean {
+function hasFreePorts(pod: PodObject, usage: NodeUsage): boolean {
   const wanted = hostPortsOf(pod);
-  return wanted.length === 0 || !seat.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => collides(port, used)));
+  return wanted.length === 0 || !usage.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => collides(port, used)));
 }
 
-function resourceReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
-  const reasons = seat.pods.length + 1 > (seat.allocatable.get('pods') ?? 0) ? ['Too many pods'] : [];
+function resourceReasons(pod: PodObject, usage: NodeUsage): readonly string[] {
+  const reasons = usage.pods.length + 1 > (usage.allocatable.get('pods') ?? 0) ? ['Too many pods'] : [];
   const short = [...requestsOf(pod)].filter(
-    ([name, amount]) => amount > 0 && amount > (seat.allocatable.get(name) ?? 0) - (seat.used.get(name) ?? 0),
+    ([name, amount]) => amount > 0 && amount > (usage.allocatable.get(name) ?? 0) - (usage.used.get(name) ?? 0),
   );
   return [...reasons, ...short.map(([name]) => `Insufficient ${name}`)];
 }
 
 /** Filters run in the order of kube-scheduler. The first one that refuses the node ends the check. */
-export function nodeReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
+export function nodeReasons(pod: PodObject, usage: NodeUsage): readonly string[] {
   const toleratesCordon =
     firstUntolerated([{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }], pod.spec.tolerations ?? []) === undefined;
-  if (seat.node.spec.unschedulable === true && !toleratesCordon) return ['node(s) were unschedulable'];
-  const taint = taintReason(pod, seat);
+  if (usage.node.spec.unschedulable === true && !toleratesCordon) return ['node(s) were unschedulable'];
+  const taint = taintReason(pod, usage);
   if (taint !== undefined) return [taint];
-  if (!matchesNodeSelection(pod.spec, seat.node)) return ["node(s) didn't match Pod's node affinity/selector"];
-  if (!hasFreePorts(pod, seat)) return ["node(s) didn't have free ports for the requested pod ports"];
-  const short = resourceReasons(pod, seat);
+  if (!matchesNodeSelection(pod.spec, usage.node)) return ["node(s) didn't match Pod's node affinity/selector"];
+  if (!hasFreePorts(pod, usage)) return ["node(s) didn't have free ports for the requested pod ports"];
+  const short = resourceReasons(pod, usage);
   // No driver of this world publishes devices, so a claim is never allocated.
   const claims = pod.spec['resourceClaims'];
   return short.length === 0 && Array.isArray(claims) && claims.length > 0 ? ['cannot allocate all claims'] : short;

@@ -17,19 +17,19 @@ import { compareText } from '../../../lib/comparison.ts';
 
 // The decision for one pod: filter, score, and the message if no node fits. Pure.
 
-export type Decision = { readonly kind: 'bind'; readonly seat: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
+export type Decision = { readonly kind: 'bind'; readonly usage: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
 
 /** Used share of CPU and memory after placing the pod; the least is best. */
-function loadWith(pod: PodObject, seat: NodeUsage): number {
+function loadWith(pod: PodObject, usage: NodeUsage): number {
   const shares = ['cpu', 'memory'].map((name) => {
-    const total = seat.allocatable.get(name) ?? 0;
-    return total === 0 ? 1 : ((seat.used.get(name) ?? 0) + (requestsOf(pod).get(name) ?? 0)) / total;
+    const total = usage.allocatable.get(name) ?? 0;
+    return total === 0 ? 1 : ((usage.used.get(name) ?? 0) + (requestsOf(pod).get(name) ?? 0)) / total;
   });
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }
 
 function compare(pod: PodObject): (left: NodeUsage, right: NodeUsage) => number {
-  const dislike = (seat: NodeUsage): number => untoleratedPreferences(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []);
+  const dislike = (usage: NodeUsage): number => untoleratedPreferences(usage.node.spec.taints ?? [], pod.spec.tolerations ?? []);
   return (left, right) =>
     dislike(left) - dislike(right) ||
     loadWith(pod, left) - loadWith(pod, right) ||
@@ -45,35 +45,35 @@ export function unschedulableMessage(reasonsByNode: readonly (readonly string[])
   const texts = [...histogram].map(([reason, count]) => `${count} ${reason}`).sort(compareText);
   // kube-scheduler tries preemption after every failure. This scheduler has none, and reports the result for pods of equal
   // priority.
-  const victims = reasonsByNode.filter((reasons) => reasons.every(isAboutRoom)).length;
-  const others = total - victims;
+  const candidates = reasonsByNode.filter((reasons) => reasons.every(isAboutResources)).length;
+  const others = total - candidates;
   const preemption = [
     ...(others > 0 ? [`${others} Preemption is not helpful for scheduling`] : []),
-    ...(victims > 0 ? [`${victims} No preemption victims found for incoming pod`] : []),
+    ...(candidates > 0 ? [`${candidates} No preemption victims found for incoming pod`] : []),
   ];
   return `0/${total} nodes are available: ${texts.join(', ')}. preemption: 0/${total} nodes are available: ${preemption.join(', ')}.`;
 }
 
 /** Whether the end of another pod could remove this reason. */
-function isAboutRoom(reason: string): boolean {
+function isAboutResources(reason: string): boolean {
   return /^(Insufficient|Too many pods|node\(s\) didn't (have free ports|match pod anti-affinity|satisfy existing|match pod topology spread constraints$))/.test(
     reason,
   );
 }
 
 /** Decides for one pod with the current usage. */
-export function scheduleOne(pod: PodObject, room: TopologyView): Decision {
+export function scheduleOne(pod: PodObject, view: TopologyView): Decision {
   const refused: (readonly string[])[] = [];
   const fitting: NodeUsage[] = [];
-  for (const seat of room.seats) {
-    const reasons = nodeReasons(pod, seat);
+  for (const usage of view.nodes) {
+    const reasons = nodeReasons(pod, usage);
     const topology =
-      reasons.length === 0 ? (volumeReason(pod, seat, room.seats, room.stored) ?? topologyReason(pod, seat, room)) : undefined;
-    if (reasons.length === 0 && topology === undefined) fitting.push(seat);
+      reasons.length === 0 ? (volumeReason(pod, usage, view.nodes, view.stored) ?? topologyReason(pod, usage, view)) : undefined;
+    if (reasons.length === 0 && topology === undefined) fitting.push(usage);
     else refused.push(topology === undefined ? reasons : [topology]);
   }
   const [best] = fitting.sort(compare(pod));
-  return best === undefined ? { kind: 'unschedulable', message: unschedulableMessage(refused) } : { kind: 'bind', seat: best };
+  return best === undefined ? { kind: 'unschedulable', message: unschedulableMessage(refused) } : { kind: 'bind', usage: best };
 }
 
 const PODS = storedType('pods');
@@ -109,7 +109,7 @@ function roomOf({ api }: ControllerContext): TopologyView {
     else pods.push(pod);
   }
   return {
-    seats: api.store.list('nodes').map((node) => usageOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
+    nodes: api.store.list('nodes').map((node) => usageOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
     stored: api.store,
     namespaceLabels: (namespace): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {},
   };
@@ -133,28 +133,28 @@ function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Uns
   if (reason === 'Unschedulable') recordEvent(api, pod, { type: 'Warning', reason: 'FailedScheduling', message, component: COMPONENT });
 }
 
-function schedule(context: ControllerContext, pod: PodObject, room: TopologyView): void {
+function schedule(context: ControllerContext, pod: PodObject, view: TopologyView): void {
   const { api } = context;
   if ((pod.spec.schedulingGates ?? []).length > 0) {
     sayUnscheduled(context, pod, 'SchedulingGated', 'Scheduling is blocked due to non-empty scheduling gates');
     return;
   }
-  const decision = scheduleOne(pod, room);
+  const decision = scheduleOne(pod, view);
   if (decision.kind === 'unschedulable') {
     sayUnscheduled(context, pod, 'Unschedulable', decision.message);
     return;
   }
-  const node = decision.seat.node.metadata.name;
+  const node = decision.usage.node.metadata.name;
   const waiting = delayedClaims(pod, api.store);
   if (waiting.length > 0) {
     // The pod reserves its node while the volumes are created. It is bound once they exist.
     for (const claim of waiting) chooseNode(context, claim, node);
-    addUsage(decision.seat, pod);
+    addUsage(decision.usage, pod);
     return;
   }
   const bound = api.bind(placeOf(pod), node);
   if (!bound.ok) return;
-  addUsage(decision.seat, bound.value as PodObject);
+  addUsage(decision.usage, bound.value as PodObject);
   const message = `Successfully assigned ${pod.metadata.namespace ?? ''}/${pod.metadata.name} to ${node}`;
   recordEvent(api, pod, { type: 'Normal', reason: 'Scheduled', message, component: COMPONENT });
 }
@@ -200,10 +200,10 @@ export function startScheduler(context: ControllerContext): () => void {
   const queue = createQueue(api.timers, () => {
     const waiting = [...api.store.values('pods')].map((pod) => pod as PodObject).filter(isWaiting);
     if (waiting.length === 0) return;
-    const room = roomOf(context);
+    const view = roomOf(context);
     const sorted = waiting.sort(queueOrder);
     const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
-    for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, room);
+    for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, view);
   });
   return onChange(api, ['pods', 'nodes', ...STORAGE], (change) => {
     if (mayHelp(change)) queue.add('pass', knobs.schedulerMs);

@@ -5,7 +5,7 @@ import { matchesNodeSelection, type NodeUsage, firstUntolerated } from './node-f
 import type { StoredObjects } from './volumes.ts';
 
 export interface TopologyView {
-  readonly seats: readonly NodeUsage[];
+  readonly nodes: readonly NodeUsage[];
   readonly namespaceLabels: (namespace: string) => StringMap;
   /** Claims, volumes, classes and CSINodes. */
   readonly stored: StoredObjects;
@@ -31,19 +31,21 @@ function isCounted(pod: PodObject): boolean {
   return pod.metadata.deletionTimestamp === undefined;
 }
 
-function takesPart(pod: PodObject, seat: NodeUsage, constraint: SpreadConstraint): boolean {
-  if ((constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor' && !matchesNodeSelection(pod.spec, seat.node)) return false;
-  return constraint.nodeTaintsPolicy !== 'Honor' || firstUntolerated(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []) === undefined;
+function takesPart(pod: PodObject, usage: NodeUsage, constraint: SpreadConstraint): boolean {
+  if ((constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor' && !matchesNodeSelection(pod.spec, usage.node)) return false;
+  return (
+    constraint.nodeTaintsPolicy !== 'Honor' || firstUntolerated(usage.node.spec.taints ?? [], pod.spec.tolerations ?? []) === undefined
+  );
 }
 
 /** The skew after placing the pod must not exceed the limit. With too few domains the minimum counts as zero. */
-function spreadReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
+function spreadReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
   const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
   for (const constraint of constraints) {
-    const domain = seat.labels[constraint.topologyKey];
+    const domain = usage.labels[constraint.topologyKey];
     if (domain === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
     const selector = narrowed(constraint.labelSelector, pod, { same: constraint.matchLabelKeys ?? [] });
-    const counts = domainCounts(pod, { constraint, selector, keys: constraints.map(({ topologyKey }) => topologyKey) }, room);
+    const counts = domainCounts(pod, { constraint, selector, keys: constraints.map(({ topologyKey }) => topologyKey) }, view);
     const least = counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values());
     const self = selects(selector, pod.metadata.labels) ? 1 : 0;
     if ((counts.get(domain) ?? 0) + self - least > constraint.maxSkew) return "node(s) didn't match pod topology spread constraints";
@@ -54,16 +56,16 @@ function spreadReason(pod: PodObject, seat: NodeUsage, room: TopologyView): stri
 function domainCounts(
   pod: PodObject,
   spread: { readonly constraint: SpreadConstraint; readonly selector: ObjectSelector | undefined; readonly keys: readonly string[] },
-  room: TopologyView,
+  view: TopologyView,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   // As in the real scheduler, a selector without requirements counts no pod, though it matches all.
   const countsNone = spread.selector !== undefined && isEmpty(spread.selector);
-  for (const seat of room.seats) {
-    const domain = seat.labels[spread.constraint.topologyKey];
-    if (domain === undefined || !spread.keys.every((key) => seat.labels[key] !== undefined) || !takesPart(pod, seat, spread.constraint))
+  for (const usage of view.nodes) {
+    const domain = usage.labels[spread.constraint.topologyKey];
+    if (domain === undefined || !spread.keys.every((key) => usage.labels[key] !== undefined) || !takesPart(pod, usage, spread.constraint))
       continue;
-    const matching = seat.pods.filter(
+    const matching = usage.pods.filter(
       (other) =>
         !countsNone &&
         isCounted(other) &&
@@ -84,13 +86,13 @@ function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): read
 }
 
 /** Whether a term of `holder` selects `other`. */
-function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room: TopologyView): boolean {
+function termSelects(term: AffinityTerm, holder: PodObject, other: PodObject, view: TopologyView): boolean {
   const { namespaces = [], namespaceSelector } = term;
   const own = namespaces.length === 0 && namespaceSelector === undefined;
   const namespace = other.metadata.namespace ?? '';
   const inNamespace = own
     ? namespace === holder.metadata.namespace
-    : namespaces.includes(namespace) || (namespaceSelector !== undefined && selects(namespaceSelector, room.namespaceLabels(namespace)));
+    : namespaces.includes(namespace) || (namespaceSelector !== undefined && selects(namespaceSelector, view.namespaceLabels(namespace)));
   return (
     inNamespace &&
     selects(
@@ -100,47 +102,47 @@ function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room:
   );
 }
 
-function seatsInDomain(room: TopologyView, key: string, value: string | undefined): readonly NodeUsage[] {
-  return value === undefined ? [] : room.seats.filter((seat) => seat.labels[key] === value);
+function nodesInDomain(view: TopologyView, key: string, value: string | undefined): readonly NodeUsage[] {
+  return value === undefined ? [] : view.nodes.filter((usage) => usage.labels[key] === value);
 }
 
-function affinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
+function affinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
   const terms = required(pod, 'podAffinity');
   if (terms.length === 0) return undefined;
   const reason = "node(s) didn't match pod affinity rules";
-  if (terms.some((term) => seat.labels[term.topologyKey] === undefined)) return reason;
+  if (terms.some((term) => usage.labels[term.topologyKey] === undefined)) return reason;
   // All terms apply together: only pods that match every term count.
-  const isTarget = (other: PodObject): boolean => terms.every((term) => speaksOf(term, pod, other, room));
+  const isTarget = (other: PodObject): boolean => terms.every((term) => termSelects(term, pod, other, view));
   const near = terms.every((term) =>
-    seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some((other) => other.pods.some(isTarget)),
+    nodesInDomain(view, term.topologyKey, usage.labels[term.topologyKey]).some((other) => other.pods.some(isTarget)),
   );
   if (near) return undefined;
   // The first pod of a group with affinity to itself would wait forever, so it may start the group.
   // A pod on a node without the labels is in no domain and does not count.
-  const anywhere = room.seats.some(
+  const anywhere = view.nodes.some(
     (other) => terms.some((term) => other.labels[term.topologyKey] !== undefined) && other.pods.some(isTarget),
   );
   return !anywhere && isTarget(pod) ? undefined : reason;
 }
 
-function antiAffinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
+function antiAffinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
   const refused = required(pod, 'podAntiAffinity').some((term) =>
-    seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some(({ pods }) =>
-      pods.some((other) => speaksOf(term, pod, other, room)),
+    nodesInDomain(view, term.topologyKey, usage.labels[term.topologyKey]).some(({ pods }) =>
+      pods.some((other) => termSelects(term, pod, other, view)),
     ),
   );
   return refused ? "node(s) didn't match pod anti-affinity rules" : undefined;
 }
 
 /** Running pods may refuse a new pod in their domain. */
-function residentReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
-  const refused = room.seats.some(({ pods, labels }) =>
+function runningPodReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
+  const refused = view.nodes.some(({ pods, labels }) =>
     pods.some((resident) =>
       required(resident, 'podAntiAffinity').some(
         (term) =>
           labels[term.topologyKey] !== undefined &&
-          labels[term.topologyKey] === seat.labels[term.topologyKey] &&
-          speaksOf(term, resident, pod, room),
+          labels[term.topologyKey] === usage.labels[term.topologyKey] &&
+          termSelects(term, resident, pod, view),
       ),
     ),
   );
@@ -148,11 +150,11 @@ function residentReason(pod: PodObject, seat: NodeUsage, room: TopologyView): st
 }
 
 /** The first topology rule that refuses the node; undefined if none does. */
-export function topologyReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
+export function topologyReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
   return (
-    spreadReason(pod, seat, room) ??
-    affinityReason(pod, seat, room) ??
-    antiAffinityReason(pod, seat, room) ??
-    residentReason(pod, seat, room)
+    spreadReason(pod, usage, view) ??
+    affinityReason(pod, usage, view) ??
+    antiAffinityReason(pod, usage, view) ??
+    runningPodReason(pod, usage, view)
   );
 }

@@ -54,13 +54,13 @@ export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly C
 }
 
 /** Why no node at all is possible. */
-function reasonForAll(pod: PodObject, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
+function reasonForAll(pod: PodObject, nodes: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   for (const mount of mountsOf(pod)) {
     const claim = claimOf(pod, mount.name, stored);
     const reason = claim === undefined ? missing(mount) : claimReason(pod, claim, mount, stored);
     if (reason !== undefined) return reason;
     const exclusive = claim?.spec.accessModes?.includes('ReadWriteOncePod') === true;
-    const others = seats.flatMap(({ pods }) => pods).filter((other) => other.metadata.namespace === pod.metadata.namespace);
+    const others = nodes.flatMap(({ pods }) => pods).filter((other) => other.metadata.namespace === pod.metadata.namespace);
     if (exclusive && others.some((other) => mountsOf(other).some(({ name }) => name === mount.name)))
       return 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
   }
@@ -93,13 +93,13 @@ function unboundReason(claim: ClaimObject, stored: StoredObjects): string | unde
   return delayed ? undefined : 'pod has unbound immediate PersistentVolumeClaims';
 }
 
-function matchesAny(terms: readonly NodeSelectorTerm[], seat: NodeUsage): boolean {
-  return terms.some((term) => matchesTerm(term, seat.node));
+function matchesAny(terms: readonly NodeSelectorTerm[], usage: NodeUsage): boolean {
+  return terms.some((term) => matchesTerm(term, usage.node));
 }
 
-function isReachable(volume: VolumeObject, seat: NodeUsage): boolean {
+function isReachable(volume: VolumeObject, usage: NodeUsage): boolean {
   const required = volume.spec.nodeAffinity?.required;
-  return required === undefined || matchesAny(required.nodeSelectorTerms, seat);
+  return required === undefined || matchesAny(required.nodeSelectorTerms, usage);
 }
 
 function isInZone(volume: VolumeObject, { labels }: NodeUsage): boolean {
@@ -134,15 +134,15 @@ function capacityOf({ spec }: VolumeObject): number {
 }
 
 /** The free volume for the claim on this node: the smallest one that is large enough. */
-export function volumeFor(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): VolumeObject | undefined {
+export function volumeFor(claim: ClaimObject, usage: NodeUsage, stored: StoredObjects): VolumeObject | undefined {
   return stored
     .list('persistentvolumes')
     .map((object) => object as VolumeObject)
-    .filter((volume) => couldServe(volume, claim) && isReachable(volume, seat))
+    .filter((volume) => couldServe(volume, claim) && isReachable(volume, usage))
     .sort((left, right) => capacityOf(left) - capacityOf(right))[0];
 }
 
-function canMake(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): boolean {
+function canMake(claim: ClaimObject, usage: NodeUsage, stored: StoredObjects): boolean {
   const storageClass = classOf(claim, stored);
   if (storageClass === undefined || storageClass.provisioner === 'kubernetes.io/no-provisioner') return false;
   const topologies = storageClass.allowedTopologies ?? [];
@@ -150,7 +150,7 @@ function canMake(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): bo
   return topologies.some(({ matchLabelExpressions }) =>
     satisfies(
       (matchLabelExpressions ?? []).map(({ key, values }) => ({ key, operator: 'In' as const, values })),
-      seat.labels,
+      usage.labels,
     ),
   );
 }
@@ -175,11 +175,11 @@ function attachedBy(pod: PodObject, stored: StoredObjects): readonly (readonly [
   return [...inline, ...claimed];
 }
 
-function hasSlots(pod: PodObject, seat: NodeUsage, stored: StoredObjects): boolean {
-  const csiNode = stored.get('csinodes', `/${seat.node.metadata.name}`) as CsiNodeObject | undefined;
+function hasSlots(pod: PodObject, usage: NodeUsage, stored: StoredObjects): boolean {
+  const csiNode = stored.get('csinodes', `/${usage.node.metadata.name}`) as CsiNodeObject | undefined;
   const wanted = attachedBy(pod, stored);
   if (wanted.length === 0) return true;
-  const present = seat.pods.flatMap((other) => attachedBy(other, stored));
+  const present = usage.pods.flatMap((other) => attachedBy(other, stored));
   return (csiNode?.spec.drivers ?? []).every(({ name, allocatable }) => {
     const mine = new Set(wanted.filter(([driver]) => driver === name).map(([, volume]) => volume));
     if (allocatable?.count === undefined || mine.size === 0) return true;
@@ -190,31 +190,31 @@ function hasSlots(pod: PodObject, seat: NodeUsage, stored: StoredObjects): boole
 }
 
 /** The first filter that refuses the node; undefined if none does. */
-export function volumeReason(pod: PodObject, seat: NodeUsage, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
+export function volumeReason(pod: PodObject, usage: NodeUsage, nodes: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   const mounts = mountsOf(pod);
   if ((pod.spec.volumes ?? []).length === 0) return undefined;
-  const general = reasonForAll(pod, seats, stored);
+  const general = reasonForAll(pod, nodes, stored);
   if (general !== undefined) return general;
-  if (!hasSlots(pod, seat, stored)) return 'node(s) exceed max volume count';
+  if (!hasSlots(pod, usage, stored)) return 'node(s) exceed max volume count';
   for (const { name } of mounts) {
     const claim = claimOf(pod, name, stored);
     if (claim === undefined) continue;
-    const reason = isBound(claim) ? reachReason(claim, seat, stored) : bindReason(claim, seat, seats, stored);
+    const reason = isBound(claim) ? reachReason(claim, usage, stored) : bindReason(claim, usage, nodes, stored);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-function reachReason(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): string | undefined {
+function reachReason(claim: ClaimObject, usage: NodeUsage, stored: StoredObjects): string | undefined {
   const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject;
-  if (!isReachable(volume, seat)) return 'node(s) had volume node affinity conflict';
-  return isInZone(volume, seat) ? undefined : 'node(s) had no available volume zone';
+  if (!isReachable(volume, usage)) return 'node(s) had volume node affinity conflict';
+  return isInZone(volume, usage) ? undefined : 'node(s) had no available volume zone';
 }
 
-function bindReason(claim: ClaimObject, seat: NodeUsage, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
+function bindReason(claim: ClaimObject, usage: NodeUsage, nodes: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   const nameOf = ({ node }: NodeUsage): string => node.metadata.name;
   const selected = claim.metadata.annotations?.[SELECTED_NODE];
-  const elsewhere = selected !== undefined && selected !== nameOf(seat) && seats.some((other) => nameOf(other) === selected);
-  const served = !elsewhere && (volumeFor(claim, seat, stored) !== undefined || canMake(claim, seat, stored));
+  const elsewhere = selected !== undefined && selected !== nameOf(usage) && nodes.some((other) => nameOf(other) === selected);
+  const served = !elsewhere && (volumeFor(claim, usage, stored) !== undefined || canMake(claim, usage, stored));
   return served ? undefined : "node(s) didn't find available persistent volumes to bind";
 }

@@ -106,7 +106,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     const admitted = admit(type, placed, store);
     if (!admitted.ok) return admitted;
     const filled = withDefaults(type, admitted.value, priorityOf);
-    return success(writes.put(type.storage, born(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
+    return success(writes.put(type.storage, withServerMetadata(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
   }
 
   function commit(type: ResourceType, current: KubeObject, next: KubeObject): KubeObject {
@@ -193,7 +193,7 @@ function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<t
   return refuse(403, 'Forbidden', `unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
-function born(type: ResourceType, draft: ObjectDraft, fresh: { readonly uid: string; readonly nowMs: number }): KubeObject {
+function withServerMetadata(type: ResourceType, draft: ObjectDraft, fresh: { readonly uid: string; readonly nowMs: number }): KubeObject {
   const { deletionTimestamp: _never, deletionGracePeriodSeconds: _grace, ...metadata } = draft.metadata;
   return {
     ...draft,

@@ -8,24 +8,24 @@ export function dryRunStore({ store, timers }: Api): Api {
   return createApi(store, timers, 1, { put: (_storage, object) => object, remove: (storage, key) => store.get(storage, key) });
 }
 
-interface Asked {
+interface DryRunInput {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
 }
 
 /** Whether a request is a dry run, by its query or its DeleteOptions, also inside an Eviction. An unknown value is refused. */
-export function isDryRun({ method, query, body }: Asked): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
+export function isDryRun({ method, query, body }: DryRunInput): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
   if (method === 'GET') return false;
-  const asked = [...query.getAll('dryRun'), ...inOptions(method === 'DELETE' ? body : isRecord(body) ? body['deleteOptions'] : undefined)];
-  const wrong = asked.find((value) => value !== 'All');
-  if (wrong === undefined) return asked.length > 0;
+  const values = [...query.getAll('dryRun'), ...inOptions(method === 'DELETE' ? body : isRecord(body) ? body['deleteOptions'] : undefined)];
+  const wrong = values.find((value) => value !== 'All');
+  if (wrong === undefined) return values.length > 0;
   const kind = { POST: 'CreateOptions', PATCH: 'PatchOptions', DELETE: 'DeleteOptions' }[method] ?? 'UpdateOptions';
   const problem = `dryRun: Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`;
   return refuse(422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${problem}`);
 }
 
 function inOptions(body: unknown): readonly unknown[] {
-  const asked = isRecord(body) ? body['dryRun'] : undefined;
-  return Array.isArray(asked) ? asked : [];
+  const values = isRecord(body) ? body['dryRun'] : undefined;
+  return Array.isArray(values) ? values : [];
 }

@@ -38,7 +38,7 @@ export function evict(api: Api, name: { readonly namespace: string; readonly nam
   const pod = found.value as PodObject;
   const stale = options.uid !== undefined && options.uid !== pod.metadata.uid;
   if (!stale && !isBeyondBudgets(pod)) {
-    const refused = spend(api, pod);
+    const refused = takeDisruption(api, pod);
     if (refused !== undefined) return refused;
   }
   const removed = api.remove(pods, name, options);
@@ -46,13 +46,13 @@ export function evict(api: Api, name: { readonly namespace: string; readonly nam
 }
 
 /** Takes one disruption from the pod's budget, or returns why it cannot. */
-function spend(api: Api, pod: PodObject): { readonly ok: false; readonly refusal: KubeStatus } | undefined {
+function takeDisruption(api: Api, pod: PodObject): { readonly ok: false; readonly refusal: KubeStatus } | undefined {
   const [budget, ...more] = budgetsOf(api, pod);
   if (budget === undefined) return undefined;
   if (more.length > 0) {
     return refuse(500, 'InternalError', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
   }
-  if (mayLeaveUnhealthy(budget, pod)) return undefined;
+  if (mayEvictUnhealthy(budget, pod)) return undefined;
   const refused = refusalOf(budget);
   if (refused !== undefined) return refused;
   const { disruptionsAllowed = 0, disruptedPods } = budget.status ?? {};
@@ -78,7 +78,7 @@ function refusalOf({ metadata, status }: BudgetObject): { readonly ok: false; re
 }
 
 /** A running pod that is not ready does not count as healthy. It may be evicted if the budget still has enough healthy pods. */
-function mayLeaveUnhealthy(budget: BudgetObject, pod: PodObject): boolean {
+function mayEvictUnhealthy(budget: BudgetObject, pod: PodObject): boolean {
   if (conditionOf(pod, 'Ready')?.status === 'True') return false;
   if (budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};

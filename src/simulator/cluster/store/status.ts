@@ -102,8 +102,8 @@ export function expired(message: string): KubeStatus {
 }
 
 /** The request names a version that does not exist yet. A client waits and retries. */
-export function tooLargeVersion(asked: number, current: number): Refused {
-  return refuse(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+export function tooLargeVersion(requested: number, current: number): Refused {
+  return refuse(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   });

@@ -20,7 +20,7 @@ async function told(rig: Rig, ask: () => Promise<unknown>): Promise<string> {
     .finally(() => ended.abort());
   while (!ended.signal.aborted) {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (rig.arm.parkedRequests() === 0) continue;
+    if (rig.arm.delayedRequests() === 0) continue;
     late = 'late ';
     rig.clock.advance(10_000);
   }
