@@ -4,7 +4,7 @@
  */
 import type { JsonMap } from './notation.ts';
 
-export interface AlertRule {
+interface AlertRule {
   readonly alert: string;
   readonly expr: string;
   /** How long the expression must hold, as Prometheus writes durations. */
@@ -19,7 +19,7 @@ export interface AlertGroup {
 }
 
 /** The default place of the runbooks: this repository. */
-export const RUNBOOKS = 'docs/runbooks';
+const RUNBOOKS = 'docs/runbooks';
 
 interface Alert {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 import type { Json } from './notation.ts';
 
-export interface AzureAction {
+interface AzureAction {
   readonly action: string;
   readonly why: string;
 }

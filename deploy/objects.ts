@@ -128,7 +128,7 @@ export function networkPolicy(n: Notation): readonly Json[] {
 }
 
 /** Name, namespace and labels of one of our objects. */
-export function own(n: Notation): JsonMap {
+function own(n: Notation): JsonMap {
   return { name: n.name, namespace: n.namespace, labels: labels(n) };
 }
 

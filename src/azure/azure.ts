@@ -24,7 +24,7 @@ import { increaseVmsPool } from './writes/increase-vms-pool.ts';
 import { untilDeletionTurn } from './writes/pool-turn.ts';
 
 /** `revision` grows with each change of the text. */
-export interface LearnedText {
+interface LearnedText {
   readonly revision: number;
   readonly text: () => string;
 }

@@ -10,7 +10,7 @@ interface Command {
   readonly run: RunCommand;
 }
 
-export const VERSION = '0.1.0';
+const VERSION = '0.1.0';
 
 /** Each command is loaded on first use: the daemon starts sooner, and its image does not contain the simulator. */
 const COMMANDS: Readonly<Record<string, Command>> = {

@@ -25,7 +25,7 @@ export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
 /** As the API server accepts it: without plus sign and leading zeros. */
 const WHOLE = /^(?:0|-?[1-9]\d{0,18})$/;
 
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
+function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
   if (toleration.key === '') return toleration.operator === 'Exists';
   if (toleration.key !== taint.key) return false;

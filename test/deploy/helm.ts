@@ -8,7 +8,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-export const HELM_VERSION = 'v3.22.0';
+const HELM_VERSION = 'v3.22.0';
 /** A cold build takes some minutes on two cores. */
 const BUILD_LIMIT_MS = 20 * 60_000;
 

@@ -25,7 +25,7 @@ interface Variable {
   readonly value?: string;
 }
 
-export interface PodTemplate {
+interface PodTemplate {
   readonly metadata: { readonly labels: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: {
     readonly terminationGracePeriodSeconds: number;

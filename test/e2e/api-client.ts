@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export interface Meta {
+interface Meta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;
@@ -179,7 +179,7 @@ function messageOf({ message }: Json): string {
 }
 
 /** Where an object of any built-in kind lives. */
-export function pathOf(object: Json): string {
+function pathOf(object: Json): string {
   const { apiVersion, kind } = object as { readonly apiVersion: string; readonly kind: string };
   const { name, namespace = 'default' } = object['metadata'] as { readonly name: string; readonly namespace?: string };
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;

@@ -9,11 +9,11 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-export const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
+const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
 export type Part = (typeof PARTS)[number];
 
 /** How a program is called: the command and its first arguments. */
-export type Call = readonly [string, ...string[]];
+type Call = readonly [string, ...string[]];
 
 export interface Binaries extends Readonly<Record<Part, Call>> {
   /** Renders a chart with Helm's own engine: RELEASE NAMESPACE CHART [VALUES]. undefined: the folder of assets has none. */

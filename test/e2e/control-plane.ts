@@ -34,7 +34,7 @@ export interface ControlPlaneOptions {
   readonly args?: Readonly<Partial<Record<Part, readonly string[]>>>;
 }
 
-export interface AuditEntry {
+interface AuditEntry {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };

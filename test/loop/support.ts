@@ -16,7 +16,7 @@ import { FakeCloud } from '../support/fake-cloud.ts';
 import { FakeCluster, type FakeClusterOptions } from '../support/fake-cluster.ts';
 import { aPolicy } from '../support/policy.ts';
 
-export const SETTINGS = {
+const SETTINGS = {
   scanIntervalMs: 10_000,
   batchIdleMs: 250,
   batchMaxMs: 2000,

@@ -74,9 +74,9 @@ export function readTags(raw: Readonly<Record<string, string | null | undefined>
 
 const PREFIX = 'k8s.io_cluster-autoscaler_node-template_';
 const LABEL = `${PREFIX}label_`;
-export const TAINT = `${PREFIX}taint_`;
-export const RESOURCES = `${PREFIX}resources_`;
-export const OPTIONS = `${PREFIX}autoscaling-options_`;
+const TAINT = `${PREFIX}taint_`;
+const RESOURCES = `${PREFIX}resources_`;
+const OPTIONS = `${PREFIX}autoscaling-options_`;
 
 /** Whether the set itself is written or the count of its agent pool. undefined: no tag has a known value. */
 export function writePathTag(tags: Tags): WritePath | undefined {

@@ -75,7 +75,7 @@ export function buildCatalog(skus: readonly ResourceSku[], location: string, obs
 }
 
 /** The hash does not depend on the order in which Azure lists the sizes. */
-export function versionOf(skus: Iterable<Sku>): string {
+function versionOf(skus: Iterable<Sku>): string {
   const hash = createHash('sha256');
   for (const line of Array.from(skus, (sku) => JSON.stringify(sku)).sort()) hash.update(`${line}\n`);
   return hash.digest('hex');

@@ -17,7 +17,7 @@ import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
-export type ListedInstance = Row<InstanceRow>;
+type ListedInstance = Row<InstanceRow>;
 
 /** One way to delete the instances of a group. */
 export interface DeleteBackend {

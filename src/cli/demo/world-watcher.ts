@@ -5,7 +5,7 @@
 import type { ArmCall, Eviction, FailedOperation, PodHistory } from './summary.ts';
 import type { Json, WorldClient } from './world-client.ts';
 
-export interface PoolState {
+interface PoolState {
   readonly name: string;
   readonly min: number;
   readonly max: number;

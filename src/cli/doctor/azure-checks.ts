@@ -129,7 +129,7 @@ export function resultReadChecks(
 }
 
 /** Patterns ignore case. `notActions` limits its own grant only: another grant may still allow the action. */
-export function isGranted(grants: readonly RoleGrant[], action: string): boolean {
+function isGranted(grants: readonly RoleGrant[], action: string): boolean {
   const covers = (pattern: string): boolean => {
     const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`, 'i').test(action);

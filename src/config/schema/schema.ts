@@ -11,7 +11,7 @@ import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.
 
 const RETRY_JITTER = 1.2;
 
-export const kubernetes = z
+const kubernetes = z
   .strictObject({
     kubeconfig: text('a file path').optional(),
     context: text("a context's name").optional(),

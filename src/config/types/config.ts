@@ -20,30 +20,30 @@ export type CredentialConfig =
     }
   | { readonly method: 'azure-cli' };
 
-export interface NodeGroupConfig {
+interface NodeGroupConfig {
   readonly name: string;
   readonly min: number;
   readonly max: number;
 }
 
 /** `name` is the name of a scale set or of an agent pool, or `POOL/SIZE`. */
-export interface NodeGroupOptionsConfig {
+interface NodeGroupOptionsConfig {
   readonly name: string;
   readonly options: NodeGroupOptions;
 }
 
-export interface DiscoveryConfig {
+interface DiscoveryConfig {
   readonly selectors: readonly { readonly key: string; readonly value: string }[];
   readonly min: number | undefined;
   readonly max: number | undefined;
 }
 
-export interface CallRateConfig {
+interface CallRateConfig {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-export interface ReadRetriesConfig {
+interface ReadRetriesConfig {
   readonly retries: number;
   /** Each wait is this many times the one before ... */
   readonly exponent: number;
@@ -61,7 +61,7 @@ export interface RetailPricesConfig {
 }
 
 /** Ids or patterns (`*`, `?`) of the caching agents. `disabled` overrides `enabled`. */
-export interface AgentsConfig {
+interface AgentsConfig {
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];
   /** Whether agents that decisions need may be disabled. */
@@ -69,7 +69,7 @@ export interface AgentsConfig {
 }
 
 /** Has the structure that the Azure adapter expects. */
-export interface AzureConfig {
+interface AzureConfig {
   /** If undefined, it is read from the instance metadata endpoint. */
   readonly subscriptionId: string | undefined;
   readonly tenantId: string | undefined;
@@ -112,7 +112,7 @@ export interface AzureConfig {
 }
 
 /** `retryMs` is well below `renewDeadlineMs`, which is below `durationMs`. */
-export interface LeaseTimingConfig {
+interface LeaseTimingConfig {
   readonly durationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
@@ -137,7 +137,7 @@ export interface KubernetesConfig {
   readonly heedResourceLocker: boolean;
 }
 
-export interface LoopConfig {
+interface LoopConfig {
   readonly scanIntervalMs: number;
   /** An early loop starts when no further pod became unschedulable for this long ... */
   readonly batchIdleMs: number;
@@ -151,7 +151,7 @@ export interface LoopConfig {
   readonly shutdownTimeoutMs: number;
 }
 
-export interface HttpConfig {
+interface HttpConfig {
   /** As the user wrote it, for messages. */
   readonly address: string;
   /** If undefined, every address of the host. */
@@ -163,7 +163,7 @@ export interface HttpConfig {
 }
 
 /** `/healthz` fails after these times: without an ended loop, without a completed one, and without a first completed one. */
-export interface HealthConfig {
+interface HealthConfig {
   readonly maxInactivityMs: number;
   readonly maxFailingMs: number;
   readonly maxStartupMs: number;

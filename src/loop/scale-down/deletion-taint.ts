@@ -58,7 +58,7 @@ async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, s
 }
 
 /** Returns the taint that an earlier run left on a node, or undefined. */
-export function deletionTaintOf(node: Node, cordon: boolean): DeletionTaint | undefined {
+function deletionTaintOf(node: Node, cordon: boolean): DeletionTaint | undefined {
   const cordonedBefore = hasTaint(node.taints, CORDONED_BEFORE_TAINT);
   if (!hasTaint(node.taints, TO_BE_DELETED_TAINT) && !cordonedBefore) return undefined;
   return { node: node.name, uncordon: cordon && !cordonedBefore, cordonedBefore };

@@ -32,7 +32,7 @@ interface DelayDeps {
  * read from the API server each time, so annotations may come and go during the drain. After the time-out the deletion
  * continues, as in the Cluster Autoscaler. Returns the node as last read. Throws as `read` and the clock do.
  */
-export async function waitForDelays(deps: DelayDeps, signal: AbortSignal): Promise<FreshNode | undefined> {
+async function waitForDelays(deps: DelayDeps, signal: AbortSignal): Promise<FreshNode | undefined> {
   const { clock, read } = deps;
   const deadline = clock.monotonic() + (deps.timeoutMs ?? 0);
   for (;;) {

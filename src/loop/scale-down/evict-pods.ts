@@ -30,7 +30,7 @@ const FIRST_POLL_MS = 1_000;
 const SLOWEST_POLL_MS = 5_000;
 
 /** Evicts the pods in parallel and waits until each is gone. `capMs` caps their grace period; 0 is no cap. */
-export async function evictPods(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
+async function evictPods(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
   // Waits for every pod, so that no eviction is under way when the node is released.
   const settled = await Promise.allSettled(pods.map((pod) => evictPod(pod, capped(pod, capMs), deps, signal)));
   for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
@@ -39,7 +39,7 @@ export async function evictPods(pods: readonly Pod[], capMs: number, deps: Evict
 }
 
 /** Tries each pod once and does not wait: the other pods end with the node. Throws only `cancelled`. */
-export async function evictWithoutRetry(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<void> {
+async function evictWithoutRetry(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<void> {
   const outcomes = await Promise.all(pods.map((pod) => deps.evictor.evict(pod, capped(pod, capMs), signal)));
   for (const outcome of outcomes) {
     deps.metrics.scaleDown.evictions.inc({ outcome: outcome.kind });

@@ -64,7 +64,7 @@ function recentCandidates({ cluster, nowMs }: Observation, ttlMs: number): Reado
 }
 
 /** Returns every change that is due, in the order of the calls. */
-export function softTaintChanges(plan: ScaleDownPlan, observation: Observation): readonly TaintChange[] {
+function softTaintChanges(plan: ScaleDownPlan, observation: Observation): readonly TaintChange[] {
   const leaving = new Set(plan.removals.map((removal) => removal.node));
   const removals: TaintChange[] = [];
   const additions: TaintChange[] = [];

@@ -13,20 +13,20 @@ import { compareText } from '../../lib/comparison.ts';
 export type Expander = (options: readonly ScoredOption[]) => readonly ScoredOption[];
 
 /** Fewest idle cores, bytes and devices; exact ties are kept. */
-export const keepLeastWaste: Expander = (options) => keepLeast(options, (option) => option.waste);
+const keepLeastWaste: Expander = (options) => keepLeast(options, (option) => option.waste);
 
 /** Fewest new nodes. Ignores options without nodes. */
-export const keepLeastNodes: Expander = (options) =>
+const keepLeastNodes: Expander = (options) =>
   keepLeast(
     options.filter((option) => option.nodes > 0),
     (option) => option.nodes,
   );
 
 /** Most pods helped. */
-export const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);
+const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);
 
 /** A random option. The same seed chooses the same option in whatever order the options come. */
-export function keepRandom(random: Random): Expander {
+function keepRandom(random: Random): Expander {
   return (options) => {
     const sorted = [...options].sort(byGroup);
     const chosen = sorted[Math.floor(random() * sorted.length)];

@@ -19,7 +19,7 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
 ];
 
 /** Of what is not in the core group. */
-export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'storage.k8s.io': ['StorageClass', 'CSINode'],
   'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
 };
