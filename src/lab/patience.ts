@@ -9,7 +9,7 @@ const IDLE_MS = 4.5;
 /** The speed is measured again after this much time, in milliseconds. */
 const MEASURE_EVERY_MS = 1000;
 /** A computer that seems slower than this is stuck rather than busy. */
-const MOST = 20;
+const MAX_SLOWDOWN = 20;
 
 /** Measures the current speed of this computer. */
 export interface SpeedMeter {
@@ -28,7 +28,7 @@ export const machineSpeed: SpeedMeter = {
     for (let round = 0; round < ROUNDS; round++) value = (Math.imul(value, 1_103_515_245) + 12_345) | 0;
     // Using the result keeps the work from being optimised away.
     const tookMs = performance.now() - began + (value === 0 ? 1 : 0);
-    return Math.min(MOST, Math.max(1, tookMs / IDLE_MS));
+    return Math.min(MAX_SLOWDOWN, Math.max(1, tookMs / IDLE_MS));
   },
 };
 

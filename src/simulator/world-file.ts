@@ -22,7 +22,7 @@ export function parseWorldFile(document: Json | undefined): WorldFile {
   const whole = objectAt('the world file', document ?? {}, KEYS);
   const { pools, stock, quota } = whole;
   const ambient = parseBackgroundActorOptions(whole['ambient'] ?? {});
-  if (typeof ambient === 'string') throw wrong(`ambient: ${ambient}`);
+  if (typeof ambient === 'string') throw worldFileError(`ambient: ${ambient}`);
   return {
     spec: {
       ...(pools === undefined ? {} : { pools: poolsOf(pools) }),
@@ -34,14 +34,14 @@ export function parseWorldFile(document: Json | undefined): WorldFile {
   };
 }
 
-function wrong(sentence: string): AutoscalerError {
+function worldFileError(sentence: string): AutoscalerError {
   return new AutoscalerError({ kind: 'config' }, `The world is invalid: ${sentence}.`);
 }
 
 function objectAt(place: string, value: Json | undefined, known: readonly string[] | undefined): JsonObject {
-  if (!isJsonObject(value)) throw wrong(`${place} must be an object`);
+  if (!isJsonObject(value)) throw worldFileError(`${place} must be an object`);
   const unknown = known === undefined ? undefined : Object.keys(value).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw wrong(`${place} has no setting "${unknown}"; it has ${(known ?? []).join(', ')}`);
+  if (unknown !== undefined) throw worldFileError(`${place} has no setting "${unknown}"; it has ${(known ?? []).join(', ')}`);
   return value;
 }
 
@@ -53,7 +53,7 @@ function countsOf(place: string, value: Json): Readonly<Record<string, number>> 
   const counts = objectAt(place, value, undefined);
   return Object.fromEntries(
     Object.entries(counts).map(([name, count]) => {
-      if (!isCount(count)) throw wrong(`${place}.${name} must be a whole number`);
+      if (!isCount(count)) throw worldFileError(`${place}.${name} must be a whole number`);
       return [name, count];
     }),
   );
@@ -92,17 +92,17 @@ function isTextMap(value: Json): boolean {
 }
 
 function poolsOf(value: Json): readonly PoolSpec[] {
-  if (!Array.isArray(value)) throw wrong('pools must be a list');
+  if (!Array.isArray(value)) throw worldFileError('pools must be a list');
   return value.map((entry: Json, index) => poolOf(`pools[${index}]`, entry));
 }
 
 function poolOf(place: string, entry: Json): PoolSpec {
   const pool = objectAt(place, entry, ['name', 'vmSize', 'count', 'min', 'max', ...Object.keys(POOL_KEYS)]);
-  for (const key of ['name', 'vmSize']) if (typeof pool[key] !== 'string') throw wrong(`${place}.${key} must be a string`);
-  for (const key of ['count', 'min', 'max']) if (!isCount(pool[key])) throw wrong(`${place}.${key} must be a whole number`);
+  for (const key of ['name', 'vmSize']) if (typeof pool[key] !== 'string') throw worldFileError(`${place}.${key} must be a string`);
+  for (const key of ['count', 'min', 'max']) if (!isCount(pool[key])) throw worldFileError(`${place}.${key} must be a whole number`);
   for (const [key, isRight] of Object.entries(POOL_KEYS)) {
     const given = pool[key];
-    if (given !== undefined && !isRight(given)) throw wrong(`${place}.${key} is ${JSON.stringify(given)}, which is not accepted`);
+    if (given !== undefined && !isRight(given)) throw worldFileError(`${place}.${key} is ${JSON.stringify(given)}, which is not accepted`);
   }
   return pool as JsonObject & PoolSpec;
 }
@@ -122,5 +122,5 @@ function knobsOf(value: Json): Partial<ArmLatencies> {
 
 function checkScalar(place: string, value: Json | undefined, usual: number | boolean): void {
   if (typeof usual === 'boolean' ? typeof value === 'boolean' : typeof value === 'number' && value >= 0) return;
-  throw wrong(`${place} must be ${typeof usual === 'boolean' ? 'true or false' : 'a number that is at least 0'}`);
+  throw worldFileError(`${place} must be ${typeof usual === 'boolean' ? 'true or false' : 'a number that is at least 0'}`);
 }

@@ -180,7 +180,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const limited = withRateLimitHeaders(deps.world, { fault, arm, request }, respondUnderFaults(fault?.effect, request, plain));
       const reply = withCommonHeaders(deps.world, request, limited, dateSkewMs);
       if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(deps.world, set, reply, fault.effect.ms);
-      noteInJournal(deps.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
+      recordRequest(deps.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
       return { reply, fault: fault?.effect };
     },
   };
@@ -220,7 +220,7 @@ interface JournalInput {
   readonly match: RouteMatch<{ readonly template: string }> | undefined;
 }
 
-function noteInJournal(world: ArmWorld, { request, reply, fault, pool, match }: JournalInput): void {
+function recordRequest(world: ArmWorld, { request, reply, fault, pool, match }: JournalInput): void {
   world.journal.add({
     seq: request.seq,
     at: world.clock.now(),

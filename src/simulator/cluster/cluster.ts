@@ -156,7 +156,11 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     remove: (object) => {
       const type = typeOf(object);
       unwrap(
-        api.remove(type, placeOf({ ...object, metadata: { ...object.metadata, ...placed(object, type.namespaced) } } as KubeObject), {}),
+        api.remove(
+          type,
+          placeOf({ ...object, metadata: { ...object.metadata, ...placeOfDraft(object, type.namespaced) } } as KubeObject),
+          {},
+        ),
       );
     },
     control: controlOf(api, server),
@@ -218,7 +222,7 @@ function typeOf(object: ObjectDraft): NonNullable<ReturnType<typeof findKind>> {
   throw new AutoscalerError({ kind: 'kube-api', status: 404 }, `The simulated cluster has no kind ${object.kind} in ${object.apiVersion}.`);
 }
 
-function placed(object: ObjectDraft, namespaced: boolean): { readonly namespace?: string; readonly name: string } {
+function placeOfDraft(object: ObjectDraft, namespaced: boolean): { readonly namespace?: string; readonly name: string } {
   const name = object.metadata.name ?? '';
   return namespaced ? { name, namespace: object.metadata.namespace ?? 'default' } : { name };
 }
@@ -237,7 +241,7 @@ function unwrap<Value>(
 
 function apply(api: Api, object: ObjectDraft): KubeObject {
   const type = typeOf(object);
-  const { namespace, name } = placed(object, type.namespaced);
+  const { namespace, name } = placeOfDraft(object, type.namespaced);
   const present = name === '' ? undefined : api.store.get(type.storage, `${namespace ?? ''}/${name}`);
   if (present === undefined) return unwrap(api.create(type, object, namespace));
   const { resourceVersion, uid } = present.metadata;

@@ -9,7 +9,7 @@ const SYSTEM = 'kube-system';
 
 /** Creates the objects. The controllers create the pods. */
 export function seedCluster(api: Api, spec: WorldSpec): void {
-  for (const object of [...namespaces(), ...classes(), ...proxy(), ...dns(spec)]) {
+  for (const object of [...namespaces(), ...classes(), ...kubeProxyObjects(), ...dns(spec)]) {
     const type = findKind(object.apiVersion, object.kind);
     if (type !== undefined) api.create(type, object, object.metadata.namespace);
   }
@@ -71,7 +71,7 @@ const EVERYTHING: readonly PodToleration[] = [
   { operator: 'Exists', effect: 'NoSchedule' },
 ];
 
-function proxy(): readonly ObjectDraft[] {
+function kubeProxyObjects(): readonly ObjectDraft[] {
   const pod: PodSpec = {
     priorityClassName: 'system-node-critical',
     hostNetwork: true,

@@ -7,7 +7,7 @@ import { deallocateVm, startVm } from '../compute/vm-lifecycle.ts';
 import { beginOperation } from '../compute/operations.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { pickInstancesToRemove, acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -36,7 +36,7 @@ export function deallocateDownTo(world: ArmWorld, set: ScaleSet, goal: number): 
   const before = capacityOf(set);
   if (rest <= 0 || !affordable(world, set, before + rest)) return;
   const { id } = writeCapacity(world, set, before + rest, AKS_PRINCIPAL);
-  noteSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
+  recordSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
 }
 
 function changePower(world: ArmWorld, set: ScaleSet, { vm, why }: { readonly vm: Vm; readonly why: 'park' | 'unpark' }): void {
@@ -49,7 +49,7 @@ function changePower(world: ArmWorld, set: ScaleSet, { vm, why }: { readonly vm:
     pending: [vm],
     retryAfterSeconds: world.knobs.retryAfterSeconds.deallocate,
   });
-  noteSetChange(world, set, { why, principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
+  recordSetChange(world, set, { why, principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
 }
 
 /** Deletes all deallocated VMs when a pool changes its scale-down mode to deleting. */
@@ -58,5 +58,5 @@ export function removeDeallocated(world: ArmWorld, set: ScaleSet): void {
   if (vms.length === 0) return;
   const before = capacityOf(set);
   const { id } = acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
-  noteSetChange(world, set, { why: 'removeParked', principal: AKS_PRINCIPAL, before, opId: id });
+  recordSetChange(world, set, { why: 'removeParked', principal: AKS_PRINCIPAL, before, opId: id });
 }

@@ -1,5 +1,5 @@
 /** The machines of an agent pool by node name: lists, single reads and the deletion of named machines. */
-import { findAgentPool, manualScale, poolSize, recount } from '../state/agent-pool-document.ts';
+import { findAgentPool, manualScale, poolSize, changeCount } from '../state/agent-pool-document.ts';
 import { beginPoolOperation } from './agent-pools.ts';
 import { aksError } from '../http/errors.ts';
 import { pick, type Json } from '../http/json.ts';
@@ -12,7 +12,7 @@ import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { poolNotFound, refuseWhileBusy } from './agent-pool-validation.ts';
 import { acceptRemoval } from '../compute/set-capacity.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
@@ -56,11 +56,11 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
   if (set !== undefined) {
     const before = capacityOf(set);
     const { id } = acceptRemoval(world, set, { vms, forced: false, principal, named: true });
-    noteSetChange(world, set, { why: 'deleteMachines', principal: AKS_PRINCIPAL, before, opId: id });
+    recordSetChange(world, set, { why: 'deleteMachines', principal: AKS_PRINCIPAL, before, opId: id });
     pool.properties = { ...pool.properties, count: capacityOf(set) };
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
-  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) recount(pool, vm, -1);
+  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) changeCount(pool, vm, -1);
   checkRemovalBySize(world, pool, vms, principal);
   for (const vm of vms) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
   return beginPoolOperation(world, pool, { principal, pending: vms });

@@ -8,12 +8,12 @@ import { pick, type JsonObject } from '../http/json.ts';
 import type { ArmReply } from '../http/messages.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 
-function isOff(properties: JsonObject): boolean {
+function isPoweredOff(properties: JsonObject): boolean {
   return pick(properties, 'powerState', 'code') === 'Stopped';
 }
 
 export function isStopped(world: ArmWorld, pool: AgentPool): boolean {
-  return world.clusterStopped || isOff(pool.properties);
+  return world.clusterStopped || isPoweredOff(pool.properties);
 }
 
 /** The number of VMs that the provider wants in a pool now. */
@@ -23,8 +23,8 @@ export function targetSize(world: ArmWorld, pool: AgentPool): number {
 
 /** The provisioning state of an operation that changes the power state. undefined: the power state does not change. */
 export function powerChange(before: JsonObject, after: JsonObject): 'Starting' | 'Stopping' | undefined {
-  if (isOff(before) === isOff(after)) return undefined;
-  return isOff(after) ? 'Stopping' : 'Starting';
+  if (isPoweredOff(before) === isPoweredOff(after)) return undefined;
+  return isPoweredOff(after) ? 'Stopping' : 'Starting';
 }
 
 /** Refuses every change of a stopped pool except its start. System pools and pools without a scale set cannot be stopped. */

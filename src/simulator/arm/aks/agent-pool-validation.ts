@@ -61,12 +61,12 @@ export function refuseProperties(world: ArmWorld, pool: AgentPool | undefined, p
   );
 }
 
-const MOST = 1_000;
+const MAX_COUNT = 1_000;
 
 function refuseCount(count: Json | undefined, least: number): ArmReply | undefined {
   if (count === undefined || count === null) return undefined;
-  if (typeof count === 'number' && Number.isInteger(count) && count >= least && count <= MOST) return undefined;
-  const message = `The value of parameter agentPoolProfile.count is invalid. Please use a number from ${least} to ${MOST}.`;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= least && count <= MAX_COUNT) return undefined;
+  const message = `The value of parameter agentPoolProfile.count is invalid. Please use a number from ${least} to ${MAX_COUNT}.`;
   return aksError(400, 'InvalidParameter', message);
 }
 
@@ -77,7 +77,7 @@ function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmR
   const invalid = (message: string): ArmReply => aksError(400, 'InvalidParameter', message);
   if (min !== undefined && max !== undefined && min > max) return invalid('minCount must not be above maxCount.');
   if (properties['enableAutoScaling'] !== true || count === undefined) return undefined;
-  if (count < (min ?? 0) || count > (max ?? MOST)) return invalid('count must be between minCount and maxCount.');
+  if (count < (min ?? 0) || count > (max ?? MAX_COUNT)) return invalid('count must be between minCount and maxCount.');
   const wasOn = pool !== undefined && pool.properties['enableAutoScaling'] === true;
   return wasOn && count !== poolSize(pool) ? aksError(400, 'BadRequest', 'Cannot scale cluster autoscaler enabled node pool.') : undefined;
 }
@@ -96,7 +96,8 @@ function refuseSizes(pool: AgentPool | undefined, properties: JsonObject): ArmRe
     return aksError(400, 'PropertyChangeNotAllowed', "Changing property 'properties.vmSize' is not allowed.");
   }
   const manual = pick(properties, 'virtualMachinesProfile', 'scale', 'manual');
-  const isWhole = (count: Json | undefined): boolean => typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MOST;
+  const isWhole = (count: Json | undefined): boolean =>
+    typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
   if (Array.isArray(manual) && manual.some((entry) => pickText(entry, 'size') === undefined || !isWhole(pick(entry, 'count'))))
     return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.virtualMachinesProfile.scale.manual is invalid.');
   const sizes = [...(size === undefined ? [] : [size]), ...manualScale(properties).map((entry) => entry.size)];

@@ -28,13 +28,13 @@ import { powerChange, refusePower, targetSize } from './agent-pool-power.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
-import { checkManualScale, checkPoolSize, checkRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { checkManualScale, checkPoolSize, checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 import { defined } from '../../../lib/defined.ts';
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
-  for (const pool of world.agentPools.values()) noteRead(pool, request.principal);
+  for (const pool of world.agentPools.values()) recordRead(pool, request.principal);
   return answerPage(request, {
     items: [...world.agentPools.values()],
     keyOf: (pool) => pool.name,
@@ -46,7 +46,7 @@ export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
 export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
-  noteRead(pool, request.principal);
+  recordRead(pool, request.principal);
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 

@@ -45,7 +45,7 @@ export function patchCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if (!isJsonObject(tags)) return aksError(400, 'BadRequest', 'tags is missing.');
   if (refusal !== undefined) return refusal;
   world.clusterTags = tags;
-  return accepted(world, request, operateOnAllPools(world, request), 'write');
+  return acceptedReply(world, request, operateOnAllPools(world, request), 'write');
 }
 
 /**
@@ -69,7 +69,7 @@ export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const tags = pick(request.body, 'tags');
   if (isJsonObject(tags)) world.clusterTags = tags;
   for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
-  return accepted(world, request, operateOnAllPools(world, request), 'write');
+  return acceptedReply(world, request, operateOnAllPools(world, request), 'write');
 }
 
 function profilesOf(world: ArmWorld, body: Json | undefined) {
@@ -89,7 +89,7 @@ export function stopCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if ([...world.agentPools.values()].some(isVmsPool))
     return aksError(400, 'BadRequest', 'Only clusters whose agent pools are of type VirtualMachineScaleSets can be stopped.');
   world.clusterStopped = true;
-  return accepted(world, request, operateOnAllPools(world, request, 'Stopping'), 'action');
+  return acceptedReply(world, request, operateOnAllPools(world, request, 'Stopping'), 'action');
 }
 
 /** Starts the cluster: as many VMs as before are created, with new names. A running cluster is refused. */
@@ -98,20 +98,20 @@ export function startCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   if (refusal !== undefined) return refusal;
   if (!world.clusterStopped) return aksError(409, 'OperationNotAllowed', 'The managed cluster is running.');
   world.clusterStopped = false;
-  return accepted(world, request, operateOnAllPools(world, request, 'Starting'), 'action');
+  return acceptedReply(world, request, operateOnAllPools(world, request, 'Starting'), 'action');
 }
 
 function clusterIsStopped(): ArmReply {
   return aksError(409, 'OperationNotAllowed', 'The managed cluster is stopped.');
 }
 
-type Work = 'Updating' | 'Starting' | 'Stopping';
+type ClusterChange = 'Updating' | 'Starting' | 'Stopping';
 
 /**
  * Every operation on a cluster sets all scale sets to the counts of their pools, changes all etags and lasts until the VMs are
  * there.
  */
-function operateOnAllPools(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'): Operation {
+function operateOnAllPools(world: ArmWorld, request: ArmRequest, as: ClusterChange = 'Updating'): Operation {
   const pools = [...world.agentPools.values()];
   for (const pool of pools) reconcilePool(world, pool, as);
   world.clusterWork = as;
@@ -125,7 +125,7 @@ function operateOnAllPools(world: ArmWorld, request: ArmRequest, as: Work = 'Upd
   });
 }
 
-function accepted(world: ArmWorld, request: ArmRequest, operation: Operation, form: 'write' | 'action'): ArmReply {
+function acceptedReply(world: ArmWorld, request: ArmRequest, operation: Operation, form: 'write' | 'action'): ArmReply {
   return {
     status: form === 'write' ? 200 : 202,
     headers: operationHeaders(world, request, operation, form),

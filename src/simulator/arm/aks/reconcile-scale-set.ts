@@ -7,7 +7,7 @@ import { deallocateDownTo, deallocatesMachines } from './agent-pool-deallocation
 import { isStopped, targetSize } from './agent-pool-power.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { acceptModel, affordable, writeCapacity } from '../compute/set-capacity.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 
@@ -19,7 +19,7 @@ export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObje
   const kept = Object.entries(pickObject(set.document, 'tags')).filter(([name]) => before[name] === undefined);
   const next = { ...set.document, tags: { ...Object.fromEntries(kept), ...tags } };
   const { id } = acceptModel(world, set, next, { principal: AKS_PRINCIPAL, conditional: false });
-  noteSetChange(world, set, { why: 'retag', principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
+  recordSetChange(world, set, { why: 'retag', principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
 }
 
 /**
@@ -37,7 +37,7 @@ export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Prin
   const living = new Set([...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting'));
   const before = capacityOf(set);
   const { id } = writeCapacity(world, set, goal, AKS_PRINCIPAL);
-  noteSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
+  recordSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
   const vms = [...living].filter((vm) => vm.provisioningState === 'Deleting');
   const { min } = limitsOf(pool.spec, pool.properties);
   checkRemoval(world, { name: pool.name, min }, { principal, vms, capacityAfter: goal, named: false });

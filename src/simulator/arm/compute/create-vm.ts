@@ -6,7 +6,7 @@ import { findVmSize } from '../state/vm-sizes.ts';
 import { pickText, pick, type Json } from '../http/json.ts';
 import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import type { Vm } from '../state/vm.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { stockKey } from '../state/stock-and-quota.ts';
@@ -75,7 +75,7 @@ function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
     const before = capacityOf(set);
     set.document = withCapacity(set.document, Math.max(0, before - 1));
     set.etag++;
-    noteSetChange(world, set, { why: 'rollback', principal: FOREIGN_WRITER, before });
+    recordSetChange(world, set, { why: 'rollback', principal: FOREIGN_WRITER, before });
   }
   set.vms.delete(vm.key);
 }

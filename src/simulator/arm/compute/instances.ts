@@ -105,21 +105,21 @@ function remove(
   };
 }
 
-export interface Named {
+export interface NamedInstances {
   readonly vms: readonly Vm[];
   /** The client sent `*` or no ids. */
   readonly all: boolean;
 }
 
 /** Acts on the instances that a body names, or refuses the whole body. */
-export function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: Named) => ArmReply): ArmReply {
+export function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: NamedInstances) => ArmReply): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
   const named = readIds(set, pick(request.body, 'instanceIds'));
   return 'status' in named ? named : act(set, named);
 }
 
-function readIds(set: ScaleSet, ids: Json | undefined): Named | ArmReply {
+function readIds(set: ScaleSet, ids: Json | undefined): NamedInstances | ArmReply {
   const list = Array.isArray(ids) ? [...new Set(ids.map(String))] : ['*'];
   if (list.includes('*')) return { vms: [...set.vms.values()], all: true };
   const notNumber = list.find((id) => set.kind === 'uniform' && !/^\d+$/.test(id));

@@ -6,7 +6,7 @@ import { armError, failureBody, type OperationFailure } from '../http/errors.ts'
 import type { Json } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, later, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -67,15 +67,15 @@ export function endOperation(world: ArmWorld, operation: Operation): void {
   if (set !== undefined) {
     const busy = [...world.operations.values()].some((other) => other.setKey === operation.setKey && other.endMs === undefined);
     set.provisioningState = busy ? 'Updating' : failed ? 'Failed' : 'Succeeded';
-    if (world.knobs.etagMovesAtEnd) moveTag(world, set);
+    if (world.knobs.etagMovesAtEnd) changeEtag(world, set);
   }
   operation.onEnd?.(operation);
   operation.status = failed ? 'Failed' : 'Succeeded';
 }
 
-function moveTag(world: ArmWorld, set: ScaleSet): void {
+function changeEtag(world: ArmWorld, set: ScaleSet): void {
   set.etag++;
-  noteSetChange(world, set, { why: 'operationEnd', principal: FOREIGN_WRITER, before: capacityOf(set) });
+  recordSetChange(world, set, { why: 'operationEnd', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
 /** A newer write supersedes the running scale operations on a set. */

@@ -18,7 +18,7 @@ import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { beginRemoval, removeVm } from './vm-lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
-import { checkRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -34,14 +34,14 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const location = request.params['location'] ?? world.spec.location;
   const hidden = (inGroup && !isNodeGroup(world, request)) || !isLocation(world.spec, location);
   const past = inGroup && !hidden ? world.lists.sets(request.occasion) : undefined;
-  if (past !== undefined) return listPast(world, request, past);
+  if (past !== undefined) return listFromCache(world, request, past);
   const sets = hidden ? [] : [...world.sets.values()].sort(compareBy((item) => item.name));
   return answerPage(request, {
     items: sets,
     keyOf: (set) => set.name,
     pageSize: world.knobs.pageSize,
     render: (set) => {
-      noteRead(set, request.principal);
+      recordRead(set, request.principal);
       const shown = renderSet(world, set);
       return inGroup ? shown : { ...shown, id: upperCaseGroup(set.resourceId) };
     },
@@ -49,14 +49,14 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /** A list from the cache. It counts as a read of a set only if the set has not changed since. */
-function listPast(world: ArmWorld, request: ArmRequest, past: readonly Listed[]): ArmReply {
+function listFromCache(world: ArmWorld, request: ArmRequest, past: readonly Listed[]): ArmReply {
   return answerPage(request, {
     items: past,
     keyOf: ({ name }) => name,
     pageSize: world.knobs.pageSize,
     render: ({ name, shown }) => {
       const set = findSet(world, name);
-      if (set !== undefined && pick(shown, 'etag') === etagText(set.etag)) noteRead(set, request.principal);
+      if (set !== undefined && pick(shown, 'etag') === etagText(set.etag)) recordRead(set, request.principal);
       return shown;
     },
   });
@@ -77,7 +77,7 @@ export function setOf(world: ArmWorld, request: ArmRequest): ScaleSet | undefine
 export function getScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
-  noteRead(set, request.principal);
+  recordRead(set, request.principal);
   const etag = etagText(set.etag);
   if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
   return { status: 200, headers: { etag }, body: renderSet(world, set), trace: { etagOut: etag } };
@@ -104,7 +104,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   if (stale !== undefined) return refused(stale);
   // Equal etags mean equal documents: a client with the current etag has read this state.
   const conditional = request.headers['if-match'] === etagText(set.etag);
-  if (conditional) noteRead(set, request.principal);
+  if (conditional) recordRead(set, request.principal);
   if (set.provisioningState === 'Deleting') return refused(conflict());
   const { body } = request;
   if (!isJsonObject(body)) {
@@ -116,7 +116,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const refusal = refuseModel(world, set, request.method, body) ?? refuseSize(world, set, next);
   if (refusal !== undefined) return refused(refusal);
   if (isDeepStrictEqual(next, set.document)) {
-    noteRead(set, request.principal);
+    recordRead(set, request.principal);
     return { ...refused({ status: 200, body: renderSet(world, set) }), headers: { etag: etagText(set.etag) } };
   }
   const operation = acceptModel(world, set, next, { principal: request.principal, conditional });
@@ -203,15 +203,15 @@ export function getScaleSetView(world: ArmWorld, request: ArmRequest): ArmReply 
     status: 200,
     body: {
       virtualMachine: {
-        statusesSummary: summary(vms.flatMap((vm) => statusCodes(vm).map((code) => code.split('/').slice(0, 2).join('/')))),
+        statusesSummary: statusSummary(vms.flatMap((vm) => statusCodes(vm).map((code) => code.split('/').slice(0, 2).join('/')))),
       },
-      extensions: [{ name: 'vmssCSE', statusesSummary: summary(ofExtension) }],
+      extensions: [{ name: 'vmssCSE', statusesSummary: statusSummary(ofExtension) }],
       statuses: [{ code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}`, time }],
       orchestrationServices: [{ serviceName: 'AutomaticRepairs', serviceState: 'NotRunning' }],
     },
   };
 }
 
-function summary(codes: readonly string[]): Json {
+function statusSummary(codes: readonly string[]): Json {
   return [...Map.groupBy(codes, (code) => code)].map(([code, same]) => ({ code, count: same.length }));
 }

@@ -9,8 +9,8 @@ import { limitsOf } from '../state/agent-pool-limits.ts';
 import { type ScaleSet, capacityOf, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
-import { minimumFor, checkCapacityWrite, checkRemoval, noteDelete } from '../state/write-safety-rules.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
+import { minimumFor, checkCapacityWrite, checkRemoval, recordDelete } from '../state/write-safety-rules.ts';
 import { growSet } from './create-vm.ts';
 import { protectionOf } from './instance-protection.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
@@ -64,14 +64,14 @@ export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): bo
   return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity) }]) === undefined;
 }
 
-export interface Writer {
+export interface CapacityWriter {
   readonly principal: Principal;
   /** The write named the current etag. */
   readonly conditional: boolean;
 }
 
 /** Stores a changed model of a set: the etag changes and the VMs begin to follow. */
-export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { principal, conditional }: Writer): Operation {
+export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { principal, conditional }: CapacityWriter): Operation {
   const before = capacityOf(set);
   const wanted = pick(next, 'sku', 'capacity');
   const after = typeof wanted === 'number' ? wanted : before;
@@ -81,7 +81,7 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
   set.etag++;
   set.provisioningState = 'Updating';
   if (after !== before) set.laggingCapacity = undefined;
-  const short = after === before ? 0 : converge(world, set, after, principal);
+  const short = after === before ? 0 : convergeVms(world, set, after, principal);
   return beginOperation(world, {
     kind: after === before ? 'model' : 'scale',
     pool: set.pool.name,
@@ -99,7 +99,7 @@ export function writeCapacity(world: ArmWorld, set: ScaleSet, capacity: number, 
 }
 
 /** @returns how many VMs are protected and could not be deleted. */
-function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): number {
+function convergeVms(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): number {
   const missing = growthTo(set, goal);
   if (missing > 0) {
     growSet(world, set, missing, extraFor(set, missing));
@@ -122,7 +122,7 @@ function undoScaleIn(world: ArmWorld, set: ScaleSet, short: number): void {
   const before = capacityOf(set);
   set.document = withCapacity(set.document, before + short);
   set.etag++;
-  noteSetChange(world, set, { why: 'scaleInRefused', principal: FOREIGN_WRITER, before });
+  recordSetChange(world, set, { why: 'scaleInRefused', principal: FOREIGN_WRITER, before });
 }
 
 const PROTECTED = { code: 'OperationNotAllowed', message: 'Some instances are protected from scale-in and were not removed.' };
@@ -142,7 +142,7 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
   const after = Math.max(0, before - fresh.filter((vm) => !vm.surplus).length);
   checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
   if (fresh.length > 0) {
-    noteDelete(set, principal);
+    recordDelete(set, principal);
     showOldCapacity(world, set, before);
     set.document = withCapacity(set.document, after);
     set.etag++;

@@ -7,11 +7,11 @@ import { type ArmReply, type ArmRequest, param } from '../http/messages.ts';
 import { entityNotFound, armError } from '../http/errors.ts';
 import { pick, pickText } from '../http/json.ts';
 import { deallocateVm, beginRemoval } from './vm-lifecycle.ts';
-import { recount, poolSize } from '../state/agent-pool-document.ts';
+import { changeCount, poolSize } from '../state/agent-pool-document.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { notFound, setOf } from './scale-sets.ts';
-import { notePoolChange, noteSetChange } from '../state/world-events-journal.ts';
+import { recordPoolChange, recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, homeOf, later, setOfPool, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -28,9 +28,9 @@ export interface Eviction {
 }
 
 /** The owner of the evicted VMs: an agent pool, or a client's own scale set described as one. */
-type Evicted = Pick<AgentPool, 'name' | 'spec' | 'vms'>;
+type EvictionOwner = Pick<AgentPool, 'name' | 'spec' | 'vms'>;
 
-export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void {
+export function evict(world: ArmWorld, pool: EvictionOwner, eviction: Eviction): void {
   const { count = 1, fraction, instanceIds, overMs = 0 } = eviction;
   const set = setOfPool(world, pool.name);
   const owner = set ?? pool;
@@ -52,13 +52,13 @@ function policyOf(world: ArmWorld, { name, spec }: Pick<AgentPool, 'name' | 'spe
   return (ownPolicy ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
 }
 
-interface Notice {
+interface EvictionNotice {
   readonly noticeMs: number;
   readonly policy: 'Delete' | 'Deallocate';
 }
 
-function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
-  if (!isThere(world, vm)) return;
+function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: EvictionNotice): void {
+  if (!vmExists(world, vm)) return;
   const isSpot = vm.pool.priority === 'Spot';
   const notBeforeMs = world.clock.now() + noticeMs / world.clock.speed;
   const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.generation}`), vm, notBeforeMs };
@@ -71,21 +71,21 @@ function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
     // A guest that acknowledged the event has lost its VM already.
     if (isSpot && !world.scheduledEvents.delete(event.id)) return;
     if (isSpot) world.eventIncarnation++;
-    takeBack(world, vm, policy);
+    evictVm(world, vm, policy);
   });
 }
 
-function isThere(world: ArmWorld, vm: Vm): boolean {
+function vmExists(world: ArmWorld, vm: Vm): boolean {
   return vm.provisioningState !== 'Deleting' && homeOf(world, vm) !== undefined;
 }
 
-function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): void {
-  if (!isThere(world, vm)) return;
+function evictVm(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): void {
+  if (!vmExists(world, vm)) return;
   const isSpot = vm.pool.priority === 'Spot';
   if (isSpot && policy === 'Deallocate') {
     deallocateVm(world, vm);
     const owner = setOfPool(world, vm.pool.name);
-    if (owner !== undefined) noteSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
+    if (owner !== undefined) recordSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
     return;
   }
   // The hardware is lost at once. The resource is deleted a little later.
@@ -94,14 +94,14 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   if (set !== undefined && set.vms.get(vm.key) === vm) {
     const before = capacityOf(set);
     const { id } = acceptRemoval(world, set, { vms: [vm], forced: true, principal: FOREIGN_WRITER, named: true });
-    noteSetChange(world, set, { why: 'evict', principal: FOREIGN_WRITER, before, opId: id });
+    recordSetChange(world, set, { why: 'evict', principal: FOREIGN_WRITER, before, opId: id });
     return;
   }
   const pool = world.agentPools.get(vm.pool.name.toLowerCase());
   if (pool !== undefined) {
     const before = poolSize(pool);
-    recount(pool, vm, -1);
-    notePoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
+    changeCount(pool, vm, -1);
+    recordPoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
   }
   beginRemoval(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
 }
@@ -158,7 +158,7 @@ export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmR
     world.scheduledEvents.delete(event.id);
     world.eventIncarnation++;
     const { pool } = event.vm;
-    takeBack(world, event.vm, policyOf(world, { name: pool.name, spec: pool }));
+    evictVm(world, event.vm, policyOf(world, { name: pool.name, spec: pool }));
   }
   return { status: 200, body: {} };
 }

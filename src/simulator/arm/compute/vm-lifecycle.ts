@@ -2,17 +2,17 @@
  * The life of a VM in its two states, provisioning and power, from acceptance to removal. Each step checks the VM's generation
  * first, since a delete overtakes a boot.
  */
-import { poolSize, recount } from '../state/agent-pool-document.ts';
+import { poolSize, changeCount } from '../state/agent-pool-document.ts';
 import type { Latency } from '../state/seeded-random.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from '../http/errors.ts';
-import type { FaultSubject, MachineEffect } from '../state/fault-rules.ts';
+import type { FaultSubject, VmEffect } from '../state/fault-rules.ts';
 import { mergePatch } from '../http/json.ts';
 import { recordIdleVm } from './operations.ts';
 import { settleOverprovisioned } from './overprovisioning.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { returnStock, takeStock } from '../state/stock-and-quota.ts';
-import { notePoolChange, noteSetChange } from '../state/world-events-journal.ts';
+import { recordPoolChange, recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -30,25 +30,25 @@ export function beginCreation(world: ArmWorld, vm: Vm, { onRefused, refused = fa
   vm.holdsStock = !refused && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
   if (!vm.holdsStock) {
     const failure = fate?.how === 'refused' ? failureOfEffect(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
-    step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
+    runLater(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
     return;
   }
   if (fate?.how === 'unlisted') vm.visibleAtMs = world.clock.now() + UNLISTED_MS / world.clock.speed;
   const allocatedAfter = draw('allocated', knobs.allocated);
-  step(world, vm, allocatedAfter, () => {
+  runLater(world, vm, allocatedAfter, () => {
     vm.power = 'starting';
   });
-  if (fate?.how !== 'stuck') boot(world, vm, { fate, draw, allocatedAfter });
+  if (fate?.how !== 'stuck') bootVm(world, vm, { fate, draw, allocatedAfter });
 }
 
-interface Boot {
+interface BootInput {
   readonly fate: CreationEffect | undefined;
   readonly draw: (step: string, latency: Latency) => number;
   readonly allocatedAfter: number;
 }
 
 /** Runs the steps from an allocated VM to the end of its provisioning, with success or failure. */
-function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): void {
+function bootVm(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: BootInput): void {
   const { knobs } = world;
   const how = fate?.how ?? 'well';
   const slowMs = how === 'slow' ? SLOW_MS : 0;
@@ -56,15 +56,15 @@ function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): vo
   const osUpAfter = Math.max(allocatedAfter, draw('os-up', latency)) + slowMs;
   const provisionedAfter = Math.max(osUpAfter, draw('provisioned', knobs.provisioned) + slowMs);
   const wakeKubelet = (): void => world.vmFeed.publishPower({ kind: 'running', vm });
-  step(world, vm, osUpAfter, () => {
+  runLater(world, vm, osUpAfter, () => {
     vm.power = 'running';
     vm.detail = 'OSProvisioningInProgress';
     if (!SILENT.has(how)) wakeKubelet();
   });
-  if (how === 'late-node') step(world, vm, osUpAfter + LATE_NODE_MS, wakeKubelet);
-  if (how === 'cse') step(world, vm, provisionedAfter, () => failProvisioning(world, vm, bootstrapFailure(targetOf(vm))));
-  else if (how === 'os-timeout') step(world, vm, OS_TIMEOUT_MS, () => failProvisioning(world, vm, osTimeout(targetOf(vm))));
-  else step(world, vm, provisionedAfter, () => succeed(world, vm));
+  if (how === 'late-node') runLater(world, vm, osUpAfter + LATE_NODE_MS, wakeKubelet);
+  if (how === 'cse') runLater(world, vm, provisionedAfter, () => failProvisioning(world, vm, bootstrapFailure(targetOf(vm))));
+  else if (how === 'os-timeout') runLater(world, vm, OS_TIMEOUT_MS, () => failProvisioning(world, vm, osTimeout(targetOf(vm))));
+  else runLater(world, vm, provisionedAfter, () => succeedProvisioning(world, vm));
 }
 
 const SLOW_MS = 25 * 60_000;
@@ -76,7 +76,7 @@ const STUCK_DELETE_MS = 20 * 60_000;
 /** Effects after which no kubelet starts when the operating system is up. */
 const SILENT: ReadonlySet<string> = new Set(['no-node', 'late-node', 'cse', 'os-timeout']);
 
-type CreationEffect = Extract<MachineEffect, { readonly kind: 'birth' }>;
+type CreationEffect = Extract<VmEffect, { readonly kind: 'birth' }>;
 
 /** The effect of an active fault, or of the random failure rates, on this creation. */
 function creationEffectOf(world: ArmWorld, vm: Vm): CreationEffect | undefined {
@@ -102,7 +102,7 @@ function targetOf(vm: Vm): string {
   return vm.kind === 'uniform' ? vm.key : vm.name;
 }
 
-function succeed(world: ArmWorld, vm: Vm): void {
+function succeedProvisioning(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Succeeded';
   vm.detail = undefined;
   vm.etag++;
@@ -166,7 +166,7 @@ export function beginRemoval(
   const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
   const fault = world.faults.vmEffect('removal', subjectOf(world, vm));
   const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);
-  step(world, vm, takesMs, () => (fault?.how === 'fails' ? revertRemoval(world, vm, REMOVAL_FAILED) : removeVm(world, vm)));
+  runLater(world, vm, takesMs, () => (fault?.how === 'fails' ? revertRemoval(world, vm, REMOVAL_FAILED) : removeVm(world, vm)));
 }
 
 const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
@@ -185,7 +185,7 @@ export function revertRemoval(world: ArmWorld, vm: Vm, failure: { readonly code:
     vm.surplus = false;
     set.document = mergePatch(set.document, { sku: { capacity: before + 1 } });
     set.etag++;
-    noteSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
+    recordSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
   } else {
     const pool = world.agentPools.get(vm.pool.name.toLowerCase());
     if (pool !== undefined && vm.uncounted) countAgain(world, pool, vm);
@@ -195,9 +195,9 @@ export function revertRemoval(world: ArmWorld, vm: Vm, failure: { readonly code:
 
 function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
   const before = poolSize(pool);
-  recount(pool, vm, 1);
+  changeCount(pool, vm, 1);
   pool.etagCounter++;
-  notePoolChange(world, pool, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
+  recordPoolChange(world, pool, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
 }
 
 /** Removes the VM at once: it leaves its owner's list and returns its stock. */
@@ -215,7 +215,7 @@ export function deallocateVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'deallocating';
-  step(world, vm, world.draws.latency(`${vm.resourceId}|deallocate|${vm.generation}`, world.knobs.deallocate), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|deallocate|${vm.generation}`, world.knobs.deallocate), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'deallocated';
     vm.etag++;
@@ -232,7 +232,7 @@ export function startVm(world: ArmWorld, vm: Vm): void {
   const fitted = vm.holdsStock || takeStock(world, vm.vmSize, vm.zone);
   if (fitted) vm.power = 'starting';
   vm.holdsStock = fitted;
-  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
     vm.provisioningState = fitted ? 'Succeeded' : 'Failed';
     vm.etag++;
     if (!fitted) {
@@ -250,7 +250,7 @@ export function powerOffVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'stopping';
-  step(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.generation}`, world.knobs.deallocate), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.generation}`, world.knobs.deallocate), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'stopped';
     vm.etag++;
@@ -265,7 +265,7 @@ export function restartVm(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Updating';
   vm.power = 'starting';
   world.vmFeed.publishPower({ kind: 'stopped', vm });
-  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'running';
     vm.etag++;
@@ -274,7 +274,7 @@ export function restartVm(world: ArmWorld, vm: Vm): void {
   });
 }
 
-function step(world: ArmWorld, vm: Vm, ms: number, action: () => void): void {
+function runLater(world: ArmWorld, vm: Vm, ms: number, action: () => void): void {
   const fate = vm.generation;
   later(world, ms, () => {
     if (vm.generation === fate) action();

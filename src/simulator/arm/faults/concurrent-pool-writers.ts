@@ -5,7 +5,7 @@ import type { ForeignChange } from './concurrent-writers.ts';
 import { pickObject, type JsonObject } from '../http/json.ts';
 import { isIdle, refuseProperties } from '../aks/agent-pool-validation.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
-import { notePoolChange } from '../state/world-events-journal.ts';
+import { recordPoolChange } from '../state/world-events-journal.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 
 export type ForeignPoolChange = ForeignChange & { readonly vmSize?: string };
@@ -26,7 +26,7 @@ export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: F
   if (refuseProperties(world, pool, next) !== undefined) return `AKS refuses ${after} VMs of size ${size} in pool "${pool.name}"`;
   const sizeBefore = poolSize(pool);
   const { id } = acceptPool(world, pool, next, FOREIGN_WRITER);
-  notePoolChange(world, pool, { why: 'foreignScale', principal: FOREIGN_WRITER, before: sizeBefore, opId: id });
+  recordPoolChange(world, pool, { why: 'foreignScale', principal: FOREIGN_WRITER, before: sizeBefore, opId: id });
   return undefined;
 }
 

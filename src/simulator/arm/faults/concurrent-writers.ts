@@ -1,7 +1,7 @@
 /** Writers other than the client under test. They make real changes through the same code. */
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { affordable, writeCapacity } from '../compute/set-capacity.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 
 export type ForeignChange = { readonly to: number } | { readonly delta: number };
@@ -16,7 +16,7 @@ export function scaleAsForeigner(world: ArmWorld, set: ScaleSet, change: Foreign
   if (after === before) return undefined;
   if (!affordable(world, set, after)) return `the quota does not allow ${after} instances in the scale set of pool "${set.pool.name}"`;
   const { id } = writeCapacity(world, set, after, FOREIGN_WRITER);
-  noteSetChange(world, set, { why: 'foreignScale', principal: FOREIGN_WRITER, before, opId: id });
+  recordSetChange(world, set, { why: 'foreignScale', principal: FOREIGN_WRITER, before, opId: id });
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import { acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../
 import { stockKey } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
 import { growSet } from '../compute/create-vm.ts';
-import { noteSetChange } from '../state/world-events-journal.ts';
+import { recordSetChange } from '../state/world-events-journal.ts';
 import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 
 /**
@@ -67,7 +67,7 @@ export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
 export function failSet(world: ArmWorld, set: ScaleSet): undefined {
   set.provisioningState = 'Failed';
   set.etag++;
-  noteSetChange(world, set, { why: 'failSet', principal: FOREIGN_WRITER, before: capacityOf(set) });
+  recordSetChange(world, set, { why: 'failSet', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
 /** The time between the creation of surge VMs and the deletion of the VMs that they replace. */
@@ -88,7 +88,7 @@ export function upgradePool(
   pool.provisioningState = 'Upgrading';
   const before = capacityOf(set);
   const { id } = writeCapacity(world, set, before + surge, AKS_PRINCIPAL);
-  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
+  recordSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
   later(world, SURGE_MS, () => {
     const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
     if (vms.length > 0) removeReplaced(world, set, vms);
@@ -102,5 +102,5 @@ export function upgradePool(
 function removeReplaced(world: ArmWorld, set: ScaleSet, vms: readonly Vm[]): void {
   const before = capacityOf(set);
   const { id } = acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
-  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
+  recordSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
 }

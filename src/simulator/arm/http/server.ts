@@ -58,7 +58,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
       isDone = true;
     };
     readText(incoming)
-      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done, delayed }))
+      .then((text) => respondToRequest(options, rawRequest(incoming, text), { outgoing, done, delayed }))
       .catch((error: unknown) => {
         sendCrash(outgoing, incoming, error);
         done();
@@ -83,7 +83,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
 }
 
 /** A request whose response is delayed is no longer pending: only time completes it. */
-function respond(
+function respondToRequest(
   options: ServerOptions,
   request: RawRequest,
   { outgoing, done, delayed }: { readonly outgoing: Outgoing; readonly done: () => void; readonly delayed: Set<Outgoing> },
@@ -99,7 +99,7 @@ function respond(
     return;
   }
   if (sending.afterMs <= 0) {
-    send(outgoing, request.method, sending);
+    sendResponse(outgoing, request.method, sending);
     done();
     return;
   }
@@ -107,18 +107,18 @@ function respond(
   outgoing.once('close', () => delayed.delete(outgoing));
   done();
   options.after(sending.afterMs, () => {
-    if (delayed.delete(outgoing)) send(outgoing, request.method, sending);
+    if (delayed.delete(outgoing)) sendResponse(outgoing, request.method, sending);
   });
 }
 
 /** A request with an incomplete body ends with its connection. An error of the emulator itself becomes a 500 with its stack. */
 function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void {
   if (!incoming.complete || outgoing.headersSent) {
-    cut(outgoing);
+    closeStream(outgoing);
     return;
   }
   const message = `The emulator failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-  send(outgoing, 'GET', { reply: armError(500, 'InternalServerError', message), afterMs: 0, manner: 'whole' });
+  sendResponse(outgoing, 'GET', { reply: armError(500, 'InternalServerError', message), afterMs: 0, manner: 'whole' });
 }
 
 export async function readText(incoming: Incoming): Promise<string> {
@@ -139,9 +139,9 @@ export function rawRequest(incoming: Incoming, text: string): RawRequest {
   return { method: incoming.method ?? 'GET', path: url.pathname, query, headers, text, base };
 }
 
-function send(outgoing: Outgoing, method: string, { reply, manner }: ResponseOptions): void {
+function sendResponse(outgoing: Outgoing, method: string, { reply, manner }: ResponseOptions): void {
   if (manner === 'none') {
-    cut(outgoing);
+    closeStream(outgoing);
     return;
   }
   const { body } = reply;
@@ -154,7 +154,7 @@ function send(outgoing: Outgoing, method: string, { reply, manner }: ResponseOpt
     ...(bodyless ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
   };
   writeHead(outgoing, reply.status, headers);
-  if (manner === 'half') write(outgoing, text.slice(0, Math.floor(text.length / 2)), () => cut(outgoing));
+  if (manner === 'half') write(outgoing, text.slice(0, Math.floor(text.length / 2)), () => closeStream(outgoing));
   else end(outgoing, bodyless ? '' : text);
 }
 
@@ -178,7 +178,7 @@ function end(outgoing: Outgoing, text: string): void {
 }
 
 /** Ends the connection, or its stream, without a further message. */
-function cut(outgoing: Outgoing): void {
+function closeStream(outgoing: Outgoing): void {
   if (isHttp2(outgoing)) outgoing.stream.close(2);
   else outgoing.socket?.destroy();
 }

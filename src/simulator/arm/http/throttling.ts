@@ -116,7 +116,7 @@ export class Throttle {
     return String(Math.max(1, Math.ceil(simulatedSeconds / this.#clock.speed)));
   }
 
-  #gatewayLevels(charge: Charge, verb: VerbClass): readonly Level[] {
+  #gatewayLevels(charge: Charge, verb: VerbClass): readonly NamedBucket[] {
     const { perMinute, burst } = GATEWAY_SIZES[verb];
     const global = { perMinute: perMinute * GLOBAL_FACTOR, burst: burst * GLOBAL_FACTOR };
     return [
@@ -125,7 +125,7 @@ export class Throttle {
     ];
   }
 
-  #providerLevels({ compute, aks, resource }: Charge): readonly Level[] {
+  #providerLevels({ compute, aks, resource }: Charge): readonly NamedBucket[] {
     if (aks !== undefined) {
       const { bucket, perResource } = AKS_POLICIES[aks];
       return [{ name: aks, bucket: this.#bucket(`${aks}|${perResource ? resource.toLowerCase() : 'all'}`, bucket) }];
@@ -146,7 +146,7 @@ export class Throttle {
     bucket.tokens = Math.max(0, bucket.tokens - machines);
   }
 
-  #remainingAtCompute({ method, compute }: Charge, levels: readonly Level[]): Readonly<Record<string, string>> {
+  #remainingAtCompute({ method, compute }: Charge, levels: readonly NamedBucket[]): Readonly<Record<string, string>> {
     if (compute === undefined) return {};
     const shown = (name: string): string => (this.#olderNames ? olderName(name) : name);
     const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${shown(name)};${Math.floor(bucket.tokens)}`);
@@ -166,7 +166,7 @@ export class Throttle {
     };
   }
 
-  #computeRefusal({ name, bucket }: Level, seconds: string): ArmReply {
+  #computeRefusal({ name, bucket }: NamedBucket, seconds: string): ArmReply {
     const now = this.#clock.now();
     const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, '+00:00');
     const measured = {
@@ -199,7 +199,7 @@ export class Throttle {
   }
 }
 
-interface Level {
+interface NamedBucket {
   readonly name: string;
   readonly bucket: Bucket;
 }
@@ -219,7 +219,7 @@ function olderName(name: string): string {
   return name.replace(/Resource$/, '3Min').replace(/SubscriptionMaximum$/, '30Min');
 }
 
-function remainingAtGateway(levels: readonly Level[]): Readonly<Record<string, string>> {
+function remainingAtGateway(levels: readonly NamedBucket[]): Readonly<Record<string, string>> {
   return Object.fromEntries(levels.map(({ name, bucket }) => [`x-ms-ratelimit-remaining-${name}`, String(Math.floor(bucket.tokens))]));
 }
 

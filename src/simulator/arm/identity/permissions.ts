@@ -33,7 +33,7 @@ export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template
   const { roleActions } = world.spec;
   if (roleActions === undefined || request.principal.foreign || template.endsWith('/permissions')) return undefined;
   const action = actionOf(request.method, template);
-  if (roleActions.some((allowed) => covers(allowed, action))) return undefined;
+  if (roleActions.some((allowed) => actionMatches(allowed, action))) return undefined;
   const { clientId } = request.principal;
   const objectId = world.draws.guid(`oid|${clientId}`);
   return armError(
@@ -51,7 +51,7 @@ export function actionOf(method: string, template: string): string {
   return `${segments.join('/')}/${verb[method] ?? 'read'}`;
 }
 
-function covers(allowed: string, action: string): boolean {
+function actionMatches(allowed: string, action: string): boolean {
   const pattern = allowed
     .toLowerCase()
     .split('*')

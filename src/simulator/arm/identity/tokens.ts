@@ -36,7 +36,7 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
   const tokenFor = (clientId: string): string => {
     const times = { iat: nowSeconds(), nbf: nowSeconds(), exp: nowSeconds() + world.knobs.tokenLifetimeSeconds };
     const oid = world.draws.guid(`oid|${clientId}`);
-    return sign(
+    return signToken(
       { aud: AUDIENCE, iss: `https://sts.windows.net/${world.spec.tenantId}/`, ...times, appid: clientId, oid, tid: world.spec.tenantId },
       secret,
     );
@@ -65,12 +65,12 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
       return { status: 200, body: metadataBody(world, clientId, tokenFor(clientId), nowSeconds()) };
     },
     principalOf: (headers) => {
-      const clientId = pick(verify(bearerOf(headers) ?? '', secret), 'appid');
+      const clientId = pick(verifyToken(bearerOf(headers) ?? '', secret), 'appid');
       if (typeof clientId !== 'string') return { clientId: '', foreign: false };
       return { clientId, foreign: clients?.find((client) => client.clientId === clientId)?.foreign === true };
     },
     refuse: (headers, base) =>
-      refuseBearer(world, verify(bearerOf(headers) ?? '', secret), { present: bearerOf(headers) !== undefined, base }),
+      refuseBearer(world, verifyToken(bearerOf(headers) ?? '', secret), { present: bearerOf(headers) !== undefined, base }),
   };
 }
 
@@ -193,14 +193,14 @@ function refuseBearer(
   return unauthorized('ExpiredAuthenticationToken', message);
 }
 
-function sign(claims: JsonObject, secret: string): string {
+function signToken(claims: JsonObject, secret: string): string {
   const encode = (value: Json): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const unsigned = `${encode({ typ: 'JWT', alg: 'HS256', kid: 'simulated' })}.${encode(claims)}`;
   return `${unsigned}.${createHmac('sha256', secret).update(unsigned).digest('base64url')}`;
 }
 
 /** The claims of a token that this world issued; undefined for any other token. */
-function verify(token: string, secret: string): Json | undefined {
+function verifyToken(token: string, secret: string): Json | undefined {
   const cut = token.lastIndexOf('.');
   const unsigned = token.slice(0, cut);
   const signature = createHmac('sha256', secret).update(unsigned).digest('base64url');

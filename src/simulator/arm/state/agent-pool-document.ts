@@ -40,7 +40,7 @@ export function poolSize(pool: AgentPool): number {
 }
 
 /** Changes the count of a VM's size by one, when a VM of a VMs-type pool is removed or comes back. */
-export function recount(pool: AgentPool, vm: Vm, by: 1 | -1): void {
+export function changeCount(pool: AgentPool, vm: Vm, by: 1 | -1): void {
   const { vmSize } = vm;
   vm.uncounted = by < 0;
   const manual = manualScale(pool.properties).map((entry) =>

@@ -12,10 +12,13 @@ export interface Limits {
 
 /** `document` has the current tags: a scale set's, or those of an agent pool's properties. */
 export function limitsOf(spec: PoolSpec, document: JsonObject): Limits {
-  return { min: Math.min(spec.min, tagged(document, 'min', spec.min)), max: Math.max(spec.max, tagged(document, 'max', spec.max)) };
+  return {
+    min: Math.min(spec.min, limitFromTag(document, 'min', spec.min)),
+    max: Math.max(spec.max, limitFromTag(document, 'max', spec.max)),
+  };
 }
 
-function tagged(document: JsonObject, name: 'min' | 'max', fallback: number): number {
+function limitFromTag(document: JsonObject, name: 'min' | 'max', fallback: number): number {
   const text = pickText(document, 'tags', name) ?? '';
   return /^\d+$/.test(text) ? Number(text) : fallback;
 }

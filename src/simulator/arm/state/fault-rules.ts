@@ -64,10 +64,10 @@ export type FaultEffect =
   | { readonly kind: 'bare-items' }
   /** Offset of the response's `Date`. */
   | { readonly kind: 'date-skew'; readonly ms: number }
-  | MachineEffect;
+  | VmEffect;
 
 /** Faults on VMs instead of requests: on VMs that are created or removed while the fault is active. */
-export type MachineEffect =
+export type VmEffect =
   /**
    * `refused`: cannot be allocated, with this code. `slow`: takes 25 minutes longer. `stuck`: never leaves `Creating`. `cse`: the
    * bootstrap extension fails. `os-timeout`: the operating system does not report within 20 minutes. `no-node`, `late-node`: only
@@ -100,7 +100,7 @@ export interface FaultSubject {
   readonly chance: (faultId: string) => number;
 }
 
-interface Armed {
+interface CountedFault {
   readonly fault: Fault;
   matched: number;
   fired: number;
@@ -128,16 +128,16 @@ const EFFECTS: Readonly<Record<FaultEffect['kind'], true>> = {
   removal: true,
 };
 
-const MACHINE_METHODS: Readonly<Record<MachineEffect['kind'], string>> = { birth: 'BIRTH', removal: 'REMOVAL' };
+const VM_METHODS: Readonly<Record<VmEffect['kind'], string>> = { birth: 'BIRTH', removal: 'REMOVAL' };
 
-const MACHINE_SUBJECTS: ReadonlySet<string> = new Set(Object.values(MACHINE_METHODS));
+const MACHINE_SUBJECTS: ReadonlySet<string> = new Set(Object.values(VM_METHODS));
 
-function isMachineEffect(effect: FaultEffect): effect is MachineEffect {
-  return Object.hasOwn(MACHINE_METHODS, effect.kind);
+function isVmEffect(effect: FaultEffect): effect is VmEffect {
+  return Object.hasOwn(VM_METHODS, effect.kind);
 }
 
 export class FaultTable {
-  readonly #armed = new Map<string, Armed>();
+  readonly #armed = new Map<string, CountedFault>();
 
   add(fault: Fault): void {
     this.#armed.set(fault.id, { fault, matched: 0, fired: 0 });
@@ -152,12 +152,12 @@ export class FaultTable {
   }
 
   /** The effect of an active fault on a VM that is created or removed now. */
-  vmEffect<Kind extends MachineEffect['kind']>(
+  vmEffect<Kind extends VmEffect['kind']>(
     kind: Kind,
     subject: Omit<FaultSubject, 'method'>,
-  ): Extract<MachineEffect, { readonly kind: Kind }> | undefined {
-    const effect = this.matchRequest({ ...subject, method: MACHINE_METHODS[kind] })?.effect;
-    return effect?.kind === kind ? (effect as Extract<MachineEffect, { readonly kind: Kind }>) : undefined;
+  ): Extract<VmEffect, { readonly kind: Kind }> | undefined {
+    const effect = this.matchRequest({ ...subject, method: VM_METHODS[kind] })?.effect;
+    return effect?.kind === kind ? (effect as Extract<VmEffect, { readonly kind: Kind }>) : undefined;
   }
 
   /** The first fault that matches this request. It also counts the match: call it once per request. */
@@ -165,9 +165,9 @@ export class FaultTable {
     let met: Fault | undefined;
     for (const armed of this.#armed.values()) {
       const { effect, match } = armed.fault;
-      const ofMachines = isMachineEffect(effect) ? MACHINE_METHODS[effect.kind] : undefined;
+      const ofMachines = isVmEffect(effect) ? VM_METHODS[effect.kind] : undefined;
       if (ofMachines === undefined ? MACHINE_SUBJECTS.has(subject.method) : ofMachines !== subject.method) continue;
-      if (!concerns(ofMachines === undefined ? match : { ...match, method: ofMachines }, subject)) continue;
+      if (!faultMatches(ofMachines === undefined ? match : { ...match, method: ofMachines }, subject)) continue;
       armed.matched++;
       if (met !== undefined || !isDue(armed, subject)) continue;
       armed.fired++;
@@ -177,7 +177,7 @@ export class FaultTable {
   }
 }
 
-function concerns(match: FaultMatch, subject: FaultSubject): boolean {
+function faultMatches(match: FaultMatch, subject: FaultSubject): boolean {
   if (match.method !== undefined && match.method.toUpperCase() !== subject.method) return false;
   if (match.pathGlob !== undefined && !globMatches(match.pathGlob, subject.path)) return false;
   if (match.query !== undefined && !hasQuery(match.query, subject.query ?? {})) return false;
@@ -190,7 +190,7 @@ function hasQuery(wanted: string, query: Readonly<Record<string, string>>): bool
   return query[name]?.toLowerCase() === value;
 }
 
-function isDue({ fault: { id, match }, matched, fired }: Armed, subject: FaultSubject): boolean {
+function isDue({ fault: { id, match }, matched, fired }: CountedFault, subject: FaultSubject): boolean {
   if (match.nth !== undefined && matched !== match.nth) return false;
   if (match.times !== undefined && fired >= match.times) return false;
   return match.prob === undefined || subject.chance(id) < match.prob;
@@ -214,7 +214,7 @@ export function parseFault(value: Json | undefined, freshId: () => string): Faul
   if (!Object.hasOwn(EFFECTS, kind)) return `effect.kind is "${kind}"; accepted are ${Object.keys(EFFECTS).join(', ')}`;
   const missing = missingNumber(kind, effect);
   if (missing !== undefined) return `effect.${missing} must be a number`;
-  const wrong = wrongIn(match);
+  const wrong = problemOfMatch(match);
   if (wrong !== undefined) return wrong;
   return { id: pickText(value, 'id') ?? freshId(), match: match as FaultMatch, effect: effect as JsonObject & FaultEffect };
 }
@@ -232,7 +232,7 @@ const MATCHES: Readonly<Record<keyof FaultMatch, 'string' | 'number'>> = {
 };
 
 /** An unknown key would match everything. */
-function wrongIn(match: JsonObject): string | undefined {
+function problemOfMatch(match: JsonObject): string | undefined {
   for (const [key, value] of Object.entries(match)) {
     if (!Object.hasOwn(MATCHES, key)) return `match.${key} is unknown; accepted are ${Object.keys(MATCHES).join(', ')}`;
     const kind = MATCHES[key as keyof FaultMatch];

@@ -3,6 +3,7 @@
  * retries of a client cannot change what happens to a VM.
  */
 import { seededRandom, stableHash } from '../../../lib/random.ts';
+import type { ArmRequest } from '../http/messages.ts';
 
 /** A lognormal duration by its median and its 95th percentile, in milliseconds. Equal values make it constant. */
 export interface Latency {
@@ -43,4 +44,17 @@ export function seededRandomOf(seed: number): SeededRandom {
     },
     hex,
   };
+}
+
+/** Counts repetitions of each request, so that draws for one request do not depend on others. */
+export class RequestCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** The name of this request and its repetition. It is the same in every run, whatever other requests were sent. */
+  next({ method, path }: Pick<ArmRequest, 'method' | 'path'>): string {
+    const key = `${method} ${path.toLowerCase()}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return `${key}|${count}`;
+  }
 }

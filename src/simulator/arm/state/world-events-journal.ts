@@ -15,13 +15,13 @@ export interface WorldChange {
 }
 
 /** Records a change of a scale set without a request. Call it after the change. */
-export function noteSetChange(world: ArmWorld, set: ScaleSet, change: WorldChange): void {
-  note(world, change, { path: set.resourceId, pool: set.pool.name, after: capacityOf(set), etag: etagText(set.etag) });
+export function recordSetChange(world: ArmWorld, set: ScaleSet, change: WorldChange): void {
+  addJournalEntry(world, change, { path: set.resourceId, pool: set.pool.name, after: capacityOf(set), etag: etagText(set.etag) });
 }
 
 /** Records a change of an agent pool's own count without a request. */
-export function notePoolChange(world: ArmWorld, pool: AgentPool, change: WorldChange): void {
-  note(world, change, {
+export function recordPoolChange(world: ArmWorld, pool: AgentPool, change: WorldChange): void {
+  addJournalEntry(world, change, {
     path: `${clusterId(world.spec)}/agentPools/${pool.name}`,
     pool: pool.name,
     after: poolSize(pool),
@@ -36,7 +36,7 @@ interface Subject {
   readonly etag: string | undefined;
 }
 
-function note(world: ArmWorld, { why, principal, before, opId }: WorldChange, { path, pool, after, etag }: Subject): void {
+function addJournalEntry(world: ArmWorld, { why, principal, before, opId }: WorldChange, { path, pool, after, etag }: Subject): void {
   world.journal.add({
     seq: world.journal.nextSeq(),
     at: world.clock.now(),

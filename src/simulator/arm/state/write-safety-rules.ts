@@ -17,7 +17,7 @@ export interface CapacityChange {
 }
 
 /** Records a read by a principal: it now knows the changes of other writers to this set. */
-export function noteRead(set: Pick<ScaleSet, 'history'>, principal: Principal): void {
+export function recordRead(set: Pick<ScaleSet, 'history'>, principal: Principal): void {
   set.history.seen.set(principal.clientId, set.history.revision);
   set.history.seenLowered.set(principal.clientId, set.history.foreignLowered);
 }
@@ -109,7 +109,7 @@ export function checkRemoval(world: ArmWorld, owner: { readonly name: string; re
 }
 
 /** Records the capacity change of a delete. A foreign delete counts as another writer's change. */
-export function noteDelete(set: ScaleSet, principal: Principal): void {
+export function recordDelete(set: ScaleSet, principal: Principal): void {
   set.history.revision++;
   if (principal.foreign) set.history.foreignRevision = set.history.revision;
 }

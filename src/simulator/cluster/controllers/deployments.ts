@@ -24,7 +24,7 @@ function revisionOf(set: ReplicatedObject): number {
   return Number(set.metadata.annotations?.[REVISION] ?? 0);
 }
 
-function wanted(set: ReplicatedObject): number {
+function wantedReplicas(set: ReplicatedObject): number {
   return set.spec.replicas ?? 1;
 }
 
@@ -50,7 +50,7 @@ function setsOf({ api }: ControllerContext, deployment: ReplicatedObject): reado
 }
 
 function resize(context: ControllerContext, deployment: ReplicatedObject, set: ReplicatedObject, replicas: number): void {
-  const before = wanted(set);
+  const before = wantedReplicas(set);
   if (before === replicas) return;
   context.api.modify(SETS, placeOf(set), 'main', (current) => ({ ...current, spec: { ...(current as ReplicatedObject).spec, replicas } }));
   const direction = replicas > before ? 'up' : 'down';
@@ -95,21 +95,21 @@ function newestSet(context: ControllerContext, deployment: ReplicatedObject): Re
   return created.ok ? (created.value as ReplicatedObject) : undefined;
 }
 
-function recreate(context: ControllerContext, { deployment, newest, old }: Rollout): void {
+function recreateUpdate(context: ControllerContext, { deployment, newest, old }: Rollout): void {
   for (const set of old) resize(context, deployment, set, 0);
   const remain = old.some((set) => podsOf(context.api, set).length > 0);
   if (!remain) resize(context, deployment, newest, deployment.spec.replicas ?? 1);
 }
 
-function roll(context: ControllerContext, { deployment, newest, old }: Rollout): void {
+function rollingUpdate(context: ControllerContext, { deployment, newest, old }: Rollout): void {
   const desired = deployment.spec.replicas ?? 1;
   const limits = deployment.spec.strategy?.rollingUpdate;
   const surge = countOf(limits?.maxSurge, desired, 'up');
   const unavailable = countOf(limits?.maxUnavailable, desired, 'down');
   const mayMiss = surge === 0 && unavailable === 0 ? 1 : unavailable;
-  const total = wanted(newest) + sum(old, wanted);
+  const total = wantedReplicas(newest) + sum(old, wantedReplicas);
   const room = Math.max(0, desired + surge - total);
-  const grown = wanted(newest) > desired ? desired : Math.min(desired, wanted(newest) + room);
+  const grown = wantedReplicas(newest) > desired ? desired : Math.min(desired, wantedReplicas(newest) + room);
   resize(context, deployment, newest, grown);
   shrinkOld(context, { deployment, newest, old }, { total, minimum: desired - mayMiss });
 }
@@ -120,13 +120,13 @@ function shrinkOld(
   { deployment, newest, old }: Rollout,
   limits: { readonly total: number; readonly minimum: number },
 ): void {
-  const newUnavailable = wanted(newest) - Math.min(wanted(newest), available(newest));
+  const newUnavailable = wantedReplicas(newest) - Math.min(wantedReplicas(newest), available(newest));
   let broken = Math.max(0, limits.total - limits.minimum - newUnavailable);
   let healthy = Math.max(0, available(newest) + sum(old, available) - limits.minimum);
   for (const set of old) {
-    const unhealthy = Math.min(broken, Math.max(0, wanted(set) - available(set)));
-    const cut = Math.min(healthy, wanted(set) - unhealthy, Math.max(0, broken - unhealthy));
-    resize(context, deployment, set, wanted(set) - unhealthy - cut);
+    const unhealthy = Math.min(broken, Math.max(0, wantedReplicas(set) - available(set)));
+    const cut = Math.min(healthy, wantedReplicas(set) - unhealthy, Math.max(0, broken - unhealthy));
+    resize(context, deployment, set, wantedReplicas(set) - unhealthy - cut);
     broken -= unhealthy + cut;
     healthy -= cut;
   }
@@ -135,7 +135,7 @@ function shrinkOld(
 function forgetHistory({ api }: ControllerContext, { deployment, old }: Rollout): void {
   const limit = Number(deployment.spec['revisionHistoryLimit'] ?? 10);
   const empty = old
-    .filter((set) => wanted(set) === 0 && (set.status?.replicas ?? 0) === 0)
+    .filter((set) => wantedReplicas(set) === 0 && (set.status?.replicas ?? 0) === 0)
     .sort((left, right) => revisionOf(right) - revisionOf(left));
   for (const set of empty.slice(limit)) api.remove(SETS, placeOf(set), {});
 }
@@ -191,11 +191,11 @@ function conditionsOf(
         message: `ReplicaSet "${state.newest}" is progressing.`,
         ...time,
       };
-  return [availability, progress].reduce((conditions, condition) => settled(conditions, condition), before ?? []);
+  return [availability, progress].reduce((conditions, condition) => updatedConditions(conditions, condition), before ?? []);
 }
 
 /** A condition without a change keeps its times, so that an unchanged status is not written again. */
-function settled(conditions: readonly Condition[], next: Condition): readonly Condition[] {
+function updatedConditions(conditions: readonly Condition[], next: Condition): readonly Condition[] {
   const before = conditions.find((condition) => condition.type === next.type);
   return before?.status === next.status && before.reason === next.reason && before.message === next.message
     ? conditions
@@ -210,9 +210,9 @@ function reconcile(context: ControllerContext, key: string): void {
   if (newest === undefined) return;
   const old = setsOf(context, deployment).filter((set) => set.metadata.name !== newest.metadata.name);
   const rollout = { deployment, newest, old };
-  if (deployment.spec.paused !== true || sum(old, wanted) === 0) {
-    if (deployment.spec.strategy?.type === 'Recreate') recreate(context, rollout);
-    else roll(context, rollout);
+  if (deployment.spec.paused !== true || sum(old, wantedReplicas) === 0) {
+    if (deployment.spec.strategy?.type === 'Recreate') recreateUpdate(context, rollout);
+    else rollingUpdate(context, rollout);
   }
   forgetHistory(context, rollout);
   annotate(context, deployment, newest);

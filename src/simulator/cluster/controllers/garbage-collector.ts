@@ -9,12 +9,12 @@ import type { ControllerContext } from '../base/controller-context.ts';
 /** Kinds that own nothing. Their deletions are the most frequent ones and need no search. */
 const CHILDLESS = new Set(['pods', 'events', 'leases', 'nodes', 'configmaps']);
 
-interface Found {
+interface StorageEntry {
   readonly storage: string;
   readonly object: KubeObject;
 }
 
-function everything({ api }: ControllerContext, accept: (object: KubeObject) => boolean): readonly Found[] {
+function everything({ api }: ControllerContext, accept: (object: KubeObject) => boolean): readonly StorageEntry[] {
   return api.store.storages().flatMap((storage) =>
     api.store
       .list(storage)
@@ -23,15 +23,15 @@ function everything({ api }: ControllerContext, accept: (object: KubeObject) => 
   );
 }
 
-function dependentsOf(context: ControllerContext, uid: string): readonly Found[] {
+function dependentsOf(context: ControllerContext, uid: string): readonly StorageEntry[] {
   return everything(context, (object) => object.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false);
 }
 
-function removeFound({ api }: ControllerContext, { storage, object }: Found): void {
+function removeFound({ api }: ControllerContext, { storage, object }: StorageEntry): void {
   if (object.metadata.deletionTimestamp === undefined) api.remove(storedType(storage), placeOf(object), {});
 }
 
-function finishForeground(context: ControllerContext, { storage, object }: Found): void {
+function finishForeground(context: ControllerContext, { storage, object }: StorageEntry): void {
   const dependents = dependentsOf(context, object.metadata.uid);
   for (const dependent of dependents) removeFound(context, dependent);
   if (dependentsOf(context, object.metadata.uid).length > 0) return;
@@ -46,7 +46,7 @@ function isForeground(object: KubeObject): boolean {
 }
 
 function emptyNamespace(context: ControllerContext, namespace: KubeObject): void {
-  const inside = (): readonly Found[] => everything(context, (object) => object.metadata.namespace === namespace.metadata.name);
+  const inside = (): readonly StorageEntry[] => everything(context, (object) => object.metadata.namespace === namespace.metadata.name);
   for (const found of inside()) removeFound(context, found);
   if (inside().length === 0) context.api.store.remove('namespaces', keyOf(namespace));
 }

@@ -50,7 +50,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
     timers.after(
       knobs.registerMs,
       still(machine, () => {
-        register(context, machine, sequence++);
+        registerNode(context, machine, sequence++);
         timers.after(
           knobs.cloudInitMs,
           still(machine, () => initialize(context, machine)),
@@ -68,7 +68,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
   }
 
   for (const machine of context.machines.list().filter(({ power }) => power === 'running')) {
-    register(context, machine, sequence++, knobs.initialNodeAgeMs);
+    registerNode(context, machine, sequence++, knobs.initialNodeAgeMs);
     initialize(context, machine);
     becomeReady(context, machine);
     registerDrivers(context, machine);
@@ -86,7 +86,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
   return { isAlive: (nodeName) => alive.has(nodeName), onAliveChange: (listener) => listeners.push(listener), stop: unsubscribe };
 }
 
-function register(context: ControllerContext, machine: SimulatedVm, sequence: number, ageMs = 0): void {
+function registerNode(context: ControllerContext, machine: SimulatedVm, sequence: number, ageMs = 0): void {
   const { api, knobs, spec } = context;
   const nowMs = api.timers.now();
   const created = api.create(NODES, nodeDraft(machine, { spec, maxPods: knobs.maxPods, nowMs, sequence }), undefined);

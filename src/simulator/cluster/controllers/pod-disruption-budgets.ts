@@ -60,12 +60,12 @@ function expectedByControllers(context: ControllerContext, pods: readonly PodObj
   return [...byUid.values()].reduce((total, count) => total + count, 0);
 }
 
-interface Need {
+interface BudgetNeed {
   readonly expectedPods: number;
   readonly desiredHealthy: number;
 }
 
-function needOf(context: ControllerContext, { spec }: BudgetObject, pods: readonly PodObject[]): Need {
+function needOf(context: ControllerContext, { spec }: BudgetObject, pods: readonly PodObject[]): BudgetNeed {
   if (spec.maxUnavailable !== undefined) {
     const expectedPods = expectedByControllers(context, pods);
     return { expectedPods, desiredHealthy: Math.max(0, expectedPods - countOf(spec.maxUnavailable, expectedPods, 'up')) };

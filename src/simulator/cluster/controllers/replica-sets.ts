@@ -48,7 +48,7 @@ export function createOwnedPod(
  * Deletion order of the real controller: pods without a node, then not ready, then those with most siblings on their node, then
  * the youngest.
  */
-function byWorth(siblings: readonly PodObject[]): (left: PodObject, right: PodObject) => number {
+function byDeletionOrder(siblings: readonly PodObject[]): (left: PodObject, right: PodObject) => number {
   const onNode = new Map<string, number>();
   for (const { spec } of siblings) if (spec.nodeName !== undefined) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1);
   const rank = (pod: PodObject): number => (pod.spec.nodeName === undefined ? 0 : isReady(pod) ? 2 : 1);
@@ -63,7 +63,7 @@ function reconcile(context: ControllerContext, key: string): void {
   const { api } = context;
   const set = api.store.get('replicasets', key) as ReplicatedObject | undefined;
   if (set === undefined) return;
-  if (set.metadata.deletionTimestamp === undefined) adjust(context, set, podsOf(api, set).filter(isActive));
+  if (set.metadata.deletionTimestamp === undefined) reconcilePods(context, set, podsOf(api, set).filter(isActive));
   const pods = podsOf(api, set).filter(isActive);
   const ready = pods.filter(isReady).length;
   const status = {
@@ -77,10 +77,10 @@ function reconcile(context: ControllerContext, key: string): void {
   if (!sameJson(status, set.status)) api.modify(SETS, placeOf(set), 'status', (current) => ({ ...current, status }));
 }
 
-function adjust(context: ControllerContext, set: ReplicatedObject, pods: readonly PodObject[]): void {
+function reconcilePods(context: ControllerContext, set: ReplicatedObject, pods: readonly PodObject[]): void {
   const wanted = set.spec.replicas ?? 1;
   for (let count = pods.length; count < wanted; count++) createOwnedPod(context, set, set.spec, COMPONENT);
-  const surplus = [...pods].sort(byWorth(pods)).slice(0, Math.max(0, pods.length - wanted));
+  const surplus = [...pods].sort(byDeletionOrder(pods)).slice(0, Math.max(0, pods.length - wanted));
   for (const pod of surplus) {
     context.api.remove(PODS, placeOf(pod), {});
     recordEvent(context.api, set, {

@@ -36,7 +36,7 @@ export function startVolumeController(context: ControllerContext): () => void {
       if (type === 'DELETED') dropEphemeral(context, object as PodObject);
     } else if (storage === 'persistentvolumes' || storage === 'csinodes') {
       if (type === 'ADDED') for (const claim of api.store.list('persistentvolumeclaims')) binding.add(keyOf(claim));
-    } else if (type === 'DELETED') release(context, object as ClaimObject);
+    } else if (type === 'DELETED') releaseVolume(context, object as ClaimObject);
     else binding.add(keyOf(object));
   });
 }
@@ -163,7 +163,7 @@ function dropEphemeral({ api }: ControllerContext, pod: PodObject): void {
 }
 
 /** A provisioned volume is deleted with its claim. A volume that a person created stays, as released. */
-function release({ api }: ControllerContext, claim: ClaimObject): void {
+function releaseVolume({ api }: ControllerContext, claim: ClaimObject): void {
   const volume = api.store.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
   if (volume === undefined) return;
   if (volume.spec.persistentVolumeReclaimPolicy === 'Delete') api.remove(VOLUMES, placeOf(volume), {});

@@ -4,7 +4,7 @@ import { encodeObject } from '../store/storage-objects.ts';
 import type { KubeObject } from '../store/objects.ts';
 import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
 import { parseFieldSelector, parseLabelSelector, type Matcher } from '../store/selectors.ts';
-import { badRequest, expired, success, tooLargeVersion, type Result } from '../store/status.ts';
+import { badRequest, expiredStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
 import type { ResourceRoute } from './requests.ts';
 
 export interface ObjectList {
@@ -35,7 +35,7 @@ interface OpenList {
   readonly items: readonly KubeObject[];
 }
 
-const MOST_OPEN_LISTS = 1000;
+const MAX_OPEN_LISTS = 1000;
 
 /** Responds to lists and keeps the remaining pages for their client. */
 export class Lists {
@@ -67,7 +67,7 @@ export class Lists {
     if (!Number.isInteger(requested)) return badRequest(`Invalid value: "${query.get('resourceVersion') ?? ''}"`);
     if (requested > store.version) return tooLargeVersion(requested, store.version);
     if (query.get('resourceVersionMatch') === 'Exact' && requested < store.compactedTo) {
-      return { ok: false, refusal: expired(`The resourceVersion for the provided list is too old.`) };
+      return { ok: false, refusal: expiredStatus(`The resourceVersion for the provided list is too old.`) };
     }
     const matcher = matcherOf(route, query);
     if (!matcher.ok) return matcher;
@@ -79,7 +79,7 @@ export class Lists {
     if (open !== undefined) return success(open);
     return {
       ok: false,
-      refusal: expired(
+      refusal: expiredStatus(
         'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.',
       ),
     };
@@ -105,7 +105,7 @@ export class Lists {
     const token = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: open.version, page: this.#sequence })).toString('base64url');
     this.#open.set(token, open);
     const oldest = this.#open.keys().next().value;
-    if (this.#open.size > MOST_OPEN_LISTS && oldest !== undefined) this.#open.delete(oldest);
+    if (this.#open.size > MAX_OPEN_LISTS && oldest !== undefined) this.#open.delete(oldest);
     return token;
   }
 }

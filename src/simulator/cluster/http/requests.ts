@@ -56,13 +56,14 @@ function routeOf(apiVersion: string, rest: readonly string[]): ResourceRoute | u
   const [head, namespace, plural, name, subresource, ...more] = rest;
   if (more.length > 0) return undefined;
   const namespaced = head === 'namespaces' && plural !== undefined ? findType(apiVersion, plural) : undefined;
-  if (namespaced?.namespaced === true) return checked({ type: namespaced, namespace, name, subresource: undefined }, subresource);
+  if (namespaced?.namespaced === true)
+    return withKnownSubresource({ type: namespaced, namespace, name, subresource: undefined }, subresource);
   const type = findType(apiVersion, head ?? '');
   if (type === undefined || name !== undefined) return undefined;
-  return checked({ type, namespace: undefined, name: namespace, subresource: undefined }, plural);
+  return withKnownSubresource({ type, namespace: undefined, name: namespace, subresource: undefined }, plural);
 }
 
-function checked(route: ResourceRoute, subresource: string | undefined): ResourceRoute | undefined {
+function withKnownSubresource(route: ResourceRoute, subresource: string | undefined): ResourceRoute | undefined {
   if (subresource === undefined)
     return route.type.namespaced && route.name !== undefined && route.namespace === undefined ? undefined : route;
   return isSubresource(route.type, subresource) && route.name !== undefined ? { ...route, subresource } : undefined;

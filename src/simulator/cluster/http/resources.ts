@@ -49,7 +49,7 @@ export interface Backend {
   readonly lists: Lists;
 }
 
-type Named = ResourceRoute & { readonly name: string };
+type NamedRoute = ResourceRoute & { readonly name: string };
 
 /** Handles one request on a resource. */
 export function handleRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
@@ -57,7 +57,7 @@ export function handleRequest({ api, lists }: Backend, route: ResourceRoute, req
   if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
   const backend = { api: rehearsed ? dryRunStore(api) : api, lists };
   if (route.name === undefined) return answerCollection(backend, route, request);
-  const named: Named = { ...route, name: route.name };
+  const named: NamedRoute = { ...route, name: route.name };
   if (named.subresource === 'log')
     return { status: 200, body: 'The simulated kubelet runs no containers, so there is nothing to read here.\n' };
   if (named.subresource === 'binding' || named.subresource === 'eviction') return answerAction(backend.api, named, request);
@@ -65,9 +65,9 @@ export function handleRequest({ api, lists }: Backend, route: ResourceRoute, req
     case 'GET':
       return get(backend.api, named, request);
     case 'PUT':
-      return put(backend.api, named, request);
+      return putObject(backend.api, named, request);
     case 'PATCH':
-      return patch(backend.api, named, request);
+      return patchObject(backend.api, named, request);
     case 'DELETE':
       return remove(backend.api, named, request);
     default:
@@ -83,7 +83,7 @@ function reply<Value>(result: Result<Value>, status: number, show: (value: Value
   return result.ok ? { status, body: show(result.value) } : refusalReply(result.refusal);
 }
 
-function placeOf(route: Named): ObjectPlace {
+function placeOf(route: NamedRoute): ObjectPlace {
   return { namespace: route.namespace, name: route.name };
 }
 
@@ -114,7 +114,7 @@ function list(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiR
   );
 }
 
-function get(api: Api, route: Named, request: ApiRequest): ApiReply {
+function get(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   return reply(api.get(route.type, placeOf(route)), 200, (object) => {
     if (route.subresource === 'scale') return scaleOf(object);
     const shown = encodeObject(route.type, object);
@@ -163,7 +163,7 @@ function create(api: Api, route: ResourceRoute, request: ApiRequest): ApiReply {
   return reply(created, 201, (object) => encodeObject(route.type, object));
 }
 
-function put(api: Api, route: Named, request: ApiRequest): ApiReply {
+function putObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
   if (route.subresource === 'scale') return reply(putScale(api, route, { current: found.value, scale: request.body }), 200, scaleOf);
@@ -173,14 +173,14 @@ function put(api: Api, route: Named, request: ApiRequest): ApiReply {
   return reply(updated, 200, (object) => encodeObject(route.type, object));
 }
 
-function completed(draft: ObjectDraft, route: Named): KubeObject {
+function completed(draft: ObjectDraft, route: NamedRoute): KubeObject {
   const metadata = { ...draft.metadata, name: route.name, ...defined({ namespace: route.namespace }) };
   return { ...draft, metadata: metadata as KubeObject['metadata'] };
 }
 
 function putScale(
   api: Api,
-  route: Named,
+  route: NamedRoute,
   { current, scale }: { readonly current: KubeObject; readonly scale: unknown },
 ): Result<KubeObject> {
   const next = scaled(current, scale);
@@ -194,7 +194,7 @@ function putScale(
 
 const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
 
-function patched(target: unknown, request: ApiRequest): Result<unknown> {
+function patchedObject(target: unknown, request: ApiRequest): Result<unknown> {
   switch (patchTypeOf(request)) {
     case 'application/json-patch+json':
       return jsonPatch(target, request.body);
@@ -216,13 +216,13 @@ function unknownPatchType(type: ResourceType): ApiReply {
 }
 
 /** A patch applies to the current object, so it conflicts only if it has a `resourceVersion` itself. */
-function patch(api: Api, route: Named, request: ApiRequest): ApiReply {
+function patchObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   if (!PATCH_TYPES.includes(patchTypeOf(request))) return unknownPatchType(route.type);
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
   const current = found.value;
   const target = route.subresource === 'scale' ? scaleOf(current) : encodeObject(route.type, current);
-  const result = patched(target, request);
+  const result = patchedObject(target, request);
   if (!result.ok) return refusalReply(result.refusal);
   if (route.subresource === 'scale') return reply(putScale(api, route, { current, scale: result.value }), 200, scaleOf);
   const draft = draftOf(route, result.value);
@@ -252,7 +252,7 @@ export function deleteOptionsOf(body: unknown, query: URLSearchParams): DeleteOp
   };
 }
 
-function remove(api: Api, route: Named, request: ApiRequest): ApiReply {
+function remove(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   const removed = api.remove(route.type, placeOf(route), deleteOptionsOf(request.body, request.query));
   return reply(removed, 200, ({ object, gone }) => {
     if (!gone || route.type.storage === 'pods') return encodeObject(route.type, object);
@@ -276,7 +276,7 @@ function removeAll(api: Api, route: ResourceRoute, request: ApiRequest): ApiRepl
 
 const CREATED = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-function answerAction(api: Api, route: Named, request: ApiRequest): ApiReply {
+function answerAction(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   if (request.method !== 'POST') return notAllowed();
   const body = isRecord(request.body) ? request.body : {};
   const place = { namespace: route.namespace ?? '', name: route.name };

@@ -68,7 +68,7 @@ interface HandledRequest {
   readonly info: RequestInfo;
 }
 
-const MOST_JOURNAL_ENTRIES = 100_000;
+const MAX_JOURNAL_ENTRIES = 100_000;
 const REASONS: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
   500: 'InternalError',
@@ -220,7 +220,7 @@ export class ApiServer {
   }
 
   #record(request: ApiRequest, route: ResourceRoute | undefined, reply: Pick<ApiReply, 'status'>): void {
-    if (this.#journal.length >= MOST_JOURNAL_ENTRIES) this.#journal = this.#journal.slice(MOST_JOURNAL_ENTRIES / 2);
+    if (this.#journal.length >= MAX_JOURNAL_ENTRIES) this.#journal = this.#journal.slice(MAX_JOURNAL_ENTRIES / 2);
     this.#sequence += 1;
     const { method, userAgent, query, path } = request;
     const text = query.toString();

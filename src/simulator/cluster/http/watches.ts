@@ -5,7 +5,7 @@ import { encodeObject } from '../store/storage-objects.ts';
 import type { KubeObject } from '../store/objects.ts';
 import { apiVersionOf } from '../store/resource-types.ts';
 import type { Matcher } from '../store/selectors.ts';
-import { badRequest, expired, failureStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
+import { badRequest, expiredStatus, failureStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
 import type { StoreChange } from '../store/store.ts';
 import { matcherOf } from './lists.ts';
 import type { ApiRequest, ResourceRoute } from './requests.ts';
@@ -101,8 +101,8 @@ export class Watches {
     });
   }
 
-  #tooOld(since: number): ReturnType<typeof expired> {
-    return expired(`too old resource version: ${since} (${this.#api.store.compactedTo})`);
+  #tooOld(since: number): ReturnType<typeof expiredStatus> {
+    return expiredStatus(`too old resource version: ${since} (${this.#api.store.compactedTo})`);
   }
 
   #replay(plan: WatchPlan, send: (type: string, object: unknown) => void): boolean {
@@ -118,7 +118,7 @@ export class Watches {
       send('ERROR', this.#tooOld(plan.since));
       return false;
     }
-    for (const change of changes) deliver(plan, change, send);
+    for (const change of changes) deliverChange(plan, change, send);
     return true;
   }
 
@@ -143,7 +143,7 @@ export class Watches {
     // The client's watch measures the limit, and it does not run faster in a faster world.
     const cancelLimit = plan.timeoutSeconds > 0 ? timers.after(plan.timeoutSeconds * 1000 * timers.speed, finish) : (): void => undefined;
     const unsubscribe = store.subscribe((change) => {
-      if (change.storage === plan.route.type.storage) deliver(plan, change, send);
+      if (change.storage === plan.route.type.storage) deliverChange(plan, change, send);
     });
     response.on('close', () => {
       this.#open.delete(response);
@@ -165,7 +165,7 @@ export class Watches {
 }
 
 /** An object that enters or leaves the selection is added or deleted for this watch, regardless of the change itself. */
-function deliver(plan: WatchPlan, change: StoreChange, send: (type: string, object: unknown) => void): void {
+function deliverChange(plan: WatchPlan, change: StoreChange, send: (type: string, object: unknown) => void): void {
   const before = change.previous !== undefined && plan.matches(change.previous);
   const after = change.type !== 'DELETED' && plan.matches(change.object);
   if (!before && !after) return;

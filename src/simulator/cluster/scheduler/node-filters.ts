@@ -166,14 +166,14 @@ function hostPortsOf(pod: PodObject): readonly UsedPort[] {
     });
 }
 
-function collides(left: UsedPort, right: UsedPort): boolean {
+function portsConflict(left: UsedPort, right: UsedPort): boolean {
   const sameAddress = left.hostIp === right.hostIp || left.hostIp === '0.0.0.0' || right.hostIp === '0.0.0.0';
   return left.port === right.port && left.protocol === right.protocol && sameAddress;
 }
 
 function hasFreePorts(pod: PodObject, usage: NodeUsage): boolean {
   const wanted = hostPortsOf(pod);
-  return wanted.length === 0 || !usage.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => collides(port, used)));
+  return wanted.length === 0 || !usage.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => portsConflict(port, used)));
 }
 
 function resourceReasons(pod: PodObject, usage: NodeUsage): readonly string[] {

@@ -20,7 +20,7 @@ import { compareText } from '../../../lib/comparison.ts';
 export type Decision = { readonly kind: 'bind'; readonly usage: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
 
 /** Used share of CPU and memory after placing the pod; the least is best. */
-function loadWith(pod: PodObject, usage: NodeUsage): number {
+function usedShareWith(pod: PodObject, usage: NodeUsage): number {
   const shares = ['cpu', 'memory'].map((name) => {
     const total = usage.allocatable.get(name) ?? 0;
     return total === 0 ? 1 : ((usage.used.get(name) ?? 0) + (requestsOf(pod).get(name) ?? 0)) / total;
@@ -32,7 +32,7 @@ function compare(pod: PodObject): (left: NodeUsage, right: NodeUsage) => number 
   const dislike = (usage: NodeUsage): number => untoleratedPreferences(usage.node.spec.taints ?? [], pod.spec.tolerations ?? []);
   return (left, right) =>
     dislike(left) - dislike(right) ||
-    loadWith(pod, left) - loadWith(pod, right) ||
+    usedShareWith(pod, left) - usedShareWith(pod, right) ||
     compareText(left.node.metadata.name, right.node.metadata.name);
 }
 
@@ -98,7 +98,7 @@ export function queueOrder(left: PodObject, right: PodObject): number {
   return priority || age || compareText(left.metadata.name, right.metadata.name);
 }
 
-function roomOf({ api }: ControllerContext): TopologyView {
+function topologyViewOf({ api }: ControllerContext): TopologyView {
   const byNode = new Map<string, PodObject[]>();
   for (const object of api.store.list('pods')) {
     const pod = object as PodObject;
@@ -200,7 +200,7 @@ export function startScheduler(context: ControllerContext): () => void {
   const queue = createQueue(api.timers, () => {
     const waiting = [...api.store.values('pods')].map((pod) => pod as PodObject).filter(isWaiting);
     if (waiting.length === 0) return;
-    const view = roomOf(context);
+    const view = topologyViewOf(context);
     const sorted = waiting.sort(queueOrder);
     const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
     for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, view);

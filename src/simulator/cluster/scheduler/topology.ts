@@ -12,7 +12,7 @@ export interface TopologyView {
 }
 
 /** A selector narrowed by the pod's own values of some label keys. */
-function narrowed(
+function narrowedSelector(
   selector: ObjectSelector | undefined,
   pod: PodObject,
   keys: { readonly same?: readonly string[]; readonly different?: readonly string[] },
@@ -44,7 +44,7 @@ function spreadReason(pod: PodObject, usage: NodeUsage, view: TopologyView): str
   for (const constraint of constraints) {
     const domain = usage.labels[constraint.topologyKey];
     if (domain === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
-    const selector = narrowed(constraint.labelSelector, pod, { same: constraint.matchLabelKeys ?? [] });
+    const selector = narrowedSelector(constraint.labelSelector, pod, { same: constraint.matchLabelKeys ?? [] });
     const counts = domainCounts(pod, { constraint, selector, keys: constraints.map(({ topologyKey }) => topologyKey) }, view);
     const least = counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values());
     const self = selects(selector, pod.metadata.labels) ? 1 : 0;
@@ -81,7 +81,7 @@ function isEmpty({ matchLabels = {}, matchExpressions = [] }: ObjectSelector): b
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
-function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): readonly AffinityTerm[] {
+function requiredTerms(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): readonly AffinityTerm[] {
   return pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 }
 
@@ -96,7 +96,7 @@ function termSelects(term: AffinityTerm, holder: PodObject, other: PodObject, vi
   return (
     inNamespace &&
     selects(
-      narrowed(term.labelSelector, holder, { same: term.matchLabelKeys ?? [], different: term.mismatchLabelKeys ?? [] }),
+      narrowedSelector(term.labelSelector, holder, { same: term.matchLabelKeys ?? [], different: term.mismatchLabelKeys ?? [] }),
       other.metadata.labels,
     )
   );
@@ -107,7 +107,7 @@ function nodesInDomain(view: TopologyView, key: string, value: string | undefine
 }
 
 function affinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  const terms = required(pod, 'podAffinity');
+  const terms = requiredTerms(pod, 'podAffinity');
   if (terms.length === 0) return undefined;
   const reason = "node(s) didn't match pod affinity rules";
   if (terms.some((term) => usage.labels[term.topologyKey] === undefined)) return reason;
@@ -126,7 +126,7 @@ function affinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): s
 }
 
 function antiAffinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  const refused = required(pod, 'podAntiAffinity').some((term) =>
+  const refused = requiredTerms(pod, 'podAntiAffinity').some((term) =>
     nodesInDomain(view, term.topologyKey, usage.labels[term.topologyKey]).some(({ pods }) =>
       pods.some((other) => termSelects(term, pod, other, view)),
     ),
@@ -138,7 +138,7 @@ function antiAffinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView
 function runningPodReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
   const refused = view.nodes.some(({ pods, labels }) =>
     pods.some((resident) =>
-      required(resident, 'podAntiAffinity').some(
+      requiredTerms(resident, 'podAntiAffinity').some(
         (term) =>
           labels[term.topologyKey] !== undefined &&
           labels[term.topologyKey] === usage.labels[term.topologyKey] &&

@@ -57,7 +57,7 @@ export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly C
 function reasonForAll(pod: PodObject, nodes: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   for (const mount of mountsOf(pod)) {
     const claim = claimOf(pod, mount.name, stored);
-    const reason = claim === undefined ? missing(mount) : claimReason(pod, claim, mount, stored);
+    const reason = claim === undefined ? missingClaimReason(mount) : claimReason(pod, claim, mount, stored);
     if (reason !== undefined) return reason;
     const exclusive = claim?.spec.accessModes?.includes('ReadWriteOncePod') === true;
     const others = nodes.flatMap(({ pods }) => pods).filter((other) => other.metadata.namespace === pod.metadata.namespace);
@@ -67,7 +67,7 @@ function reasonForAll(pod: PodObject, nodes: readonly NodeUsage[], stored: Store
   return undefined;
 }
 
-function missing({ name, ephemeral }: Mount): string {
+function missingClaimReason({ name, ephemeral }: Mount): string {
   return ephemeral
     ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
     : `persistentvolumeclaim "${name}" not found`;

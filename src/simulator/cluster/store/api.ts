@@ -23,7 +23,7 @@ export interface DeleteOptions {
   readonly resourceVersion?: string | undefined;
 }
 
-export interface Deleted {
+export interface DeleteResult {
   readonly object: KubeObject;
   /** false: it is terminating and will be deleted later. */
   readonly gone: boolean;
@@ -43,7 +43,7 @@ export interface Api {
   update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject>;
   /** Reads, changes and writes an object in one step, for controllers. */
   modify(type: ResourceType, place: ObjectPlace, part: 'main' | 'status', change: (current: KubeObject) => KubeObject): Result<KubeObject>;
-  remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<Deleted>;
+  remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<DeleteResult>;
   /** Assigns a pod to a node, once. */
   bind(place: ObjectPlace, nodeName: string): Result<KubeObject>;
   /** A random number in [0, 1) from the world's seed. */
@@ -115,7 +115,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     const generation = (current.metadata.generation ?? 0) + (specChanged ? 1 : 0);
     const metadata = type.hasGeneration ? { ...next.metadata, generation } : next.metadata;
     const stored = writes.put(type.storage, { ...next, metadata });
-    return finished(stored) ? (writes.remove(type.storage, keyOf(stored)) ?? stored) : stored;
+    return isDeletionFinished(stored) ? (writes.remove(type.storage, keyOf(stored)) ?? stored) : stored;
   }
 
   function update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject> {
@@ -149,13 +149,13 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     return found.ok ? update(type, change(found.value), part) : found;
   }
 
-  function remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<Deleted> {
+  function remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<DeleteResult> {
     const found = get(type, place);
     if (!found.ok) return found;
     const current = found.value;
     const stale = refusalOfPreconditions(type, current, options);
     if (stale !== undefined) return stale;
-    if (options.propagation === 'Orphan') orphan(store, writes, current);
+    if (options.propagation === 'Orphan') orphanDependents(store, writes, current);
     const graceSeconds = graceOf(type, current, options);
     const foreground = options.propagation === 'Foreground';
     const held = foreground || (current.metadata.finalizers ?? []).length > 0 || type.storage === 'namespaces';
@@ -281,13 +281,13 @@ function terminating(
 }
 
 /** Terminating, without finalizers, and not waiting for a kubelet or the namespace controller. */
-function finished(object: KubeObject): boolean {
+function isDeletionFinished(object: KubeObject): boolean {
   const { deletionTimestamp, finalizers } = object.metadata;
   if (deletionTimestamp === undefined || (finalizers ?? []).length > 0 || object.kind === 'Namespace') return false;
   return object.kind !== 'Pod' || object.metadata.deletionGracePeriodSeconds === 0;
 }
 
-function orphan(store: ObjectStore, writes: Pick<ObjectStore, 'put'>, owner: KubeObject): void {
+function orphanDependents(store: ObjectStore, writes: Pick<ObjectStore, 'put'>, owner: KubeObject): void {
   for (const storage of store.storages()) {
     for (const object of store.list(storage)) {
       const owners = object.metadata.ownerReferences ?? [];

@@ -32,7 +32,7 @@ export interface Subject {
 }
 
 /** `pods "web"` or `pods.metrics.k8s.io "web"`. */
-function spell(subject: Subject): string {
+function subjectText(subject: Subject): string {
   const resource = subject.group === '' ? subject.plural : `${subject.plural}.${subject.group}`;
   return subject.name === undefined ? resource : `${resource} "${subject.name}"`;
 }
@@ -70,15 +70,15 @@ function detailsOf(subject: Subject): NonNullable<KubeStatus['details']> {
 }
 
 export function notFound(subject: Subject): Refused {
-  return refuse(404, 'NotFound', `${spell(subject)} not found`, detailsOf(subject));
+  return refuse(404, 'NotFound', `${subjectText(subject)} not found`, detailsOf(subject));
 }
 
 export function alreadyExists(subject: Subject): Refused {
-  return refuse(409, 'AlreadyExists', `${spell(subject)} already exists`, detailsOf(subject));
+  return refuse(409, 'AlreadyExists', `${subjectText(subject)} already exists`, detailsOf(subject));
 }
 
 export function conflict(subject: Subject, why: string): Refused {
-  return refuse(409, 'Conflict', `Operation cannot be fulfilled on ${spell(subject)}: ${why}`, detailsOf(subject));
+  return refuse(409, 'Conflict', `Operation cannot be fulfilled on ${subjectText(subject)}: ${why}`, detailsOf(subject));
 }
 
 /** The message of every optimistic-lock failure. */
@@ -97,7 +97,7 @@ export function invalid(subject: Subject & { readonly kind: string }, field: str
   });
 }
 
-export function expired(message: string): KubeStatus {
+export function expiredStatus(message: string): KubeStatus {
   return failureStatus(410, 'Expired', message);
 }
 
