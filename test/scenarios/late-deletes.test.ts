@@ -34,7 +34,7 @@ describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletio
     await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
     await world.until(
       'reported',
-      () => events(world, 'ScaleDownFailed').some((words) => words.includes('stay, their deletion failed')),
+      () => events(world, 'ScaleDownFailed').some((words) => /^Deletion of \d+ instances of \S+ failed/.test(words)),
       10 * MINUTE,
     );
     world.world.arm.control.removeFault('deletes');
