@@ -11,14 +11,14 @@ import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
 import { findHelm } from '../deploy/helm.ts';
-import { aBudgetDraft, aDeployment, aMachine, SPEC, TestPark, TOKEN } from '../simulator/cluster/stage.ts';
+import { aBudgetDraft, aDeployment, aMachine, SPEC, TestVmFeed, TOKEN } from '../simulator/cluster/stage.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const HELM = findHelm(process.env);
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 
 let cluster: SimCluster;
-let park: TestPark;
+let park: TestVmFeed;
 let dir: string;
 
 interface Output {
@@ -50,7 +50,7 @@ async function ok(...args: readonly string[]): Promise<string> {
 describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'simulated-cluster-'));
-    park = new TestPark([aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')]);
+    park = new TestVmFeed([aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')]);
     cluster = await startCluster({
       spec: SPEC,
       clock: realSimClock(20),

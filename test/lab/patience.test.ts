@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { machineSpeed, Patience } from '../../src/lab/patience.ts';
 
-/** Looks once a second, and returns after how many seconds the patience was over. */
+/** Checks once a second, and returns after how many seconds the patience was over. */
 function secondsUntilOver(limitMs: number, slowdownAt: (second: number) => number): number {
   let second = 0;
   const meter = { now: () => second * 1000, slowdown: () => slowdownAt(second) };

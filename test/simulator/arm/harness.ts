@@ -52,7 +52,7 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** false: without a token. */
@@ -63,7 +63,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // The shapes are what the tests are about: each reads what it expects.
+  // Responses are untyped on purpose: each test reads the fields that it expects.
   readonly json: Record<string, never> & { readonly [key: string]: unknown };
 }
 
@@ -73,7 +73,7 @@ export type RigOptions = Pick<ArmEmulatorOptions, 'knobs' | 'clients' | 'ambient
   readonly maxRetries?: number;
   /** Time of the world at its start. Default: now, to the second. */
   readonly startMs?: number;
-  /** What raw calls name as their host, as behind a proxy. */
+  /** The host name in raw requests, as behind a proxy. */
   readonly host?: string;
 };
 
@@ -146,13 +146,13 @@ function send(url: string, agent: Agent, { method, headers, body }: Sent): Promi
   });
 }
 
-/** Path of a scale set or of something under it. */
+/** Path of a scale set, or of a resource below it. */
 export function setPath(rig: Rig, pool: string, rest = ''): string {
   const root = `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${RG}/providers/Microsoft.Compute/virtualMachineScaleSets`;
   return `${root}/${rig.set(pool)}${rest}`;
 }
 
-/** Path of an agent pool or of something under it, version included. */
+/** Path of an agent pool, or of a resource below it, with the version. */
 export function poolPath(rig: Rig, pool: string, rest = ''): string {
   const cluster = `${rig.spec.clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${rig.spec.clusterName}`;
   return `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${cluster}/agentPools/${pool}${rest}?api-version=2025-05-01`;
@@ -163,7 +163,7 @@ export async function scale(rig: Rig, pool: string, capacity: number, headers: R
   return rig.call('PUT', `${setPath(rig, pool)}?${VERSION}`, { body, headers });
 }
 
-/** The document of the operation that an answer began. */
+/** The document of the operation that a response began. */
 export async function operationOf(rig: Rig, answer: Answer): Promise<Answer> {
   const url = new URL(String(answer.headers['azure-asyncoperation']));
   return rig.call('GET', url.pathname + url.search);

@@ -1,7 +1,7 @@
-/** Invariants of budgets and of the journal. */
+/** Invariants of rate limits and of the journal. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, WORLD, anyDeed, settle, withDeeds } from './deeds.ts';
+import { UNTHROTTLED, WORLD, anyAction, settle, withActions } from './random-actions.ts';
 import { VERSION, aPool, aWorld, setPath, startRig, type Answer, type Rig } from './harness.ts';
 
 type Call = { readonly kind: 'put' | 'patch' | 'get' | 'list' | 'instances' | 'delete'; readonly times: number };
@@ -24,7 +24,7 @@ async function ask(rig: Rig, kind: Call['kind'], serial: number): Promise<Answer
   }
 }
 
-/** What the headers say is left, by budget. */
+/** The remaining tokens in the headers, by policy. */
 function left(answer: Answer): ReadonlyMap<string, number> {
   const text = (name: string): string => String(answer.headers[name] ?? '');
   const compute = text('x-ms-ratelimit-remaining-resource')
@@ -32,7 +32,7 @@ function left(answer: Answer): ReadonlyMap<string, number> {
     .filter((part) => part !== '');
   const gateway = Object.keys(answer.headers).filter((name) => name.startsWith('x-ms-ratelimit-remaining-subscription'));
   return new Map([
-    // The queue is a length, not a budget.
+    // The queue is a length, not a rate limit.
     ...compute.filter((part) => !part.includes('Queued')).map((part) => [part.split(';')[0] ?? '', Number(part.split(';')[1])] as const),
     ...gateway.map((name) => [name, Number(text(name))] as const),
   ]);
@@ -82,7 +82,7 @@ describe('invariants of budgets', () => {
     try {
       const put = (pool: string, tag: number): Promise<Answer> =>
         rig.call('PUT', `${setPath(rig, pool)}?${VERSION}`, { body: { location: 'westeurope', tags: { tag: String(tag) } } });
-      // 12 on each of 17 sets and more: the gateway's 200 writes are spent while a set's own twelve are, too.
+      // 12 writes on each of 17 sets: the gateway's 200 write tokens are used up while a set's own twelve are, too.
       let index = 0;
       while ((await put(`p${Math.floor(index / 12)}`, index)).status !== 429) index++;
       const refused = await put('p0', 999);
@@ -98,13 +98,13 @@ describe('invariants of budgets', () => {
 describe('invariants of the journal', () => {
   it('invariant 25: every request is recorded once and in order, and the journal alone shows capacities, tags and operations', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 14 }), async (deeds) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
         let asked = 0;
-        await withDeeds(
-          deeds,
+        await withActions(
+          actions,
           { knobs: UNTHROTTLED },
-          (_rig, { answer, deed }) => {
-            if (answer !== undefined) asked += deed.kind === 'pool-put' ? 2 : 1;
+          (_rig, { answer, action }) => {
+            if (answer !== undefined) asked += action.kind === 'pool-put' ? 2 : 1;
           },
           (rig) => {
             settle(rig);

@@ -1,7 +1,18 @@
-/** Invariants of machines: their names, their number, what they cost of the quota, and how lists show them. */
+/** Invariants of VMs: their names, their number, their quota usage, and how lists show them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, WORLD, anyDeed, clientDeed, perform, settle, waiting, withDeeds, worldDeed, type Deed } from './deeds.ts';
+import {
+  UNTHROTTLED,
+  WORLD,
+  anyAction,
+  clientAction,
+  perform,
+  settle,
+  waiting,
+  withActions,
+  worldAction,
+  type Action,
+} from './random-actions.ts';
 import { RG, VERSION, poolPath, setPath, startRig, type Rig } from './harness.ts';
 import { findVmSize } from '../../../src/simulator/arm/state/vm-sizes.ts';
 
@@ -42,11 +53,11 @@ function vmsPath(rig: Rig): string {
 describe('invariants of machines', () => {
   it('invariants 7, 8, 22: each machine has one id, name, host name, provider id and node name; no list shows half of one', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 8 }), async (deeds) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 8 }), async (actions) => {
         const gone = new Set<string>();
         let before = new Set<string>();
-        await withDeeds(
-          deeds,
+        await withActions(
+          actions,
           { knobs },
           (rig) => {
             const now = new Set(rig.arm.machines.list().map(({ id }) => id));
@@ -92,8 +103,8 @@ describe('invariants of machines', () => {
 
   it('invariant 9: an instance is in a zone of its set, and its node says the same zone', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 10 }), async (deeds) => {
-        await withDeeds(deeds, { knobs }, (rig) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
+        await withActions(actions, { knobs }, (rig) => {
           for (const { pool, zone, labels } of rig.arm.machines.list()) {
             expect(pool === 'a' ? ['1', '2'] : [undefined]).toContain(zone);
             expect(labels['topology.kubernetes.io/zone']).toBe(zone === undefined ? '0' : `westeurope-${zone}`);
@@ -105,7 +116,7 @@ describe('invariants of machines', () => {
   });
 
   it('invariants 1, 11: at rest the capacity is the machines there are: the deallocated count, the deleted and the evicted do not', async () => {
-    const spotDeed: fc.Arbitrary<Deed> = fc.oneof(
+    const spotAction: fc.Arbitrary<Action> = fc.oneof(
       fc.record({
         kind: fc.constant('post' as const),
         pool: fc.constantFrom('d', 'e'),
@@ -124,24 +135,25 @@ describe('invariants of machines', () => {
       return { capacity: set?.capacity ?? 0, running: set?.instances.filter(({ power }) => power === 'running').length ?? 0 };
     };
     await fc.assert(
-      fc.asyncProperty(fc.array(spotDeed, { minLength: 1, maxLength: 8 }), async (deeds) => {
+      fc.asyncProperty(fc.array(spotAction, { minLength: 1, maxLength: 8 }), async (actions) => {
         const rig = await startRig(WORLD, { knobs });
         try {
           for (const pool of ['d', 'e']) await perform(rig, { kind: 'put', pool, to: 4, condition: 'none', method: 'PUT' });
           settle(rig);
-          for (const deed of deeds) {
-            const pool = deed.kind === 'post' ? deed.pool : deed.kind === 'event' && 'evict' in deed.event ? deed.event.evict.pool : '';
+          for (const action of actions) {
+            const pool =
+              action.kind === 'post' ? action.pool : action.kind === 'event' && 'evict' in action.event ? action.event.evict.pool : '';
             const before = sizeOf(rig, pool);
-            const answer = await perform(rig, deed);
+            const answer = await perform(rig, action);
             settle(rig);
             const { capacity, running } = sizeOf(rig, pool);
-            if (deed.kind === 'event' && 'evict' in deed.event) {
-              const lost = Math.min(before.running, deed.event.evict.count ?? 1);
+            if (action.kind === 'event' && 'evict' in action.event) {
+              const lost = Math.min(before.running, action.event.evict.count ?? 1);
               expect(before.capacity - capacity).toBe(pool === 'e' ? lost : 0);
               expect(before.running - running).toBe(lost);
-            } else if (deed.kind === 'post') {
+            } else if (action.kind === 'post') {
               const named = answer?.status === 202 ? Number(answer.headers['x-ms-request-charge']) : 0;
-              expect(before.capacity - capacity).toBe(deed.action === 'delete' ? named : 0);
+              expect(before.capacity - capacity).toBe(action.action === 'delete' ? named : 0);
             }
           }
         } finally {
@@ -154,8 +166,8 @@ describe('invariants of machines', () => {
 
   it('invariants 12, 13: the usages are the cores of what exists, by family and priority, and neither a client nor an actor breaks a limit', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 14 }), async (deeds) => {
-        await withDeeds(deeds, { knobs }, async (rig, { answer }) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
+        await withActions(actions, { knobs }, async (rig, { answer }) => {
           const machines = rig.arm.machines.list();
           const cores = (spot: boolean, family?: string): number =>
             machines
@@ -190,24 +202,24 @@ describe('invariants of machines', () => {
   });
 
   it("invariant 23: an agent pool's count and its scale set's capacity are two stores; only AKS copies one to the other", async () => {
-    const deeds = fc.array(fc.oneof(clientDeed, worldDeed, waiting), { minLength: 1, maxLength: 14 });
+    const actions = fc.array(fc.oneof(clientAction, worldAction, waiting), { minLength: 1, maxLength: 14 });
     const read = (
       text: string,
     ): { readonly sets: readonly { pool: string; capacity: number }[]; readonly agentPools: readonly { name: string; size: number }[] } =>
       JSON.parse(text) as never;
     await fc.assert(
-      fc.asyncProperty(deeds, async (sequence) => {
-        await withDeeds(sequence, { knobs }, (rig, { deed, answer, before }) => {
+      fc.asyncProperty(actions, async (sequence) => {
+        await withActions(sequence, { knobs }, (rig, { action, answer, before }) => {
           const was = read(before);
           const { sets, agentPools } = rig.arm.control.state();
-          const byAks = deed.kind === 'pool-put' || deed.kind === 'delete-machines';
+          const byAks = action.kind === 'pool-put' || action.kind === 'delete-machines';
           for (const { name, size } of agentPools.filter((pool) => pool.name !== 'v')) {
             const earlier = was.agentPools.find((pool) => pool.name === name)?.size;
             if (!byAks) expect(size).toBe(earlier);
           }
-          if (deed.kind === 'pool-put' && deed.pool !== 'v' && answer?.status === 200) {
-            const capacity = sets.find(({ pool }) => pool === deed.pool)?.capacity;
-            expect(capacity).toBe(agentPools.find(({ name }) => name === deed.pool)?.size);
+          if (action.kind === 'pool-put' && action.pool !== 'v' && answer?.status === 200) {
+            const capacity = sets.find(({ pool }) => pool === action.pool)?.capacity;
+            expect(capacity).toBe(agentPools.find(({ name }) => name === action.pool)?.size);
           }
         });
       }),

@@ -1,7 +1,17 @@
-/** Invariants of operations and of time: what was accepted can be followed, ends once, and everything keeps one clock. */
+/** Invariants of operations and of time: an accepted operation can be polled, ends once, and everything uses one clock. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, anyDeed, clientDeed, settle, snapshot, waiting, withDeeds, worldDeed, type Deed } from './deeds.ts';
+import {
+  UNTHROTTLED,
+  anyAction,
+  clientAction,
+  settle,
+  snapshot,
+  waiting,
+  withActions,
+  worldAction,
+  type Action,
+} from './random-actions.ts';
 import { MINUTE, RG, VERSION, poolPath, setPath, type Answer, type Rig } from './harness.ts';
 
 const knobs = UNTHROTTLED;
@@ -10,7 +20,7 @@ const AT_REST = ['Succeeded', 'Failed', 'Canceled'];
 describe('invariants of operations', () => {
   it('invariants 5, 6: an operation ends once and for good, and its resource is at rest before it says so', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 2, maxLength: 14 }), async (deeds) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 2, maxLength: 14 }), async (actions) => {
         const ends = new Map<string, string>();
         const look = (rig: Rig): void => {
           const { operations, sets, agentPools } = rig.arm.control.state();
@@ -29,8 +39,8 @@ describe('invariants of operations', () => {
             expect(AT_REST).toContain(resource.provisioningState);
           }
         };
-        await withDeeds(
-          deeds,
+        await withActions(
+          actions,
           { knobs },
           (rig) => look(rig),
           (rig) => {
@@ -48,21 +58,21 @@ describe('invariants of operations', () => {
   });
 
   it('invariant 16: what begins an operation says where to follow it, absolute, on the host that was called; it can be read', async () => {
-    const onHost: fc.Arbitrary<Deed> = fc.oneof(clientDeed, waiting);
+    const onHost: fc.Arbitrary<Action> = fc.oneof(clientAction, waiting);
     await fc.assert(
       fc.asyncProperty(
         fc.array(onHost, { minLength: 1, maxLength: 10 }),
         fc.constantFrom(undefined, 'arm.proxy.example:8443'),
-        async (deeds, host) => {
+        async (actions, host) => {
           const begun: { readonly url: URL; readonly monitor: URL | undefined }[] = [];
-          await withDeeds(
-            deeds,
+          await withActions(
+            actions,
             { knobs, ...(host === undefined ? {} : { host }) },
-            (rig, { deed, answer, before }) => {
+            (rig, { action, answer, before }) => {
               if (answer === undefined || answer.status >= 300) return;
               const moved = JSON.parse(before) as { readonly operations: readonly unknown[] };
               if (rig.arm.control.state().operations.length === moved.operations.length) return;
-              const isAction = deed.kind !== 'put' && deed.kind !== 'pool-put';
+              const isAction = action.kind !== 'put' && action.kind !== 'pool-put';
               const url = new URL(String(answer.headers['azure-asyncoperation']));
               const location = answer.headers['location'];
               expect(`${url.protocol}//${url.host}`).toBe(host === undefined ? rig.arm.url : `https://${host}`);
@@ -70,7 +80,7 @@ describe('invariants of operations', () => {
               expect(answer.status).toBe(isAction ? 202 : 200);
               expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
               expect(url.searchParams.get('api-version')).toMatch(
-                deed.kind === 'put' || deed.kind === 'post' || deed.kind === 'delete-vm' ? /^2025/ : /^2017-08-31$/,
+                action.kind === 'put' || action.kind === 'post' || action.kind === 'delete-vm' ? /^2025/ : /^2017-08-31$/,
               );
               begun.push({ url, monitor: location === undefined ? undefined : new URL(String(location)) });
             },
@@ -93,9 +103,9 @@ describe('invariants of operations', () => {
 
   it('invariant 24: nothing waits for an operation, and every read is answered at once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 8 }), async (deeds) => {
-        await withDeeds(deeds, { knobs }, async (rig, { deed }) => {
-          const pool = 'pool' in deed && deed.pool !== 'v' ? deed.pool : 'a';
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 8 }), async (actions) => {
+        await withActions(actions, { knobs }, async (rig, { action }) => {
+          const pool = 'pool' in action && action.pool !== 'v' ? action.pool : 'a';
           const paths = [
             `${setPath(rig, pool)}?${VERSION}`,
             `${setPath(rig, pool, '/instanceView')}?${VERSION}`,
@@ -116,10 +126,10 @@ describe('invariants of operations', () => {
   it('invariant 15: one clock: dates, operations, tokens and machines agree with it, however it moves', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(clientDeed, worldDeed, waiting), { minLength: 1, maxLength: 8 }),
+        fc.array(fc.oneof(clientAction, worldAction, waiting), { minLength: 1, maxLength: 8 }),
         fc.integer({ min: 0, max: 90 * MINUTE }),
-        async (deeds, jump) => {
-          await withDeeds(deeds, { knobs, startMs: Date.UTC(2031, 0, 1) + jump }, async (rig, { answer }) => {
+        async (actions, jump) => {
+          await withActions(actions, { knobs, startMs: Date.UTC(2031, 0, 1) + jump }, async (rig, { answer }) => {
             const now = rig.clock.now();
             const read = await rig.call('GET', `${setPath(rig, 'a', '/virtualMachines')}?${VERSION}`);
             expect(Date.parse(String(read.headers['date']))).toBe(Math.floor(now / 1_000) * 1_000);
@@ -150,10 +160,10 @@ describe('invariants of operations', () => {
   });
 
   it('invariants 19, conformance 30: the same seed and the same calls give the same answers, byte for byte', async () => {
-    const run = async (deeds: readonly Deed[]): Promise<string> => {
+    const run = async (actions: readonly Action[]): Promise<string> => {
       const told: unknown[] = [];
-      await withDeeds(
-        deeds,
+      await withActions(
+        actions,
         { startMs: Date.UTC(2031, 5, 1) },
         (rig, { answer }) => {
           const own = (text: string): string => text.replaceAll(new URL(rig.arm.url).host, 'HOST');
@@ -167,8 +177,8 @@ describe('invariants of operations', () => {
       return JSON.stringify(told);
     };
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 12 }), async (deeds) => {
-        expect(await run(deeds)).toBe(await run(deeds));
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 12 }), async (actions) => {
+        expect(await run(actions)).toBe(await run(actions));
       }),
       { numRuns: 10, seed: 19 },
     );

@@ -1,23 +1,23 @@
-/** Invariants of what a request may change: nothing when it is refused, all of it when it is not, and told truly. */
+/** Invariants of writes: a refused request changes nothing, an accepted one changes everything, and the response is true. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, WORLD, anyDeed, clientDeed, perform, snapshot, withDeeds, type Deed } from './deeds.ts';
+import { UNTHROTTLED, WORLD, anyAction, clientAction, perform, snapshot, withActions, type Action } from './random-actions.ts';
 import { RG, VERSION, aPool, aWorld, poolPath, setPath, startRig, type Answer, type Rig } from './harness.ts';
 
 const knobs = UNTHROTTLED;
 
-function isConditionStale(deed: Deed): boolean {
-  return 'condition' in deed && (deed.condition === 'stale' || deed.condition === 'absent-only');
+function isConditionStale(action: Action): boolean {
+  return 'condition' in action && (action.condition === 'stale' || action.condition === 'absent-only');
 }
 
 describe('invariants of writes', () => {
   it('invariants 3, 4, 21: a write that is refused, stale, wrong or wrong in part, changes nothing and begins nothing', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 14 }), async (deeds) => {
-        await withDeeds(deeds, { knobs }, (rig, { deed, answer, before }) => {
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
+        await withActions(actions, { knobs }, (rig, { action, answer, before }) => {
           if (answer === undefined) return;
-          if (isConditionStale(deed)) expect([409, 412]).toContain(answer.status);
-          if ('bad' in deed && deed.bad) expect(answer.status).toBeGreaterThanOrEqual(400);
+          if (isConditionStale(action)) expect([409, 412]).toContain(answer.status);
+          if ('bad' in action && action.bad) expect(answer.status).toBeGreaterThanOrEqual(400);
           if (answer.status >= 400) expect(snapshot(rig)).toBe(before);
         });
       }),
@@ -25,7 +25,7 @@ describe('invariants of writes', () => {
     );
   });
 
-  it('invariant 4: a refusal uses tokens as a success does; what fails after or before the deed says in the journal which', async () => {
+  it('invariant 4: a refusal uses tokens as a success does; what fails after or before the action says in the journal which', async () => {
     const misfortune = fc.constantFrom(
       { effect: { kind: 'answer', status: 500 } as const, done: false },
       { effect: { kind: 'answer', status: 429, retryAfterSeconds: 9 } as const, done: false },
@@ -35,15 +35,15 @@ describe('invariants of writes', () => {
     );
     await fc.assert(
       fc.asyncProperty(
-        fc.array(clientDeed, { maxLength: 4 }),
+        fc.array(clientAction, { maxLength: 4 }),
         misfortune,
         fc.integer({ min: 3, max: 6 }),
-        async (deeds, { effect, done }, to) => {
+        async (actions, { effect, done }, to) => {
           const rig = await startRig(WORLD);
           try {
             let left = 200;
-            for (const deed of [{ kind: 'put', pool: 'a', to: -1, condition: 'none', method: 'PUT' } as const, ...deeds]) {
-              const answer = await perform(rig, deed);
+            for (const action of [{ kind: 'put', pool: 'a', to: -1, condition: 'none', method: 'PUT' } as const, ...actions]) {
+              const answer = await perform(rig, action);
               const remaining = answer?.headers['x-ms-ratelimit-remaining-subscription-writes'];
               if (answer === undefined || remaining === undefined) continue;
               expect(Number(remaining)).toBe(--left);
@@ -68,10 +68,10 @@ describe('invariants of writes', () => {
 
   it('invariant 10: a capacity that was accepted is in the answer and in every read after it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 10 }), async (deeds) => {
-        await withDeeds(deeds, { knobs }, async (rig, { deed, answer }) => {
-          if (deed.kind === 'put' && answer?.status === 200) expect(answer.json).toMatchObject({ sku: { capacity: deed.to } });
-          const subject = 'pool' in deed ? deed.pool : 'a';
+      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
+        await withActions(actions, { knobs }, async (rig, { action, answer }) => {
+          if (action.kind === 'put' && answer?.status === 200) expect(answer.json).toMatchObject({ sku: { capacity: action.to } });
+          const subject = 'pool' in action ? action.pool : 'a';
           for (const { name, capacity, etag } of rig.arm.control.state().sets.filter(({ pool }) => pool === subject)) {
             const read = await rig.call('GET', `${setsPath(rig)}/${name}?${VERSION}`);
             expect(read.json).toMatchObject({ sku: { capacity }, etag });
@@ -154,7 +154,7 @@ describe('invariants of writes', () => {
   });
 });
 
-/** By PATCH, so that a fault can be aimed at it alone. */
+/** Uses PATCH, so that a fault can match it alone. */
 function putCapacity(rig: Rig, to: number): Promise<Answer> {
   return rig.call('PATCH', `${setPath(rig, 'd')}?${VERSION}`, { body: { sku: { capacity: to } } });
 }
@@ -163,7 +163,7 @@ function setsPath(rig: Rig): string {
   return setPath(rig, 'a').replace(/\/[^/]+$/, '');
 }
 
-/** A resource without what every write moves. */
+/** A resource without the fields that every write changes. */
 async function bare(rig: Rig, path: string): Promise<unknown> {
   const { json } = await rig.call('GET', path);
   const properties = json['properties'] as unknown as Record<string, unknown>;
@@ -190,7 +190,7 @@ function merged(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(base);
 }
 
-/** As the wire carries it: -0 is 0. */
+/** As in JSON: -0 is 0. */
 function parsed(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;
 }

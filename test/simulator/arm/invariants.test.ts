@@ -3,30 +3,30 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MINUTE, VERSION, aPool, aWorld, operationOf, scale, setPath, startRig, stateOf, type Answer, type Rig } from './harness.ts';
 
-type Deed =
+type Action =
   | { readonly kind: 'scale'; readonly to: number }
   | { readonly kind: 'delete'; readonly id: number }
   | { readonly kind: 'wait'; readonly seconds: number }
   | { readonly kind: 'foreign'; readonly to: number };
 
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('scale' as const), to: fc.nat(9) }),
   fc.record({ kind: fc.constant('delete' as const), id: fc.nat(12) }),
   fc.record({ kind: fc.constant('wait' as const), seconds: fc.nat(120) }),
   fc.record({ kind: fc.constant('foreign' as const), to: fc.nat(9) }),
 );
 
-async function perform(rig: Rig, deed: Deed): Promise<Answer | undefined> {
-  switch (deed.kind) {
+async function perform(rig: Rig, action: Action): Promise<Answer | undefined> {
+  switch (action.kind) {
     case 'scale':
-      return scale(rig, 'a', deed.to);
+      return scale(rig, 'a', action.to);
     case 'delete':
-      return rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: [String(deed.id)] } });
+      return rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: [String(action.id)] } });
     case 'wait':
-      rig.clock.advance(deed.seconds * 1000);
+      rig.clock.advance(action.seconds * 1000);
       return undefined;
     case 'foreign':
-      rig.arm.control.raise({ foreignScale: { pool: 'a', to: deed.to } });
+      rig.arm.control.raise({ foreignScale: { pool: 'a', to: action.to } });
       return undefined;
   }
 }
@@ -37,13 +37,13 @@ const knobs = { throttling: false };
 describe('invariants', () => {
   it('1, 2, 5, 7, 9, 12: capacity, etags, operations, ids, zones and quota hold for any client', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 12 }), async (deeds) => {
+      fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 12 }), async (actions) => {
         const rig = await startRig(world, { knobs });
         try {
           const operations: Answer[] = [];
           const seen = new Map<string, number>([[stateOf(rig, 'a').etag, stateOf(rig, 'a').capacity]]);
           let lastEtag = 0;
-          for (const next of deeds) {
+          for (const next of actions) {
             const answer = await perform(rig, next);
             if (answer?.headers['azure-asyncoperation'] !== undefined) operations.push(answer);
             const { etag, capacity } = stateOf(rig, 'a');
@@ -53,7 +53,7 @@ describe('invariants', () => {
             seen.set(etag, capacity);
             lastEtag = number;
             const cores = rig.arm.control.state().usages.find((row) => row.name === 'cores');
-            if (next.kind !== 'foreign' && !deeds.some((other) => other.kind === 'foreign'))
+            if (next.kind !== 'foreign' && !actions.some((other) => other.kind === 'foreign'))
               expect(cores?.current ?? 0).toBeLessThanOrEqual(40);
           }
           rig.clock.advance(60 * MINUTE - 1);

@@ -1,4 +1,4 @@
-/** Stock that comes back, and a world that runs faster than the clock on the wall. */
+/** Stock that is returned, and a world that runs faster than real time. */
 import { describe, expect, it } from 'vitest';
 import { stockKey } from '../../../src/simulator/arm/state/stock-and-quota.ts';
 import { Throttle } from '../../../src/simulator/arm/http/throttling.ts';

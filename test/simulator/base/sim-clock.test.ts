@@ -14,7 +14,7 @@ describe('VirtualSimClock', () => {
     fc.assert(
       fc.property(steps, (script) => {
         const clock = new VirtualSimClock(0);
-        /** The same, kept in the plainest way. */
+        /** The same clock in the simplest form. */
         const model: { id: number; at: number }[] = [];
         const cancels: (() => void)[] = [];
         const ran: string[] = [];

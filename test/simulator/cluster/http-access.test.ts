@@ -1,11 +1,11 @@
-/** What `kubectl apply -k` and Helm need besides: requests that only rehearse, roles and their bindings, secrets. */
+/** What `kubectl apply -k` and Helm also need: dry runs, roles and their bindings, secrets. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { aBudgetDraft, aDeployment, aMap, aMachine, MAPS, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.stop());
 
-/** Everything there is, with its versions. */
+/** All objects with their versions. */
 const stored = (): string =>
   JSON.stringify(['configmaps', 'deployments', 'poddisruptionbudgets', 'pods'].map((kind) => stage.cluster.store.list(kind)));
 

@@ -1,4 +1,4 @@
-/** The invariant of nodes over a whole world: machines come and go by anyone's wish, and nodes follow them. */
+/** The invariant of nodes over a whole world: VMs are created and removed by any writer, and nodes follow them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
@@ -7,10 +7,10 @@ import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.t
 import { aPool, aWorld } from '../arm/harness.ts';
 import { START_MS } from '../../support/builders.ts';
 
-type Deed = { readonly event: WorldEvent } | { readonly deleteNode: number } | { readonly waitSeconds: number };
+type Action = { readonly event: WorldEvent } | { readonly deleteNode: number } | { readonly waitSeconds: number };
 
 const pool = fc.constantFrom('a', 'd', 'v');
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     event: fc.oneof<fc.Arbitrary<WorldEvent>[]>(
       fc.record({ foreignScale: fc.record({ pool, to: fc.nat(4) }) }),
@@ -33,11 +33,11 @@ const SPEC = aWorld([
 describe('invariants of nodes', () => {
   it('invariant 20: a node comes for a machine that runs, at most one for each; it goes after its machine, or by a client', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 8 }), async (deeds) => {
+      fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), async (actions) => {
         const clock = new VirtualSimClock(START_MS);
         const world = await startWorld({ spec: SPEC, clock, client: { clientId: 'c', clientSecret: 's' }, token: 't' });
         try {
-          await follow(world, clock, deeds);
+          await follow(world, clock, actions);
         } finally {
           await world.stop();
         }
@@ -47,7 +47,7 @@ describe('invariants of nodes', () => {
   });
 });
 
-async function follow(world: World, clock: VirtualSimClock, deeds: readonly Deed[]): Promise<void> {
+async function follow(world: World, clock: VirtualSimClock, actions: readonly Action[]): Promise<void> {
   const everRan = new Set(world.arm.machines.list().map(({ hostName }) => hostName));
   const gone = new Set<string>();
   const deletedByClient = new Set<string>();
@@ -68,10 +68,10 @@ async function follow(world: World, clock: VirtualSimClock, deeds: readonly Deed
     return now;
   };
   let before = names();
-  for (const next of deeds) {
+  for (const next of actions) {
     if ('event' in next) {
       world.arm.control.raise(next.event);
-      // Whatever vanished in Azure at this instant, the cluster has yet to notice.
+      // The cluster has not noticed yet which VMs are gone at this instant.
       expect(names()).toEqual(before);
     } else if ('deleteNode' in next) {
       const name = before[next.deleteNode];

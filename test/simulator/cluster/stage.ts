@@ -1,4 +1,4 @@
-/** A cluster in virtual time with machines that the test makes and unmakes, and a plain HTTPS client for it. */
+/** A cluster in virtual time with VMs that the test creates and removes, and a plain HTTPS client for it. */
 import { Agent, request } from 'undici';
 import type { SimulatedVm, VmChange, VmFeed } from '../../../src/simulator/base/vm-feed.ts';
 import { startCluster, type ClusterOptions, type SimCluster } from '../../../src/simulator/cluster/cluster.ts';
@@ -49,8 +49,8 @@ export function aMachine(hostName: string, rest: Partial<SimulatedVm> = {}): Sim
   };
 }
 
-/** A park that changes when the test says so. */
-export class TestPark implements VmFeed {
+/** A VM feed that changes only when the test changes it. */
+export class TestVmFeed implements VmFeed {
   readonly #listeners = new Set<(change: VmChange) => void>();
   readonly #machines = new Map<string, SimulatedVm>();
 
@@ -72,7 +72,7 @@ export class TestPark implements VmFeed {
     this.tell({ kind: 'running', machine });
   }
 
-  /** The VM ends: stopped for a while, or for good. */
+  /** Stops the VM for a while, or removes it. */
   end(hostName: string, kind: 'stopped' | 'gone'): void {
     const machine = this.#machines.get(hostName) ?? aMachine(hostName);
     if (kind === 'gone') this.#machines.delete(hostName);
@@ -87,45 +87,45 @@ export class TestPark implements VmFeed {
 
 export interface Stage {
   readonly clock: VirtualSimClock;
-  readonly park: TestPark;
+  readonly park: TestVmFeed;
   readonly violations: ViolationLog;
   readonly cluster: SimCluster;
   readonly client: Client;
   stop(): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  // Tests look into answers of many shapes; a wrong path fails the assertion.
+  // Tests read fields of many response types; a wrong path fails the assertion.
   readonly body: Loose;
 }
 
-/** JSON as tests walk through it. */
-export interface Loose {
+/** JSON as tests read it. */
+interface Loose {
   readonly [key: string]: Loose;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly token?: string;
   readonly accept?: string;
   readonly contentType?: string;
 }
 
-export interface WatchEvent {
+interface WatchEvent {
   readonly type: string;
   readonly object: Loose;
 }
 
 /** An open watch, read one event at a time. */
-export interface OpenWatch {
+interface OpenWatch {
   readonly status: number;
-  /** The next event; undefined when the server ended the stream. Rejects when it was cut. */
+  /** The next event; undefined if the server ended the stream. Rejects if the stream broke. */
   next(): Promise<WatchEvent | undefined>;
   close(): void;
 }
 
-export interface Client {
+interface Client {
   call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   watch(path: string, options?: CallOptions): Promise<OpenWatch>;
   close(): Promise<void>;
@@ -181,10 +181,10 @@ function readLines(body: AsyncIterable<Buffer>): Pick<OpenWatch, 'next'> {
 
 const tls = createServerTls(Date.now());
 
-/** Starts a cluster with the given machines running; what AKS puts there is up when this returns. */
+/** Starts a cluster with the given VMs running. It returns once the objects of AKS are ready. */
 export async function setStage(machines: readonly SimulatedVm[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
   const clock = new VirtualSimClock(START_MS);
-  const park = new TestPark(machines);
+  const park = new TestVmFeed(machines);
   const violations = new ViolationLog();
   const cluster = await startCluster({ spec: SPEC, clock, tls: await tls, machines: park, violations, token: TOKEN, ...rest });
   const client = clientOf(cluster, (await tls).caPem);
@@ -238,7 +238,7 @@ export function aBudgetDraft(name: string, spec: Record<string, unknown>): Objec
   return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace: 'default' }, spec };
 }
 
-/** Where ConfigMaps of the namespace `default` are. */
+/** Path of ConfigMaps in the namespace `default`. */
 export const MAPS = '/api/v1/namespaces/default/configmaps';
 export const aMap = (name: string, labels: Record<string, string> = {}): unknown => ({
   apiVersion: 'v1',

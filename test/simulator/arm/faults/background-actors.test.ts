@@ -1,8 +1,8 @@
-/** Actors that act by themselves, and lists that are a moment behind. */
+/** Background actors, and lists that are slightly outdated. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BackgroundActorOptions } from '../../../../src/simulator/arm/faults/background-actors.ts';
-import { UNTHROTTLED } from '../deeds.ts';
+import { UNTHROTTLED } from '../random-actions.ts';
 import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, scale, setPath, startRig, stateOf, type Rig, type RigOptions } from '../harness.ts';
 
 const POOLS = [
@@ -23,7 +23,7 @@ async function withRig(ambient: BackgroundActorOptions | undefined, act: (rig: R
   }
 }
 
-/** Every event of the world, each with its minute. */
+/** All events of the world with their minutes. */
 function events(rig: Rig): readonly string[] {
   const startMs = Date.UTC(2031, 0, 1);
   const journal = rig.arm.control.journal().filter(({ method }) => method === 'EVENT');
@@ -115,7 +115,7 @@ describe('actors that act by themselves', () => {
   const actor = fc.record({ everyMs: fc.integer({ min: MINUTE, max: 30 * MINUTE }) });
   const settings = fc.record({ reconcile: actor, evictions: actor, foreignScaling: actor }, { requiredKeys: [] });
 
-  it('the same seed and the same settings give the same deeds; another seed gives others', async () => {
+  it('the same seed and the same settings give the same actions; another seed gives others', async () => {
     const run = async (ambient: BackgroundActorOptions, seed: number): Promise<readonly string[]> => {
       let told: readonly string[] = [];
       await withRig(
@@ -144,11 +144,11 @@ describe('actors that act by themselves', () => {
       expect((await put({ foreignScaling: { everyMs: MINUTE } })).status).toBe(200);
       expect(rig.arm.control.state().ambient).toEqual({ foreignScaling: { everyMs: MINUTE } });
       rig.clock.advance(30 * MINUTE);
-      const deeds = events(rig).length;
-      expect(deeds).toBeGreaterThan(3);
+      const actions = events(rig).length;
+      expect(actions).toBeGreaterThan(3);
       expect((await put({})).status).toBe(200);
       rig.clock.advance(60 * MINUTE);
-      expect(events(rig)).toHaveLength(deeds);
+      expect(events(rig)).toHaveLength(actions);
       for (const [body, words] of [
         [{ earthquake: { everyMs: 1 } }, 'the actor "earthquake" is unknown'],
         [{ reconcile: {} }, 'reconcile.everyMs must be a number'],
@@ -209,12 +209,12 @@ describe('stale lists', () => {
   });
 
   it('invariant 10: staleness is bounded, whatever changes when', async () => {
-    const deeds = fc.array(fc.record({ to: fc.integer({ min: 0, max: 9 }), waitMs: fc.integer({ min: 0, max: 9_000 }) }), {
+    const actions = fc.array(fc.record({ to: fc.integer({ min: 0, max: 9 }), waitMs: fc.integer({ min: 0, max: 9_000 }) }), {
       minLength: 1,
       maxLength: 12,
     });
     await fc.assert(
-      fc.asyncProperty(deeds, async (sequence) => {
+      fc.asyncProperty(actions, async (sequence) => {
         const rig = await startRig(aWorld([aPool('a')]), { knobs: { ...knobs, listStalenessMs: 6_000 } });
         try {
           const held: { readonly sinceMs: number; readonly capacity: number }[] = [{ sinceMs: 0, capacity: 2 }];

@@ -1,4 +1,4 @@
-/** Every number of the catalogue, raised by its number, changes what the real clients of Azure are told. */
+/** Each incident of the catalogue changes the responses that the real Azure clients get. */
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, pick, parseJson } from '../../../../src/simulator/arm/http/json.ts';
 import { INCIDENT_CATALOGUE } from '../../../../src/simulator/arm/faults/incident-catalogue.ts';
@@ -10,7 +10,7 @@ const WORLD = aWorld([
   aPool('v', { kind: 'vms-pool', count: 1 }),
 ]);
 
-/** Lets a question that waits on the world's clock be answered by letting its time pass. */
+/** Completes a request whose response is delayed by the world's clock by letting time pass. */
 async function told(rig: Rig, ask: () => Promise<unknown>): Promise<string> {
   let late = '';
   const ended = new AbortController();
@@ -37,7 +37,7 @@ function isResponse(value: unknown): value is { readonly headers: { get(name: st
   return typeof value === 'object' && value !== null && 'headers' in value;
 }
 
-/** Items of a list, of at most so many pages: some lists have no end. */
+/** Items of a list with at most this many pages, since some lists have no end. */
 async function pages<Item>(list: AsyncIterable<Item[]>, show: (item: Item) => unknown): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let count = 0;
@@ -53,7 +53,7 @@ interface Chapter {
   readonly text: string;
 }
 
-/** A client's day: reads, a raise through Compute and through AKS, waiting, a forced removal, waiting. */
+/** A client's day: reads, an increase through Compute and through AKS, waiting, a forced removal, waiting. */
 async function day(rig: Rig, name: string): Promise<readonly Chapter[]> {
   const { compute, aks } = rig;
   const chapters: Chapter[] = [];
@@ -156,7 +156,7 @@ async function dayUnder(number: number | undefined, pool: string | undefined): P
         token: false,
       });
       expect([raised.status, raised.text]).toEqual([201, expect.any(String)]);
-      // Events and their notices take their time.
+      // Events and their announcements need time.
       rig.clock.advance(number >= 43 && number <= 50 ? 3 * MINUTE : 1_000);
     }
     return await day(rig, name);
@@ -167,7 +167,7 @@ async function dayUnder(number: number | undefined, pool: string | undefined): P
 
 let clean: Promise<readonly Chapter[]> | undefined;
 
-/** Number, the chapter in which it shows, how, and the pool that it is raised for. */
+/** Number, where the effect shows, how, and the pool of the incident. */
 const ROWS: readonly (readonly [number: number, title: string, shows: RegExp, pool?: string])[] = [
   [
     1,

@@ -1,4 +1,4 @@
-/** What the platform does by itself, raised by hand: repairs and dark zones; and the speed of a world on real time. */
+/** Actions of the platform, raised by a test: repairs and zone outages; and the speed of a world in real time. */
 import { describe, expect, it } from 'vitest';
 import { realSimClock } from '../../../../src/simulator/base/sim-clock.ts';
 import { MINUTE, aPool, aWorld, startRig, type Rig } from '../harness.ts';

@@ -1,4 +1,4 @@
-/** What the judge of write safety calls a breach, and what it does not. */
+/** What the write-safety rules report as a violation, and what they allow. */
 import { describe, expect, it } from 'vitest';
 import { MINUTE, VERSION, aPool, aWorld, scale, setPath, startRig, type Rig } from '../harness.ts';
 
@@ -22,7 +22,7 @@ const remove = async (rig: Rig, ids: readonly string[]): Promise<void> => {
 const read = async (rig: Rig): Promise<void> => {
   await rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
 };
-/** A PUT that names the present tag. */
+/** A PUT with the current etag. */
 const scaleIfSame = async (rig: Rig, to: number): Promise<void> => {
   await scale(rig, 'a', to, { 'if-match': rig.arm.control.state().sets[0]?.etag ?? '' });
 };
@@ -34,7 +34,7 @@ describe('write judge', () => {
     readonly what: string;
     readonly pool?: Parameters<typeof aPool>[1];
     readonly stock?: Readonly<Record<string, number>>;
-    /** Machines that cannot be had are in no list. */
+    /** VMs that could not be allocated are not in any list. */
     readonly unlisted?: boolean;
     readonly act: (rig: Rig) => Promise<void>;
     readonly rules: readonly string[];

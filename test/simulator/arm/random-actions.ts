@@ -1,11 +1,11 @@
-/** Random clients, other writers and misfortunes around an emulator: what the properties of the invariants are asked over. */
+/** Random clients, other writers and faults around an emulator: the input of the invariants' properties. */
 import * as fc from 'fast-check';
 
 import { MINUTE, VERSION, aPool, aWorld, poolPath, setPath, startRig, type Answer, type Rig, type RigOptions } from './harness.ts';
 import type { FaultEffect, FaultMatch } from '../../../src/simulator/arm/state/fault-rules.ts';
 import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
 
-/** No budgets; tokens and operations outlast any run. */
+/** No rate limits; tokens and operations outlast any run. */
 export const UNTHROTTLED = { throttling: false, tokenLifetimeSeconds: 100_000_000, operationKeptMs: 100_000_000_000 };
 
 /** A Uniform set over zones, a Spot one of each policy, a Flexible one, and a pool of VMs. */
@@ -21,9 +21,9 @@ export const WORLD = aWorld(
 );
 
 const SETS = ['a', 'd', 'e', 'f'] as const;
-export type Condition = 'none' | 'current' | 'stale' | 'star' | 'absent-only';
+type Condition = 'none' | 'current' | 'stale' | 'star' | 'absent-only';
 
-export type Deed =
+export type Action =
   | { readonly kind: 'put'; readonly pool: string; readonly to: number; readonly condition: Condition; readonly method: 'PUT' | 'PATCH' }
   | { readonly kind: 'post'; readonly pool: string; readonly action: string; readonly picks: readonly number[]; readonly bad: boolean }
   | { readonly kind: 'delete-vm'; readonly pick: number }
@@ -37,8 +37,8 @@ const setName = fc.constantFrom(...SETS);
 const anyPool = fc.constantFrom(...SETS, 'v');
 const condition = fc.constantFrom<Condition>('none', 'none', 'current', 'current', 'stale', 'star', 'absent-only');
 
-/** What a client asks for through the wire. */
-export const clientDeed: fc.Arbitrary<Deed> = fc.oneof(
+/** Requests of a client. */
+export const clientAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     kind: fc.constant('put' as const),
     pool: setName,
@@ -58,8 +58,8 @@ export const clientDeed: fc.Arbitrary<Deed> = fc.oneof(
   fc.record({ kind: fc.constant('delete-machines' as const), pool: anyPool, pick: fc.nat(3), bad: fc.boolean() }),
 );
 
-/** What other writers and the platform do. */
-export const worldDeed: fc.Arbitrary<Deed> = fc.record({
+/** Actions of other writers and of the platform. */
+export const worldAction: fc.Arbitrary<Action> = fc.record({
   kind: fc.constant('event' as const),
   event: fc.oneof<fc.Arbitrary<WorldEvent>[]>(
     fc.record({ foreignScale: fc.record({ pool: anyPool, to: fc.nat(7) }) }),
@@ -73,8 +73,8 @@ export const worldDeed: fc.Arbitrary<Deed> = fc.record({
   ),
 });
 
-/** Misfortunes of machines; requests are told the truth. */
-export const machineFault: fc.Arbitrary<Deed> = fc.record({
+/** Faults on VMs; responses stay true. */
+const machineFault: fc.Arbitrary<Action> = fc.record({
   kind: fc.constant('fault' as const),
   match: fc.record({ prob: fc.constantFrom(0.4, 1), times: fc.integer({ min: 1, max: 2 }) }),
   effect: fc.oneof(
@@ -83,60 +83,60 @@ export const machineFault: fc.Arbitrary<Deed> = fc.record({
   ),
 });
 
-export const waiting: fc.Arbitrary<Deed> = fc.record({ kind: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 300 }) });
+export const waiting: fc.Arbitrary<Action> = fc.record({ kind: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 300 }) });
 
-export const anyDeed: fc.Arbitrary<Deed> = fc.oneof(
-  { weight: 5, arbitrary: clientDeed },
-  { weight: 2, arbitrary: worldDeed },
+export const anyAction: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 5, arbitrary: clientAction },
+  { weight: 2, arbitrary: worldAction },
   { weight: 1, arbitrary: machineFault },
   { weight: 2, arbitrary: waiting },
 );
 
-/** Does it; the answer of what was asked of ARM, if anything was. */
-export async function perform(rig: Rig, deed: Deed): Promise<Answer | undefined> {
-  switch (deed.kind) {
+/** Performs the action. Returns the response of ARM if the action sent a request. */
+export async function perform(rig: Rig, action: Action): Promise<Answer | undefined> {
+  switch (action.kind) {
     case 'put': {
-      const path = `${setPath(rig, deed.pool)}?${VERSION}`;
-      const etag = rig.arm.control.state().sets.find(({ pool }) => pool === deed.pool)?.etag ?? '';
-      const body = { location: 'westeurope', sku: { capacity: deed.to } };
-      return rig.call(deed.method, path, { body, headers: conditionHeaders(deed.condition, etag) });
+      const path = `${setPath(rig, action.pool)}?${VERSION}`;
+      const etag = rig.arm.control.state().sets.find(({ pool }) => pool === action.pool)?.etag ?? '';
+      const body = { location: 'westeurope', sku: { capacity: action.to } };
+      return rig.call(action.method, path, { body, headers: conditionHeaders(action.condition, etag) });
     }
     case 'post': {
-      const set = rig.arm.control.state().sets.find(({ pool }) => pool === deed.pool);
-      const ids = deed.picks.flatMap((pick) => set?.instances[pick]?.id ?? []);
-      const instanceIds = deed.bad || ids.length === 0 ? [...ids, '9999'] : ids;
-      return rig.call('POST', `${setPath(rig, deed.pool, `/${deed.action}`)}?${VERSION}`, { body: { instanceIds } });
+      const set = rig.arm.control.state().sets.find(({ pool }) => pool === action.pool);
+      const ids = action.picks.flatMap((pick) => set?.instances[pick]?.id ?? []);
+      const instanceIds = action.bad || ids.length === 0 ? [...ids, '9999'] : ids;
+      return rig.call('POST', `${setPath(rig, action.pool, `/${action.action}`)}?${VERSION}`, { body: { instanceIds } });
     }
     case 'delete-vm': {
-      const vm = rig.arm.machines.list().filter(({ id }) => !/virtualMachineScaleSets/.test(id))[deed.pick];
+      const vm = rig.arm.machines.list().filter(({ id }) => !/virtualMachineScaleSets/.test(id))[action.pick];
       return vm === undefined ? undefined : rig.call('DELETE', `${vm.id}?${VERSION}`);
     }
     case 'pool-put': {
-      const path = poolPath(rig, deed.pool);
+      const path = poolPath(rig, action.pool);
       const read = await rig.call('GET', path);
       const { eTag } = read.json['properties'] as unknown as { readonly eTag: string };
-      const manual = [{ size: 'Standard_D4s_v5', count: deed.to }];
-      const properties = deed.pool === 'v' ? { virtualMachinesProfile: { scale: { manual } } } : { count: deed.to };
-      return rig.call('PUT', path, { body: { properties }, headers: conditionHeaders(deed.condition, eTag) });
+      const manual = [{ size: 'Standard_D4s_v5', count: action.to }];
+      const properties = action.pool === 'v' ? { virtualMachinesProfile: { scale: { manual } } } : { count: action.to };
+      return rig.call('PUT', path, { body: { properties }, headers: conditionHeaders(action.condition, eTag) });
     }
     case 'delete-machines': {
-      const names = rig.arm.machines.list().filter(({ pool }) => pool === deed.pool);
-      const name = deed.bad ? 'nobody' : names[deed.pick]?.hostName;
+      const names = rig.arm.machines.list().filter(({ pool }) => pool === action.pool);
+      const name = action.bad ? 'nobody' : names[action.pick]?.hostName;
       const body = { machineNames: [...names.slice(0, 1).map(({ hostName }) => hostName), ...(name === undefined ? [] : [name])] };
-      return rig.call('POST', poolPath(rig, deed.pool, '/deleteMachines'), { body });
+      return rig.call('POST', poolPath(rig, action.pool, '/deleteMachines'), { body });
     }
     case 'event':
-      rig.arm.control.raise(deed.event);
+      rig.arm.control.raise(action.event);
       return undefined;
     case 'fault':
       rig.arm.control.addFault({
         id: `drawn ${rig.arm.control.journal().length} ${rig.arm.control.state().faults.length}`,
-        match: deed.match,
-        effect: deed.effect,
+        match: action.match,
+        effect: action.effect,
       });
       return undefined;
     case 'wait':
-      rig.clock.advance(deed.seconds * 1_000);
+      rig.clock.advance(action.seconds * 1_000);
       return undefined;
   }
 }
@@ -147,31 +147,34 @@ function conditionHeaders(condition: Condition, etag: string): Readonly<Record<s
   return { 'if-match': condition === 'current' ? etag : condition === 'star' ? '*' : `"stale"` };
 }
 
-/** The state of the world without what time alone changes, and without the stage crew's own list. */
+/** The state of the world without its time and without the list of faults. */
 export function snapshot(rig: Rig): string {
   const { sets, agentPools, operations, stock, usages } = rig.arm.control.state();
   return JSON.stringify({ sets, agentPools, operations, stock, usages });
 }
 
-/** A long quiet time: nothing is on its way any more. */
+/** Lets enough time pass that nothing is in progress any more. */
 export function settle(rig: Rig): void {
   for (const { id } of rig.arm.control.state().faults) rig.arm.control.removeFault(id);
   rig.clock.advance(55 * MINUTE);
 }
 
-/** Runs deeds against a fresh rig, and `check` after each. The world ends with the run. */
-export async function withDeeds(
-  deeds: readonly Deed[],
+/** Runs the actions against a new rig, and `check` after each. The world stops with the run. */
+export async function withActions(
+  actions: readonly Action[],
   options: RigOptions,
-  check: (rig: Rig, moment: { readonly deed: Deed; readonly answer: Answer | undefined; readonly before: string }) => void | Promise<void>,
+  check: (
+    rig: Rig,
+    moment: { readonly action: Action; readonly answer: Answer | undefined; readonly before: string },
+  ) => void | Promise<void>,
   atEnd: (rig: Rig) => void | Promise<void> = () => undefined,
 ): Promise<void> {
   const rig = await startRig(WORLD, options);
   try {
-    for (const deed of deeds) {
+    for (const action of actions) {
       const before = snapshot(rig);
-      const answer = await perform(rig, deed);
-      await check(rig, { deed, answer, before });
+      const answer = await perform(rig, action);
+      await check(rig, { action, answer, before });
     }
     await atEnd(rig);
   } finally {
