@@ -24,7 +24,7 @@ import { defined } from '../../lib/defined.ts';
 // Headers of every ARM response.
 
 /** Echoes the client's own ids. `dateSkewMs`: the offset of `Date`. */
-export function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
+function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
   const { draws, spec } = world;
   const requestId = draws.guid(`request|${request.seq}`);
   const clientId = request.headers['x-ms-client-request-id'];
@@ -72,7 +72,7 @@ function oldestVersionOf(path: string): string {
 }
 
 /** Refusals that need no resource: version, token, body. */
-export function refuseAtGateway(identity: Identity, request: ArmRequest): ArmReply | undefined {
+function refuseAtGateway(identity: Identity, request: ArmRequest): ArmReply | undefined {
   const version = request.query['api-version'];
   if (version === undefined) {
     return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
@@ -91,7 +91,7 @@ export function refuseAtGateway(identity: Identity, request: ArmRequest): ArmRep
 }
 
 /** Refuses a subscription or a resource group that does not exist. */
-export function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
+function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
   const { sub, rg } = params;
   if (sub !== undefined && sub.toLowerCase() !== spec.subscriptionId.toLowerCase()) {
     return gatewayError(404, 'SubscriptionNotFound', `The subscription '${sub}' could not be found.`);
@@ -101,7 +101,7 @@ export function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmRepl
   return gatewayError(404, 'ResourceGroupNotFound', `Resource group '${rg}' could not be found.`);
 }
 
-export function unknownRoute(request: ArmRequest): ArmReply {
+function unknownRoute(request: ArmRequest): ArmReply {
   const [, namespace = 'Microsoft.Resources', type = ''] = /\/providers\/([^/]+)\/(.*)$/i.exec(request.path) ?? [];
   const version = request.query['api-version'] ?? '';
   const message = `The resource type '${type}' could not be found in the namespace '${namespace}' for api version '${version}'.`;
@@ -109,7 +109,7 @@ export function unknownRoute(request: ArmRequest): ArmReply {
 }
 
 /** How the server sends a response: when, and how much of it. */
-export interface GatewayResponse {
+interface GatewayResponse {
   readonly reply: ArmReply;
   readonly fault: FaultEffect | undefined;
 }

@@ -33,7 +33,7 @@ import { defined } from '../../lib/defined.ts';
 // Starts all controllers and the scheduler.
 
 /** Creates nodes for the VMs that already run; other objects must come later. Returns a function that stops everything. */
-export function startControllers(context: ControllerContext): () => void {
+function startControllers(context: ControllerContext): () => void {
   const stops = [
     startReplicaSets(context),
     startDeployments(context),
@@ -69,7 +69,7 @@ export interface ClusterOptions {
 }
 
 /** The state for assertions. Every call returns the current state; objects are never changed in place. */
-export interface ClusterState {
+interface ClusterState {
   pods(): readonly PodObject[];
   nodes(): readonly NodeObject[];
   events(): readonly EventObject[];
@@ -82,7 +82,7 @@ export interface ClusterState {
   get(plural: string, namespace: string | undefined, name: string): KubeObject | undefined;
 }
 
-export interface ClusterControl {
+interface ClusterControl {
   /** Closes every open watch. */
   dropWatches(): void;
   /** Drops history: older versions and open page tokens get a 410. */

@@ -44,7 +44,7 @@ export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   };
 }
 
-export function machinesOf(world: ArmWorld, pool: AgentPool): readonly Vm[] {
+function machinesOf(world: ArmWorld, pool: AgentPool): readonly Vm[] {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   return [...(set ?? pool).vms.values()];
 }

@@ -140,7 +140,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
 }
 
 /** The tags of AKS, then the limits and the discovery tags, then the pool's own tags. */
-export function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
+function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const suffix = nameSuffix(spec);
   return {
     'aks-managed-poolName': pool.name,

@@ -24,7 +24,7 @@ import type { Vm } from '../state/vm.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
 import { defined } from '../../../lib/defined.ts';
 
-export interface SetState {
+interface SetState {
   readonly pool: string;
   readonly name: string;
   readonly capacity: number;
@@ -48,7 +48,7 @@ export interface InstanceState {
   readonly surplus?: true;
 }
 
-export interface OperationState {
+interface OperationState {
   readonly id: string;
   readonly kind: string;
   readonly pool: string;

@@ -94,7 +94,7 @@ export interface Operation {
 }
 
 /** One VM's pending event, as its metadata service shows it. */
-export interface ScheduledEvent {
+interface ScheduledEvent {
   readonly id: string;
   readonly vm: Vm;
   readonly notBeforeMs: number;

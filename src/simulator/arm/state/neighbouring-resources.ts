@@ -27,7 +27,7 @@ export function listAutoscaleSettings(world: ArmWorld, request: ArmRequest): Arm
   });
 }
 
-export const SUBNET = { network: 'aks-vnet', name: 'aks-subnet', prefix: '10.224.0.0/16' };
+const SUBNET = { network: 'aks-vnet', name: 'aks-subnet', prefix: '10.224.0.0/16' };
 
 export function subnetId(spec: WorldSpec): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Network/virtualNetworks/${SUBNET.network}/subnets/${SUBNET.name}`;

@@ -7,7 +7,7 @@ import type { Vm } from './vm.ts';
 
 // Labels and taints that AKS gives a node at registration, besides those of its pool.
 
-export const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
+const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
 const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';
 
 export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
@@ -15,10 +15,7 @@ export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
   return pool.priority === 'Spot' && !own.includes(SPOT_TAINT) ? [...own, SPOT_TAINT] : own;
 }
 
-export function nodeLabels(
-  spec: WorldSpec,
-  vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind'>,
-): Readonly<Record<string, string>> {
+function nodeLabels(spec: WorldSpec, vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind'>): Readonly<Record<string, string>> {
   const { pool } = vm;
   const size = findVmSize(vm.vmSize);
   const architecture = size?.architecture ?? 'amd64';

@@ -29,7 +29,7 @@ function nodeOf(context: ControllerContext, name: string): NodeObject | undefine
 }
 
 /** Checks a client's delete when it is accepted: a node that still runs pods was not drained. */
-export function checkDeletion(context: ControllerContext, machine: SimulatedVm, principal: string): void {
+function checkDeletion(context: ControllerContext, machine: SimulatedVm, principal: string): void {
   if (context.isForeign(principal)) return;
   const left = podsOnNode(context.api, machine.hostName).filter(
     (pod) =>

@@ -38,7 +38,7 @@ export function reservedMemoryMiB(memoryGiB: number, maxPods: number): number {
   return Math.min(20 * maxPods + 50, (memoryGiB * 1024) / 4);
 }
 
-export function capacityOf(machine: SimulatedVm, maxPods: number): Quantities {
+function capacityOf(machine: SimulatedVm, maxPods: number): Quantities {
   return {
     cpu: String(machine.vcpus),
     memory: `${Math.floor(machine.memoryGiB * 1024 * 1024 * MEMORY_SEEN)}Ki`,
@@ -62,7 +62,7 @@ export function allocatableOf(machine: SimulatedVm, maxPods: number): Quantities
 }
 
 /** `key=value:Effect` or `key:Effect`. */
-export function parseTaint(text: string): NodeTaint {
+function parseTaint(text: string): NodeTaint {
   const colon = text.lastIndexOf(':');
   const [key = '', value] = text.slice(0, colon).split('=');
   return { key, ...defined({ value }), effect: text.slice(colon + 1) as NodeTaint['effect'] };

@@ -16,7 +16,7 @@ import { defined } from '../../../lib/defined.ts';
 // The scale subresource: replicas of a workload under the autoscaling/v1 name.
 
 /** The `/scale` document of a workload. */
-export function scaleOf(object: KubeObject): KubeObject {
+function scaleOf(object: KubeObject): KubeObject {
   const { metadata, spec, status } = object as ReplicatedObject;
   const selector = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return {
@@ -35,7 +35,7 @@ export function scaleOf(object: KubeObject): KubeObject {
 }
 
 /** The workload with the replicas of a Scale; undefined if the Scale has no replicas. */
-export function scaled(object: KubeObject, scale: unknown): KubeObject | undefined {
+function scaled(object: KubeObject, scale: unknown): KubeObject | undefined {
   const spec = isRecord(scale) && isRecord(scale['spec']) ? scale['spec'] : {};
   const replicas = spec['replicas'] ?? 0;
   if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0 || !isRecord(object.spec)) return undefined;
@@ -236,7 +236,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** DeleteOptions are in the body, in the query, or inside an Eviction. */
-export function deleteOptionsOf(body: unknown, query: URLSearchParams): DeleteOptions {
+function deleteOptionsOf(body: unknown, query: URLSearchParams): DeleteOptions {
   const options = isRecord(body) ? body : {};
   const preconditions = isRecord(options['preconditions']) ? options['preconditions'] : {};
   const inQuery = query.get('gracePeriodSeconds');

@@ -25,7 +25,7 @@ export interface Column {
 }
 
 /** `12s`, `5m30s`, `47m`, `3h5m`, `26h`, `2d4h`, `90d`: kubectl's format. */
-export function ageOf(since: string | undefined, nowMs: number): string {
+function ageOf(since: string | undefined, nowMs: number): string {
   if (since === undefined) return '<unknown>';
   const seconds = Math.max(0, Math.floor((Date.parse(timestamp(nowMs)) - Date.parse(since)) / 1000));
   const minutes = Math.floor(seconds / 60);

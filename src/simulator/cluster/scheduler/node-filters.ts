@@ -17,7 +17,7 @@ import { satisfies } from '../store/selectors.ts';
 /** Millicores, bytes, counts; by resource name. */
 export type Amounts = ReadonlyMap<string, number>;
 
-export function parseAmounts(quantities: Quantities | undefined): Amounts {
+function parseAmounts(quantities: Quantities | undefined): Amounts {
   return new Map(Object.entries(quantities ?? {}).map(([name, text]) => [name, name === 'cpu' ? cpuMillis(text) : wholeUnits(text)]));
 }
 

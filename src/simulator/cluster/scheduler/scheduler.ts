@@ -37,7 +37,7 @@ function compare(pod: PodObject): (left: NodeUsage, right: NodeUsage) => number 
 }
 
 /** `0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu. ...`, as kube-scheduler writes it. */
-export function unschedulableMessage(reasonsByNode: readonly (readonly string[])[]): string {
+function unschedulableMessage(reasonsByNode: readonly (readonly string[])[]): string {
   const total = reasonsByNode.length;
   if (total === 0) return 'no nodes available to schedule pods';
   const histogram = new Map<string, number>();

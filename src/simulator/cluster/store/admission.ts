@@ -73,7 +73,7 @@ function ageOrder(left: KubeObject, right: KubeObject): number {
 
 // Roles and their bindings: stored and validated as in an API server, but not enforced here.
 
-export const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
 /** A field and its problem. */
 export type Problem = readonly [field: string, problem: string];

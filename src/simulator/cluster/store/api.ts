@@ -23,7 +23,7 @@ export interface DeleteOptions {
   readonly resourceVersion?: string | undefined;
 }
 
-export interface DeleteResult {
+interface DeleteResult {
   readonly object: KubeObject;
   /** false: it is terminating and will be deleted later. */
   readonly gone: boolean;
@@ -67,7 +67,7 @@ function keyAt({ namespace, name }: ObjectPlace): string {
 }
 
 /** `length` characters from the world's seed that cannot form a word. */
-export function nameSuffix(random: () => number, length = 5): string {
+function nameSuffix(random: () => number, length = 5): string {
   return Array.from({ length }, () => SUFFIX_LETTERS[Math.floor(random() * SUFFIX_LETTERS.length)]).join('');
 }
 

@@ -1,7 +1,7 @@
 /** The fields that admission and defaulting add to new objects, as far as schedulers, autoscalers and kubectl read them. */
 import { stableHash } from '../../../lib/random.ts';
 import { accessDefaults } from './admission.ts';
-import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration, StringMap } from './objects.ts';
+import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration } from './objects.ts';
 import { isRecord } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
 
@@ -141,11 +141,6 @@ function qosClass(containers: readonly ContainerSpec[]): string {
     ['cpu', 'memory'].every((name) => limits[name] !== undefined && String(limits[name]) === String(requests[name])),
   );
   return guaranteed ? 'Guaranteed' : 'Burstable';
-}
-
-/** Labels of a template are copied to its pods. */
-export function templateLabels(template: { readonly metadata?: { readonly labels?: StringMap } }): StringMap {
-  return template.metadata?.labels ?? {};
 }
 
 /** Whether the object's kind has a status that only `/status` may write. */

@@ -22,7 +22,7 @@ function isBeyondBudgets(pod: PodObject): boolean {
 }
 
 /** The budgets whose selector matches the pod. An empty selector matches all pods of the namespace, an absent one none. */
-export function budgetsOf(api: Api, pod: KubeObject): readonly BudgetObject[] {
+function budgetsOf(api: Api, pod: KubeObject): readonly BudgetObject[] {
   return api.store
     .list('poddisruptionbudgets')
     .filter((budget) => budget.metadata.namespace === pod.metadata.namespace)

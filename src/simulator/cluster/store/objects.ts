@@ -14,7 +14,7 @@ export interface OwnerReference {
 
 export type StringMap = Readonly<Record<string, string>>;
 
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly generateName?: string;
@@ -207,7 +207,7 @@ export interface PodTemplate {
   readonly spec: PodSpec;
 }
 
-export interface WorkloadStatus {
+interface WorkloadStatus {
   readonly replicas?: number;
   readonly readyReplicas?: number;
   readonly availableReplicas?: number;
