@@ -164,6 +164,9 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   telemetry: 'metrics.ts',
 };
 
+/** The same step of scale-up and scale-down. */
+const SAME_STEPS: ReadonlySet<string> = new Set(['plan.ts', 'plan-context.ts', 'execute.ts']);
+
 /** More files than this in one folder, and it wants rooms. */
 const MOST_FILES = 16;
 /** `domain/` is the vocabulary: people look a noun up in it. */
@@ -305,6 +308,31 @@ describe('architecture', () => {
       return !/\bMust not know\b/.test(header);
     });
     expect(silent).toEqual([]);
+  });
+
+  it('gives no two files of a ring the same name, except for the same step of both directions', () => {
+    const seen = new Map<string, string>();
+    const twice = all.flatMap(({ path, ring }) => {
+      // The two sides of the simulator are two rings in this respect.
+      const side = ring === 'simulator' ? path.split('/').slice(0, 2).join('/') : ring;
+      const name = path.split('/').at(-1) ?? '';
+      const key = `${side} ${name}`;
+      const other = seen.get(key);
+      seen.set(key, path);
+      return other === undefined || SAME_STEPS.has(name) ? [] : [`${other} and ${path}`];
+    });
+    expect(twice).toEqual([]);
+  });
+
+  it('calls a bag of values Deps, Input or Options', () => {
+    const others = all.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(
+          /^(?:export )?(?:interface|type) (\w+(?:Parts|Facts|Tools|Frame|Dependencies|Settings|Env|Knobs|Params|Args))\b/gm,
+        ),
+      ].map(([, name]) => `${path} ${name ?? ''}`),
+    );
+    expect(others).toEqual([]);
   });
 
   it('names no home that does not exist', () => {

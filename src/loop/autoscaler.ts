@@ -13,7 +13,7 @@ import { afterClockShift } from '../planning/state/after-restart.ts';
 import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import { currentPolicy } from './deps/current-policy.ts';
-import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
+import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
@@ -22,7 +22,7 @@ import { LoopTrigger } from './trigger.ts';
 
 export class Autoscaler {
   #deps: LoopDeps;
-  #settings: LoopSettings;
+  #settings: LoopOptions;
   readonly #trigger: LoopTrigger;
   readonly #listeners = new Set<LoopListener>();
   /** Protects the state and the snapshot: never two loops at once. */
@@ -40,7 +40,7 @@ export class Autoscaler {
   #running: Promise<AutoscalerError | undefined> = Promise.resolve(undefined);
   #unsubscribe: readonly (() => void)[] = [];
 
-  constructor(deps: LoopDeps, settings: LoopSettings) {
+  constructor(deps: LoopDeps, settings: LoopOptions) {
     this.#deps = deps;
     this.#settings = settings;
     this.#trigger = new LoopTrigger(deps.clock, settings);
@@ -143,7 +143,7 @@ export class Autoscaler {
   }
 
   /** Takes effect with the next loop. Timers, back-offs and drains under way stay as they are. */
-  reconfigure(policy: Policy, settings: LoopSettings): void {
+  reconfigure(policy: Policy, settings: LoopOptions): void {
     this.#deps = { ...this.#deps, policy };
     this.#settings = settings;
     this.#trigger.reconfigure(settings);

@@ -15,7 +15,7 @@ import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../plann
 import { removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type StatusWrite } from './capacity-objects/capacity-statuses.ts';
-import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
+import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
@@ -38,7 +38,7 @@ interface RunOnceInput {
   /** If absent, no status of a capacity object is written. */
   readonly statuses?: CapacityStatuses | undefined;
   readonly deps: LoopDeps;
-  readonly settings: LoopSettings;
+  readonly settings: LoopOptions;
   /** Fires when nothing new may begin. Work under way continues. */
   readonly stopping: AbortSignal;
 }

@@ -46,7 +46,7 @@ const CREDENTIAL_AGE_MS = 60_000;
 type Headers = Readonly<Record<string, string>>;
 
 /** TLS settings in the form that Node's connectors take. */
-interface TlsSettings {
+interface TlsOptions {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
@@ -55,7 +55,7 @@ interface TlsSettings {
 
 interface Account {
   readonly server: string;
-  readonly tls: TlsSettings;
+  readonly tls: TlsOptions;
   /** Reads the credential again. */
   readonly authorization: () => Promise<Headers>;
 }
@@ -105,7 +105,7 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
  * Opens sockets and keeps track of those that are not open yet. The agents forget these when they are destroyed, and a
  * silent server would keep the process alive until they time out.
  */
-function opening(tls: TlsSettings): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
+function opening(tls: TlsOptions): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
   const open = buildConnector({ ...tls, timeout: 10_000 });
   const waiting = new Set<Socket>();
   const connect: buildConnector.connector = (options, callback) => {
@@ -198,7 +198,7 @@ interface AppliedOptions {
   readonly auth?: string | null | undefined;
 }
 
-function tlsOf(applied: AppliedOptions): TlsSettings {
+function tlsOf(applied: AppliedOptions): TlsOptions {
   const text = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
   return {
     ...(text(applied.ca) ? { ca: applied.ca } : {}),

@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-export interface LoopSettings {
+export interface LoopOptions {
   readonly scanIntervalMs: number;
   readonly batchIdleMs: number;
   readonly batchMaxMs: number;

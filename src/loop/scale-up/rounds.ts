@@ -11,7 +11,7 @@ import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
-import type { LoopDeps, LoopSettings } from '../deps/loop-deps.ts';
+import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { recordUnhelpedPods, executeScaleUp } from './execute.ts';
 
@@ -20,7 +20,7 @@ export interface RoundsInput {
   readonly state: LoopState;
   readonly snapshot: ClusterSnapshot;
   readonly deps: LoopDeps;
-  readonly settings: LoopSettings;
+  readonly settings: LoopOptions;
   /** Fires when nothing new may begin. */
   readonly stopping: AbortSignal;
   /** Called after each round, so that writes are remembered even if a later round throws. */
