@@ -1,5 +1,5 @@
 import type { LabelSelector } from './labels.ts';
-import type { Pod, PodShape } from './pod.ts';
+import type { Controller, Pod, PodShape } from './pod.ts';
 
 /** A PodDisruptionBudget, reduced to what a drain needs. */
 export interface DisruptionBudget {
@@ -53,13 +53,24 @@ const OWNER_GROUPS: Readonly<Record<Owner['kind'], string>> = {
 };
 
 /** The owner of a pod. undefined if it has none, or one of another API group, whatever its kind's name. */
-export function ownerOf(pod: Pick<Pod, 'namespace' | 'controller'>): Owner | undefined {
-  const { controller, namespace } = pod;
-  if (controller === undefined || !isOwnerKind(controller.kind)) return undefined;
-  const { kind, name, apiVersion } = controller;
-  const isBuiltIn = apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind];
-  return isBuiltIn ? { kind, namespace, name } : undefined;
+export function ownerOf({ controller, namespace }: Pick<Pod, 'namespace' | 'controller'>): Owner | undefined {
+  if (controller === undefined || !isOwnerKind(controller.kind) || !isBuiltInOwner(controller)) return undefined;
+  const { kind, name } = controller;
+  return { kind, namespace, name };
 }
+
+/** Whether a drain looks the controller up: its kind and its API group are built in. Without a group, the kind decides. */
+export function isBuiltInOwner({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
+  return isOwnerKind(kind) && (apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind]);
+}
+
+/** Whether it is a DaemonSet of `apps`, which is watched. Other API groups have kinds of that name, too. */
+export function isBuiltInDaemonSet({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
+  return kind === 'DaemonSet' && (apiVersion === undefined || BUILT_IN_DAEMON_GROUPS.has(apiGroupOf(apiVersion)));
+}
+
+/** `extensions` served DaemonSets of `apps` until Kubernetes 1.16; old dumps and files may name it. */
+const BUILT_IN_DAEMON_GROUPS: ReadonlySet<string> = new Set(['apps', 'extensions']);
 
 /** The key in {@link OwnerStates}. */
 export function ownerKey({ kind, namespace, name }: Owner): string {
@@ -71,7 +82,8 @@ export function isOwnerKind(kind: string): kind is Owner['kind'] {
   return Object.hasOwn(OWNER_GROUPS, kind);
 }
 
-function apiGroupOf(apiVersion: string): string {
+/** Empty for the core group. */
+export function apiGroupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

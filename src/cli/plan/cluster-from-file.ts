@@ -6,7 +6,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { TaintRules } from '../../domain/taints.ts';
-import { isOwnerKind, ownerKey, ownerOf, type OwnerState, type OwnerStates } from '../../domain/workloads.ts';
+import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type OwnerState, type OwnerStates } from '../../domain/workloads.ts';
 import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, PodJson, PodSpecJson } from '../../kubernetes/api/core-json.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../kubernetes/projection/devices.ts';
 import { createNodeProjection, projectNode } from '../../kubernetes/projection/node.ts';
@@ -48,7 +48,7 @@ function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly Pod[]>
   const missing = new Set<string>();
   for (const onNode of pods) {
     for (const pod of onNode) {
-      if (pod.controller?.kind === 'DaemonSet' && !kinds.has('DaemonSet')) missing.add('DaemonSet');
+      if (!kinds.has('DaemonSet') && pod.controller !== undefined && isBuiltInDaemonSet(pod.controller)) missing.add('DaemonSet');
       const owner = ownerOf(pod);
       if (owner === undefined) continue;
       if (kinds.has(owner.kind)) states.set(ownerKey(owner), found.get(ownerKey(owner)) ?? { exists: false });

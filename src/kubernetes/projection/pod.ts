@@ -103,6 +103,7 @@ function restartPolicyOf(text: string | undefined): Pod['restartPolicy'] {
   return text === 'Never' || text === 'OnFailure' ? text : 'Always';
 }
 
+/** A DaemonSet of any API group. */
 function isDaemon(controller: Controller | undefined, annotations: Readonly<Record<string, string>>): boolean {
   return controller?.kind === 'DaemonSet' || annotations[`${PREFIX}daemonset-pod`] === 'true';
 }
@@ -120,7 +121,7 @@ function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Cont
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;
   const { apiVersion, kind = '', name = '', uid = '' } = owner;
-  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid, ...defined({ apiVersion }) }));
+  return known.of(`${uid} ${apiVersion ?? ''} ${kind} ${name}`, () => ({ kind, name, uid, ...defined({ apiVersion }) }));
 }
 
 function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {

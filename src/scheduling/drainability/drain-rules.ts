@@ -1,5 +1,13 @@
-import type { Pod } from '../../domain/pod.ts';
-import { ownerKey, ownerOf, type DisruptionBudget } from '../../domain/workloads.ts';
+import type { Controller, Pod } from '../../domain/pod.ts';
+import {
+  apiGroupOf,
+  isBuiltInDaemonSet,
+  isBuiltInOwner,
+  isOwnerKind,
+  ownerKey,
+  ownerOf,
+  type DisruptionBudget,
+} from '../../domain/workloads.ts';
 import { type DrainRule, blockVerdict, type DrainContext, type DrainVerdict } from './drain-rule.ts';
 
 export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon-set' } : undefined);
@@ -48,14 +56,17 @@ export const notSafeToEvict: DrainRule = (pod) => {
 
 export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
 
-const KNOWN_KINDS: ReadonlySet<string> = new Set(['ReplicationController', 'Job', 'ReplicaSet', 'StatefulSet']);
-
-/** A bare pod is not recreated. Neither, possibly, is one of an unknown controller. */
+/** A bare pod is not recreated. Neither, possibly, is one of an unknown controller: another API group may reuse the name of a kind. */
 export const replicated: DrainRule = (pod, { policy }) => {
   if (pod.controller === undefined) return blockVerdict('NotReplicated', 'no controller');
-  if (!policy.skipNodesWithCustomControllerPods || KNOWN_KINDS.has(pod.controller.kind)) return undefined;
-  return blockVerdict('NotReplicated', `controller of kind ${pod.controller.kind}`);
+  if (!policy.skipNodesWithCustomControllerPods || isBuiltInOwner(pod.controller)) return undefined;
+  return blockVerdict('NotReplicated', `controller of kind ${describeKind(pod.controller)}`);
 };
+
+/** With the API group where the kind alone would name a built-in one. */
+function describeKind({ kind, apiVersion }: Controller): string {
+  return isOwnerKind(kind) && apiVersion !== undefined ? `${kind} in ${apiGroupOf(apiVersion)}` : kind;
+}
 
 /** The owner's consent overrides the rules that follow, the budget's included. The Eviction API still enforces the budget. */
 export const safeToEvict: DrainRule = (pod) => (pod.safeToEvict === 'true' ? { kind: 'move' } : undefined);
@@ -81,12 +92,13 @@ export const terminalPod: DrainRule = (pod) => {
 };
 
 /**
- * A pod whose controller no longer exists would not come back. DaemonSets are watched. Controllers of other kinds count if they were read;
- * the others are read before a node is changed.
+ * A pod whose controller no longer exists would not come back. DaemonSets of `apps` are watched. Other built-in controllers count if they
+ * were read; the others are read before a node is changed. Controllers of other API groups are not looked up, unlike in the Cluster
+ * Autoscaler, which looks for a built-in one of their name.
  */
 export const replicaCount: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithCustomControllerPods) return undefined;
-  if (pod.controller?.kind !== 'DaemonSet') return missingOwner(pod, context);
+  if (pod.controller === undefined || !isBuiltInDaemonSet(pod.controller)) return missingOwner(pod, context);
   const name = `${pod.namespace}/${pod.controller.name}`;
   return context.daemonSets?.has(name) !== false ? undefined : blockVerdict('ControllerNotFound', `DaemonSet ${name}`);
 };

@@ -148,6 +148,13 @@ describe('controllers in the file', () => {
       kind: 'StatefulSet',
       objects: [other('StatefulSet')],
       apiVersion: 'apps.kruise.io/v1beta1',
+      blocked: 'NotReplicated (controller of kind StatefulSet in apps.kruise.io)',
+    },
+    {
+      name: "another API's DaemonSet",
+      kind: 'DaemonSet',
+      objects: [other('DaemonSet')],
+      apiVersion: 'apps.kruise.io/v1alpha1',
       blocked: undefined,
     },
   ])('$name: $blocked', async ({ kind, objects, apiVersion, blocked }) => {

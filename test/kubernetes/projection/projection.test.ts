@@ -69,6 +69,19 @@ describe('pods', () => {
     });
   });
 
+  it('keeps the API group of its controller: a DaemonSet of any group makes daemon pods', () => {
+    const shared = createPodProjection(names);
+    const owned = (apiVersion: string) => {
+      const owner = { apiVersion, kind: 'DaemonSet', name: 'agent', uid: '', controller: true };
+      const { controller, daemonSet } = projectPod({ metadata: { name: 'p', ownerReferences: [owner] } }, shared);
+      return { apiVersion: controller?.apiVersion, daemonSet };
+    };
+    expect(['apps/v1', 'apps.kruise.io/v1alpha1'].map(owned)).toEqual([
+      { apiVersion: 'apps/v1', daemonSet: true },
+      { apiVersion: 'apps.kruise.io/v1alpha1', daemonSet: true },
+    ]);
+  });
+
   it.each([
     ['SchedulingGated', 'False'],
     ['', 'True'],

@@ -12,6 +12,11 @@ const LAX = { skipNodesWithSystemPods: false, skipNodesWithLocalStorage: false, 
 const NO_BUDGET_LEFT = aBudget({ name: 'full', disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 2 });
 const NEVER = aBudget({ name: 'never', disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 3 });
 const DAEMON_POD: PodOptions = { daemonSet: true, controller: { kind: 'DaemonSet', name: 'agent', uid: 'ds' } };
+const daemonOf = (apiVersion: string): PodOptions => ({
+  daemonSet: true,
+  controller: { kind: 'DaemonSet', name: 'agent', uid: 'ds', apiVersion },
+});
+const KRUISE_POD = daemonOf('apps.kruise.io/v1alpha1');
 const VOLUME: PodOptions = { localVolumes: [{ name: 'scratch', kind: 'emptyDir' }] };
 
 interface Row {
@@ -57,9 +62,43 @@ const ROWS: readonly Row[] = [
     verdict: 'ControllerNotFound',
   },
   {
-    name: 'a StatefulSet of another API is not the built-in one of its name',
-    pod: { controller: { kind: 'StatefulSet', name: 'db', uid: 'x', apiVersion: 'apps.kruise.io/v1' } },
+    name: 'DR13: a DaemonSet of another API group is not looked up among the built-in ones',
+    pod: KRUISE_POD,
+    verdict: 'daemon-set',
+  },
+  {
+    name: 'DR13: one of another API group is not the built-in one of its name',
+    pod: KRUISE_POD,
+    daemonSets: ['default/agent'],
+    verdict: 'daemon-set',
+  },
+  { name: 'DR13: a DaemonSet of an earlier apps version is', pod: daemonOf('apps/v1beta2'), verdict: 'ControllerNotFound' },
+  {
+    name: 'PS07: a bare pod with the daemonset-pod annotation is a daemon pod',
+    pod: { daemonSet: true, controller: undefined },
+    verdict: 'daemon-set',
+  },
+  {
+    name: 'DR02: a StatefulSet of another API is a custom controller, not the built-in one of its name',
+    pod: { controller: { kind: 'StatefulSet', name: 'db', uid: 'x', apiVersion: 'apps.kruise.io/v1beta1' } },
     owners: { 'StatefulSet default/db': { exists: false } },
+    verdict: 'NotReplicated',
+  },
+  {
+    name: 'DR02: a StatefulSet of another API moves without the flag',
+    pod: { controller: { kind: 'StatefulSet', name: 'db', uid: 'x', apiVersion: 'apps.kruise.io/v1beta1' } },
+    owners: { 'StatefulSet default/db': { exists: false } },
+    policy: LAX,
+    verdict: 'move',
+  },
+  {
+    name: 'DR02: a Job of another API is a custom controller',
+    pod: { controller: { kind: 'Job', name: 'train', uid: 'x', apiVersion: 'batch.volcano.sh/v1alpha1' } },
+    verdict: 'NotReplicated',
+  },
+  {
+    name: 'DR02: a ReplicaSet that belongs to an argoproj.io Rollout is a built-in one',
+    pod: { controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs', apiVersion: 'apps/v1' } },
     verdict: 'move',
   },
   {
@@ -181,6 +220,13 @@ describe('drain rules', () => {
     const verdict = checkPodDrain(aPod({ nodeName: 'a', ...row.pod }), contextOf(row));
     const text = verdict.kind === 'block' ? `${verdict.reason}${verdict.passing ? ' passing' : ''}` : verdict.kind;
     expect(text).toBe(row.verdict);
+  });
+
+  it('names the API group of a custom controller whose kind is also built in', () => {
+    const controller = { kind: 'StatefulSet', name: 'db', uid: 'x', apiVersion: 'apps.kruise.io/v1beta1' };
+    const detail = (pod: PodOptions) => checkNodeDrain([aPod({ nodeName: 'n', ...pod })], contextOf({})).blocker?.detail;
+    expect(detail({ controller })).toBe('controller of kind StatefulSet in apps.kruise.io');
+    expect(detail({ controller: { kind: 'Clone', name: 'c', uid: 'c' } })).toBe('controller of kind Clone');
   });
 
   it('names a lasting blocker before a passing one, and of equals the first by name', () => {
