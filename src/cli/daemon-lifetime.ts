@@ -2,7 +2,6 @@
  * Starts and stops the parts of a daemon in order, and serves what they report over HTTP.
  * Must not know how the parts are built, nor what they decide.
  */
-import { readFileSync } from 'node:fs';
 import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
@@ -25,7 +24,9 @@ import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
 import type { ReloadOutcome } from './config-reload.ts';
 import type { Daemon, StartOptions } from './daemon.ts';
 import { agentReport, snapshotOf } from './debug-documents.ts';
-import { type DebugAccess, serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
+import { debugAccess } from './debug-access.ts';
+import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
+import { RefreshRequests } from './refresh-requests.ts';
 
 export interface DaemonDeps {
   readonly config: Config;
@@ -56,6 +57,7 @@ export class DaemonLifetime implements Daemon {
   /** The signal of every call. Aborted when leadership is lost, or when a stop takes too long. */
   readonly #work = new AbortController();
   readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
+  readonly #refreshes: RefreshRequests;
   #http: HttpEndpoint | undefined;
   #stopping: Promise<void> | undefined;
   #shutdownTimeoutMs: number;
@@ -69,6 +71,7 @@ export class DaemonLifetime implements Daemon {
   constructor(deps: DaemonDeps) {
     this.#deps = deps;
     this.#shutdownTimeoutMs = deps.config.loop.shutdownTimeoutMs;
+    this.#refreshes = new RefreshRequests({ clock: deps.clock, signal: this.#work.signal, start: (groups) => this.#startRefresh(groups) });
   }
 
   get cloud(): AzureNodeGroups {
@@ -228,18 +231,19 @@ export class DaemonLifetime implements Daemon {
   }
 
   #refresh(group: string | undefined): RefreshResult {
-    const { cloud, health, log } = this.#deps;
+    const { health } = this.#deps;
     if (!health.ready) return { kind: 'not-ready', reason: 'no loop has completed yet, or this replica is not the leader' };
     if (group !== undefined && !this.#groups.has(group)) {
       return { kind: 'unknown-group', reason: `node group "${group}" not found; node groups: ${[...this.#groups].join(', ')}` };
     }
-    log.info({ nodeGroup: group }, 'Refresh of Azure data requested');
-    cloud.invalidate(group === undefined ? undefined : nodeGroupId(group));
-    return { kind: 'begun' };
+    const startsInMs = this.#refreshes.request(group);
+    return startsInMs === 0 ? { kind: 'begun' } : { kind: 'deferred', startsInMs };
   }
-}
 
-/** Reads the token file for each request, so a rotated secret applies at once. */
-function debugAccess(file: string | undefined): DebugAccess {
-  return { token: file === undefined ? undefined : () => readFileSync(file, 'utf8') };
+  #startRefresh(groups: ReadonlySet<string> | undefined): void {
+    const { cloud, log } = this.#deps;
+    log.info({ nodeGroups: groups === undefined ? undefined : [...groups] }, 'Refresh of Azure data requested');
+    if (groups === undefined) cloud.invalidate();
+    for (const group of groups ?? []) cloud.invalidate(nodeGroupId(group));
+  }
 }

@@ -2,65 +2,10 @@
  * The daemon's HTTP server: /metrics, /healthz, /readyz and the documents under /debug, all from memory, and
  * POST /debug/refresh, which reads Azure again. Must not know where the documents come from.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { type IncomingMessage, createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
-
-/**
- * Access to /debug. With a token file, requests need its content as bearer token. Without one, only requests from
- * localhost have access; `kubectl port-forward` is one of them.
- */
-export interface DebugAccess {
-  /** Returns the token now in the file; throws when the file cannot be read. undefined: no file is configured. */
-  readonly token: (() => string) | undefined;
-}
-
-interface DebugRefusal {
-  readonly status: 401 | 403 | 503;
-  readonly text: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Why the request may not read /debug. undefined: it may. */
-export function debugRefusal(
-  request: Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
-  { token }: DebugAccess,
-): DebugRefusal | undefined {
-  if (token === undefined) {
-    if (isLoopback(request.socket.remoteAddress ?? '')) return undefined;
-    const text = '/debug is served to localhost only: use kubectl port-forward, or set http.debugTokenFile and send its bearer token';
-    return { status: 403, text, headers: {} };
-  }
-  const expected = contentOf(token);
-  // A missing or empty file must not grant access.
-  if (expected === '') return { status: 503, text: 'the file of http.debugTokenFile is empty or cannot be read', headers: {} };
-  const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  if (sameText(given, expected)) return undefined;
-  return {
-    status: 401,
-    text: '/debug needs the bearer token of http.debugTokenFile',
-    headers: { 'www-authenticate': 'Bearer realm="aks-autoscaler"' },
-  };
-}
-
-function contentOf(token: () => string): string {
-  try {
-    return token().trim();
-  } catch {
-    return '';
-  }
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address);
-}
-
-/** Compares in constant time: the duration reveals neither the first difference nor the expected length. */
-function sameText(left: string, right: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
-}
+import { type DebugAccess, debugRefusal } from './debug-access.ts';
 
 export interface HttpDeps {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
@@ -78,7 +23,10 @@ export interface HttpDeps {
 }
 
 /** `reason` is one sentence. */
-export type RefreshResult = { readonly kind: 'begun' } | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
+export type RefreshResult =
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'deferred'; readonly startsInMs: number }
+  | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
 
 export interface HttpEndpoint {
   /** For example `http://127.0.0.1:8085`. */
@@ -94,13 +42,27 @@ interface HttpOptions {
 }
 
 const REFRESH = '/debug/refresh';
-const REFRESH_STATUS = { begun: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
+const REFRESH_STATUS = { begun: 202, deferred: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
 const PATHS =
   '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh';
 
+/** What clients can make the server hold. Probes, Prometheus and a few people need far less. */
+interface HttpLimits {
+  readonly connections: number;
+  /** Of all headers of one request, in bytes. */
+  readonly headerBytes: number;
+  /** From the start of a connection or request until the last byte of the request. */
+  readonly requestMs: number;
+  /** Without a byte in either direction, so that a client that does not read its response is cut off. */
+  readonly idleMs: number;
+}
+
+const LIMITS: HttpLimits = { connections: 64, headerBytes: 8 * 1024, requestMs: 10_000, idleMs: 30_000 };
+const TIMEOUT_CHECKS = 2;
+
 /** @throws AutoscalerError `unavailable` when the address cannot be bound. */
-export async function serveHttp(options: HttpOptions, deps: HttpDeps): Promise<HttpEndpoint> {
-  const server = createServer((request, response) => {
+export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: HttpLimits = LIMITS): Promise<HttpEndpoint> {
+  const server = createLimitedServer(limits, (request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
     const refusal = path.startsWith('/debug/') ? debugRefusal(request, options.debug) : undefined;
     if (refusal !== undefined) {
@@ -119,6 +81,20 @@ export async function serveHttp(options: HttpOptions, deps: HttpDeps): Promise<H
   });
   await listen(server, options);
   return { url: urlOf(server, options), close: () => close(server) };
+}
+
+/** Connections above the limit are closed at once. Headers above it are answered with 431. */
+function createLimitedServer(limits: HttpLimits, listener: RequestListener): Server {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.requestMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.requestMs / TIMEOUT_CHECKS,
+  };
+  const server = createServer(options, listener);
+  server.maxConnections = limits.connections;
+  server.timeout = limits.idleMs;
+  return server;
 }
 
 async function respond(path: string, response: ServerResponse, deps: HttpDeps): Promise<void> {
@@ -157,11 +133,19 @@ async function respond(path: string, response: ServerResponse, deps: HttpDeps): 
 
 async function respondToRefresh(group: string | undefined, response: ServerResponse, deps: HttpDeps): Promise<void> {
   const result = deps.refresh(group);
-  const text =
-    result.kind === 'begun'
-      ? `refresh of ${group ?? 'all node groups'} from Azure requested; /debug/agents shows when it is done`
-      : result.reason;
-  send(response, REFRESH_STATUS[result.kind], { type: 'text/plain', text: `${text}\n` });
+  send(response, REFRESH_STATUS[result.kind], { type: 'text/plain', text: `${refreshText(group ?? 'all node groups', result)}\n` });
+}
+
+function refreshText(what: string, result: RefreshResult): string {
+  const outcome = '/debug/agents shows when it is done';
+  switch (result.kind) {
+    case 'begun':
+      return `refresh of ${what} from Azure requested; ${outcome}`;
+    case 'deferred':
+      return `refresh of ${what} from Azure requested; it starts in ${Math.ceil(result.startsInMs / 1_000)} s (at most one in 10 s); ${outcome}`;
+    default:
+      return result.reason;
+  }
 }
 
 function sendJson(response: ServerResponse, value: unknown): void {

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { debugRefusal, serveHttp } from '../../src/cli/http.ts';
+import { debugRefusal } from '../../src/cli/debug-access.ts';
+import { serveHttp } from '../../src/cli/http.ts';
+
+const HOST = { host: 'localhost:8085' };
 
 const from = (remoteAddress: string, authorization?: string) => ({
-  headers: authorization === undefined ? {} : { authorization },
+  headers: authorization === undefined ? HOST : { ...HOST, authorization },
   socket: { remoteAddress },
 });
 
@@ -16,6 +19,49 @@ describe('access to /debug', () => {
     ['', 403],
   ])('without a token file: %s', (address, status) => {
     expect(debugRefusal(from(address), { token: undefined })?.status).toBe(status);
+  });
+
+  it.each([
+    ['localhost:8085', undefined],
+    ['LocalHost', undefined],
+    ['127.0.0.1:9000', undefined],
+    ['127.1.2.3:8085', undefined],
+    ['[::1]:8085', undefined],
+    ['rebound.example.com', 403],
+    ['rebound.example.com:8085', 403],
+    ['127.0.0.1.example.com', 403],
+    ['127.example.com:8085', 403],
+    ['localhost.example.com', 403],
+    ['localhost@example.com', 403],
+    ['10.244.0.7:8085', 403],
+    ['0.0.0.0:8085', 403],
+    ['', 403],
+    [undefined, 403],
+  ])('without a token file, under the name %s (DNS rebinding)', (host, status) => {
+    const headers = host === undefined ? {} : { host };
+    expect(debugRefusal({ headers, socket: { remoteAddress: '127.0.0.1' } }, { token: undefined })?.status).toBe(status);
+  });
+
+  it.each([
+    ['http://localhost:8085', undefined],
+    ['HTTP://LOCALHOST:8085', undefined],
+    ['https://localhost:8085', undefined],
+    ['http://localhost:3000', 403],
+    ['http://127.0.0.1:8085', 403],
+    ['https://example.com', 403],
+    ['null', 403],
+    ['', 403],
+    ['http://localhost:8085, https://example.com', 403],
+  ])('a page of the origin %s, with a token file and without', (origin, status) => {
+    const headers = { ...HOST, origin, authorization: 'Bearer s3cret' };
+    const request = { headers, socket: { remoteAddress: '127.0.0.1' } };
+    expect(debugRefusal(request, { token: undefined })?.status).toBe(status);
+    expect(debugRefusal(request, { token: () => 's3cret' })?.status).toBe(status);
+  });
+
+  it('with a token file, any name of the server is accepted', () => {
+    const headers = { host: 'aks-autoscaler.kube-system:8085', authorization: 'Bearer s3cret' };
+    expect(debugRefusal({ headers, socket: { remoteAddress: '10.244.0.7' } }, { token: () => 's3cret' })).toBeUndefined();
   });
 
   it.each([

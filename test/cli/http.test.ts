@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
 
@@ -57,6 +59,7 @@ describe('http', () => {
   it.each([
     ['/debug/refresh', undefined, { kind: 'begun' }, 202, 'refresh of all node groups from Azure requested'],
     ['/debug/refresh?group=pool%2Fsize', 'pool/size', { kind: 'begun' }, 202, 'refresh of pool/size from Azure requested'],
+    ['/debug/refresh', undefined, { kind: 'deferred', startsInMs: 6_200 }, 202, 'it starts in 7 s (at most one in 10 s)'],
     ['/debug/refresh?group=x', 'x', { kind: 'unknown-group', reason: 'node group "x" not found' }, 404, 'node group "x" not found'],
     ['/debug/refresh', undefined, { kind: 'not-ready', reason: 'no loop has completed yet' }, 503, 'no loop'],
   ] as const)('POST %s %#', async (path, group, result, status, text) => {
@@ -74,6 +77,57 @@ describe('http', () => {
     const url = await serve({ metrics: () => Promise.reject(new Error('broken collector')) });
     expect((await fetch(`${url}/metrics`)).status).toBe(500);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  describe('limits', () => {
+    const LIMITS = { connections: 2, headerBytes: 1_024, requestMs: 100, idleMs: 200 };
+    const sockets: Socket[] = [];
+    const opened = async (url: string): Promise<Socket> => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+      return socket;
+    };
+    /** Everything that the server sent until it closed the connection. */
+    const untilClosed = async (socket: Socket): Promise<string> => {
+      let text = '';
+      socket.on('data', (part: Buffer) => (text += part.toString()));
+      await once(socket, 'close');
+      return text;
+    };
+    const limited = async (change: Partial<HttpDeps> = {}): Promise<string> => {
+      const endpoint = await serveHttp(ANYWHERE, deps(change), LIMITS);
+      open.push(endpoint);
+      return endpoint.url;
+    };
+
+    afterEach(() => {
+      for (const socket of sockets.splice(0)) socket.destroy();
+    });
+
+    it('closes a connection above the limit without a response', async () => {
+      const url = await limited();
+      await opened(url);
+      await opened(url);
+      expect(await untilClosed(await opened(url))).toBe('');
+    });
+
+    it('answers headers above the limit with 431', async () => {
+      const socket = await opened(await limited());
+      socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(2_000)}\r\n\r\n`);
+      expect(await untilClosed(socket)).toContain('431 Request Header Fields Too Large');
+    });
+
+    it.each([
+      ['nothing', ''],
+      ['half of its headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\n'],
+      ['half of its body', 'POST /debug/refresh HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx'],
+    ])('closes a connection that sends %s', async (_what, text) => {
+      const socket = await opened(await limited());
+      socket.write(text);
+      await untilClosed(socket);
+      expect(socket.destroyed).toBe(true);
+    });
   });
 
   it('reports a port in use in one sentence', async () => {
