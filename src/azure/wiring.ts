@@ -120,6 +120,7 @@ function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps
     clock,
     metrics: metrics.arm,
     rateLimits,
+    endpoint: options.armEndpoint,
     timeoutMs: options.requestTimeoutMs,
     maxConcurrent: options.maxConcurrentCalls,
     rateLimit: options.rateLimit,

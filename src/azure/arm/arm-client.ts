@@ -14,6 +14,7 @@ import { isRecord } from './error-bodies.ts';
 import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isWrite, type ArmCall } from './call-list.ts';
 import type { Random } from '../../lib/random.ts';
+import { checkOrigin, type PageAddresses } from './request-addresses.ts';
 import { type RateLimits, TokenBucket } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
@@ -22,6 +23,8 @@ interface ArmCallsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['arm'];
   readonly rateLimits: RateLimits;
+  /** The only origin that requests go to, as a URL. */
+  readonly endpoint: string;
   readonly timeoutMs: number;
   readonly maxConcurrent: number;
   readonly rateLimit?: AzureOptions['rateLimit'];
@@ -34,6 +37,7 @@ interface ArmCallsDeps {
 interface CurrentCall {
   readonly call: ArmCall;
   readonly signal: AbortSignal;
+  readonly pages: PageAddresses | undefined;
 }
 
 /** Writes go first if concurrency slots are short. */
@@ -45,10 +49,12 @@ export class ArmCalls {
   /** Passes the call to the pipeline policy. The SDK drops options, including the abort signal, from its second page on. */
   readonly #current = new AsyncLocalStorage<CurrentCall>();
   readonly #ownLimits: Readonly<Record<'read' | 'write', TokenBucket>> | undefined;
+  readonly #origin: string;
   #inFlight = 0;
 
   constructor(deps: ArmCallsDeps) {
     this.#deps = deps;
+    this.#origin = new URL(deps.endpoint).origin;
     this.#slots = new Semaphore(Math.max(1, deps.maxConcurrent));
     const { clock, rateLimit } = deps;
     if (rateLimit !== undefined)
@@ -61,26 +67,36 @@ export class ArmCalls {
   }
 
   /**
-   * Calls `send`, which uses an SDK client made with {@link policy}. @throws AutoscalerError; `cancelled` if the signal fired,
-   * `throttled` without sending a request while Azure throttles such calls.
+   * Calls `send`, which uses an SDK client made with {@link policy}. `pages` is shared by the calls of one list, one for each
+   * page. @throws AutoscalerError; `cancelled` if the signal fired, `throttled` without sending a request while Azure throttles
+   * such calls.
    */
-  async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>, pages?: PageAddresses): Promise<T> {
     const throttled = this.#deps.rateLimits.admit(call);
     if (throttled !== undefined) throw throttled;
     await this.#ownLimits?.[isWrite(call) ? 'write' : 'read'].waitForToken(signal);
     const release = await this.#acquireSlot(call, signal);
     this.#inFlight += 1;
     try {
-      return await this.#sendWithTimeout(call, signal, send);
+      return await this.#sendWithTimeout({ call, signal, pages }, send);
     } finally {
       this.#inFlight -= 1;
       release();
     }
   }
 
-  /** Handles each physical request and its response. Its place is inside the SDK's retry phase, so it also sees retried requests. */
+  /** Handles each physical request and its response. It is the innermost policy, so it also sees retried and redirected requests. */
   get policy(): PipelinePolicy {
-    return { name: 'armCalls', sendRequest: (request, next) => this.#sendWithRetries(request, next) };
+    return { name: 'armCalls', sendRequest: (request, next) => this.#checkAndSend(request, next) };
+  }
+
+  /** The one place that every request with the token passes. */
+  async #checkAndSend(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
+    const context = this.#current.getStore();
+    const what = context === undefined ? 'A request to ARM' : describeCall(context.call);
+    checkOrigin(request.url, this.#origin, what);
+    context?.pages?.visit(request.url, context, what);
+    return this.#sendWithRetries(request, next);
   }
 
   async #acquireSlot(call: ArmCall, signal: AbortSignal): Promise<() => void> {
@@ -90,14 +106,15 @@ export class ArmCalls {
     return release;
   }
 
-  async #sendWithTimeout<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async #sendWithTimeout<T>(current: CurrentCall, send: () => Promise<T>): Promise<T> {
+    const { call, signal } = current;
     const [timeout, done] = [new AbortController(), new AbortController()];
     const timer = this.#deps.clock.sleep(this.#deps.timeoutMs, done.signal).then(
       () => timeout.abort(),
       // The clock rejects only for the cancellation below.
       () => undefined,
     );
-    const context = { call, signal: AbortSignal.any([signal, timeout.signal]) };
+    const context = { ...current, signal: AbortSignal.any([signal, timeout.signal]) };
     try {
       return await this.#current.run(context, send);
     } catch (thrown) {

@@ -4,6 +4,7 @@ import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from './arm-client.ts';
 import { describeCall, type ArmCall } from './call-list.ts';
+import { PageAddresses } from './request-addresses.ts';
 
 interface PagedRead<Raw, Value> {
   readonly call: ArmCall;
@@ -20,23 +21,31 @@ export interface PagedResult<Value> {
   readonly error: AutoscalerError | undefined;
 }
 
-/** A longer list is taken to be circular. */
+/** A longer list is taken to be endless. */
 const MAX_PAGES = 500;
 
-/** @throws AutoscalerError if the first page could not be read. */
+/**
+ * Ends as broken at a link to another origin or to an earlier page, and at a page that has only known items. An empty page is
+ * legal. @throws AutoscalerError if the first page could not be read.
+ */
 export async function readPages<Raw, Value>(
   deps: { readonly calls: ArmCalls; readonly order: LogicalClock },
   read: PagedRead<Raw, Value>,
 ): Promise<PagedResult<Value>> {
   const pages: ListPage<Value>[] = [];
   const iterator = read.open();
+  const addresses = new PageAddresses();
+  const known = new Set<string>();
   try {
     for (;;) {
       if (pages.length >= MAX_PAGES) throw tooManyPages(read.call);
       const stamp = deps.order.stamp();
-      const next = await deps.calls.run(read.call, read.signal, () => iterator.next());
+      const next = await deps.calls.run(read.call, read.signal, () => iterator.next(), addresses);
       if (next.done === true) return { pages, error: undefined };
-      pages.push({ stamp, rows: projectAll(next.value, read.project) });
+      const rows = projectAll(next.value, read.project);
+      if (rows.length > 0 && rows.every(({ key }) => known.has(key))) throw repeatedPage(read.call);
+      for (const { key } of rows) known.add(key);
+      pages.push({ stamp, rows });
     }
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
@@ -51,4 +60,9 @@ function projectAll<Raw, Value>(page: readonly Raw[], project: (raw: Raw) => Lis
 
 function tooManyPages(call: ArmCall): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} returned more than ${MAX_PAGES} pages.`);
+}
+
+function repeatedPage(call: ArmCall): AutoscalerError {
+  const message = `${describeCall(call)} returned a page that has only items of earlier pages.`;
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { code: 'RepeatedPage' });
 }

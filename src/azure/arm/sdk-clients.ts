@@ -14,6 +14,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { createRawClient } from './agent-pool-api.ts';
 import type { ArmCalls } from './arm-client.ts';
 import type { AzureOptions } from './options.ts';
+import { parseAddress } from './request-addresses.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface ArmClients {
@@ -42,23 +43,13 @@ export function createClients(options: AzureOptions, credential: TokenCredential
     getRaw: async (url) => {
       const response = await compute.pipeline.sendRequest(
         httpClient,
-        createPipelineRequest({ url: onConfiguredEndpoint(url, endpoint), method: 'GET' }),
+        createPipelineRequest({ url: parseAddress(url, endpoint, 'A read').href, method: 'GET' }),
       );
       // The pipeline policy has already thrown every other refusal.
       if (response.status === 401) throw new AutoscalerError({ kind: 'auth' }, 'Azure rejected the token while an operation was read.');
       return response;
     },
   };
-}
-
-/**
- * The request carries the token, so a response must not redirect it to another host. @throws AutoscalerError of kind `bug` if
- * the URL is not on the configured endpoint.
- */
-function onConfiguredEndpoint(url: string, endpoint: string): string {
-  const target = new URL(url, endpoint);
-  if (target.origin === new URL(endpoint).origin) return target.href;
-  throw new AutoscalerError({ kind: 'bug' }, `Azure named an operation on another host: ${target.origin}`);
 }
 
 /** Hosts that Microsoft's instance discovery knows. Discovery fails for any other host. */

@@ -13,6 +13,7 @@ import { ArmCalls } from '../arm/arm-client.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmOperation } from '../arm/call-list.ts';
 import { RateLimits } from '../arm/rate-limits.ts';
+import { PageAddresses } from '../arm/request-addresses.ts';
 import { createClients, createCredential } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-diagnosis.ts';
@@ -78,6 +79,7 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
     clock,
     metrics: metrics.arm,
     rateLimits: new RateLimits(clock, metrics.arm),
+    endpoint: options.armEndpoint,
     timeoutMs: options.requestTimeoutMs,
     maxConcurrent: options.maxConcurrentCalls,
     random: () => 0,
@@ -148,17 +150,19 @@ async function readBody(
   { clients, calls, options }: PoolDiagnosisDeps,
   { operation, path, resource }: ArmQuery,
   signal: AbortSignal,
+  pages?: PageAddresses,
 ): Promise<unknown> {
   const url = path.startsWith('/') ? `${options.armEndpoint.replace(/\/+$/, '')}${path}` : path;
-  const answer = await calls.run({ operation, resource }, signal, () => clients.getRaw(url));
+  const answer = await calls.run({ operation, resource }, signal, () => clients.getRaw(url), pages);
   return jsonOf(answer.bodyAsText);
 }
 
 async function readList(deps: PoolDiagnosisDeps, query: ArmQuery, signal: AbortSignal): Promise<readonly unknown[]> {
   const found: unknown[] = [];
+  const addresses = new PageAddresses();
   let path = query.path;
   for (let page = 0; page < MOST_PAGES; page++) {
-    const body = await readBody(deps, { ...query, path }, signal);
+    const body = await readBody(deps, { ...query, path }, signal, addresses);
     if (!isRecord(body) || !Array.isArray(body['value'])) {
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned no list for ${query.operation}.`);
     }

@@ -222,7 +222,8 @@ export async function listSkus(
     call: { operation: 'listSkus', resource: '' },
     signal,
     open: () => deps.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
-    project: (raw) => ({ key: raw.name ?? '', value: raw }),
+    // Disks share a name and differ in size.
+    project: (raw) => ({ key: [raw.resourceType, raw.name, raw.tier, raw.size].join('/'), value: raw }),
   });
   if (error !== undefined) throw error;
   const rows = pages.flatMap((page) => page.rows);

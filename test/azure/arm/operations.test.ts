@@ -33,6 +33,7 @@ function followed(
     clock,
     metrics,
     rateLimits: new RateLimits(clock, metrics),
+    endpoint: 'https://arm.local',
     timeoutMs: 30 * SECOND,
     maxConcurrent: 8,
     random: () => chance,

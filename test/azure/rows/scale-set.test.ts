@@ -238,7 +238,15 @@ describe('arm calls', () => {
     const metrics = createMetrics().arm;
     return {
       clock,
-      calls: new ArmCalls({ clock, metrics, rateLimits: new RateLimits(clock, metrics), timeoutMs: 5_000, maxConcurrent, random: () => 0 }),
+      calls: new ArmCalls({
+        clock,
+        metrics,
+        rateLimits: new RateLimits(clock, metrics),
+        endpoint: 'https://arm.local',
+        timeoutMs: 5_000,
+        maxConcurrent,
+        random: () => 0,
+      }),
     };
   }
 

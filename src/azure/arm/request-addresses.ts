@@ -1,0 +1,43 @@
+/**
+ * Where requests may go. Each carries the bearer token, so it leaves only for the configured endpoint, whatever link or
+ * redirect named its address. Also finds lists whose links lead in a circle.
+ */
+import { AutoscalerError } from '../../lib/errors.ts';
+
+export const FOREIGN_ORIGIN = 'ForeignOrigin';
+
+/** @throws AutoscalerError with code `ForeignOrigin` unless scheme, host and port are those of the endpoint, compared after parsing. */
+export function checkOrigin(url: string, endpointOrigin: string, what: string): void {
+  const { origin } = parseAddress(url, undefined, what);
+  if (origin === endpointOrigin) return;
+  throw foreignOrigin(`${what} was not sent: its address is on ${origin}, and the token belongs to ${endpointOrigin}.`);
+}
+
+/** Resolves a link of a response. @throws AutoscalerError with code `ForeignOrigin` if it is no address. */
+export function parseAddress(url: string, base: string | undefined, what: string): URL {
+  try {
+    return new URL(url, base);
+  } catch (thrown) {
+    throw foreignOrigin(`${what} was not sent: its address cannot be parsed.`, thrown);
+  }
+}
+
+function foreignOrigin(message: string, cause?: unknown): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { code: FOREIGN_ORIGIN, cause });
+}
+
+/** The addresses of one list's pages. A page may be requested several times: reads are retried, and a 401 may be challenged. */
+export class PageAddresses {
+  readonly #pageOf = new Map<string, object>();
+
+  /** `page` is the identity of the page that is read. @throws AutoscalerError if an earlier page had the same address. */
+  visit(url: string, page: object, what: string): void {
+    const first = this.#pageOf.get(url) ?? page;
+    if (first !== page) {
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${what} returned a link to a page that was already read.`, {
+        code: 'RepeatedLink',
+      });
+    }
+    this.#pageOf.set(url, page);
+  }
+}
