@@ -68,9 +68,18 @@ export class ConfigReload {
     const content = this.#deps.content();
     if (content === this.#seen) return;
     this.#seen = content;
-    const next = this.#deps.load();
+    const next = this.#load();
     if ('errors' in next) this.#refuse(next.errors);
     else this.#apply(next);
+  }
+
+  /** An error of the loader itself is a refusal too: an event and a count report it, and the process goes on. */
+  #load(): Settings | ConfigErrors {
+    try {
+      return this.#deps.load();
+    } catch (thrown) {
+      return { errors: [`The configuration cannot be loaded: ${asAutoscalerError(thrown).message}`] };
+    }
   }
 
   #refuse(errors: readonly string[]): void {

@@ -10,6 +10,7 @@ import { cloudByName, STACK } from './schema/azure.ts';
 import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
+import { wrongCaFile } from './sources/ca-file.ts';
 import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/cloud-config.ts';
 import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
@@ -110,10 +111,8 @@ function caFileOf(document: Readonly<Record<string, unknown>>, input: ConfigInpu
   const azure = document['azure'];
   if (typeof azure !== 'object' || azure === null || !('caFile' in azure) || typeof azure.caFile !== 'string') return undefined;
   const reading = readText('azure.caFile', azure.caFile, input);
-  if ('text' in reading && !reading.text.includes('-----BEGIN CERTIFICATE-----')) {
-    return { error: `azure.caFile is "${azure.caFile}"; it must be a file of PEM certificates.` };
-  }
-  return reading;
+  const wrong = 'text' in reading ? wrongCaFile(azure.caFile, reading.text) : undefined;
+  return wrong === undefined ? reading : { error: wrong };
 }
 
 interface Extras {

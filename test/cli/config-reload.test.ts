@@ -13,6 +13,9 @@ import { FakeClock } from '../support/fake-clock.ts';
 const GONE = 'gone';
 const FILE = '/etc/aks-autoscaler/config.yaml';
 
+/** What the file holds when the loader itself has an error. */
+const BUG = 'bug';
+
 /** A process that was started with this file. */
 function started(text: string) {
   let content = text;
@@ -26,7 +29,10 @@ function started(text: string) {
     if (content === GONE) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
     return content;
   };
-  const load = () => loadSettings({ argv: [`--config=${FILE}`, '--nodes=0:3:pool'], env: GOOD_ENV, readFile, refuseEmptyFiles: true });
+  const load = () => {
+    if (content === BUG) throw new RangeError('Maximum call stack size exceeded');
+    return loadSettings({ argv: [`--config=${FILE}`, '--nodes=0:3:pool'], env: GOOD_ENV, readFile, refuseEmptyFiles: true });
+  };
   const settings = load();
   if ('errors' in settings) throw new Error(settings.errors.join(' '));
   const reload = new ConfigReload(
@@ -86,6 +92,10 @@ describe('a changed configuration file', () => {
     ['a file of blanks', ' \n\n', /the file is empty/],
     ['a key twice', 'logLevel: warn\nlogLevel: error\n', /Map keys must be unique at line 2/],
     ['an alias without an anchor', 'logLevel: *x\n', /alias without an anchor \(\*\.\.\.\) at line 1/],
+    ['an alias inside of its own map', 'loop: &a\n  x: *a\n', /The file of --config, \S+, has an alias \(\*\.\.\.\) at line 2 inside of/],
+    ['a merge of a text', 'loop:\n  <<: x\n', /The file of --config, \S+, has a merge key \(<<\) whose value is neither/],
+    ['a file without end of nesting', '['.repeat(10_000), /The file of --config, \S+, is nested too deeply/],
+    ['a file that the loader fails on', BUG, /The configuration cannot be loaded: Unexpected failure: Maximum call stack size exceeded/],
     ['a huge file', `logLevel: warn\n#${'x'.repeat(300_000)}`, /too large: 293 KiB/],
     ['a wrong type', 'loop:\n  scanInterval: 10\n', /key loop.scanInterval of \S+, line 2 is 10; it must be a duration/],
     ['half of a file', 'scaleDown:\n  unneededTime: "5', /line \d/],
@@ -99,12 +109,13 @@ describe('a changed configuration file', () => {
       'discovery:\n  - selectors:\n      a: b\n    min: 4\n    max: 1\n',
       /key discovery\[0\].min of \S+, line 4/,
     ],
-  ])('%s is refused with its line, and a good one after it is taken', (_, text, sentence) => {
+  ])('%s is refused with its line, and a good one after it is taken', async (_, text, sentence) => {
     const process = started('scaleDown:\n  unneededTime: 10m\n');
     process.write(text);
     expect(process.applied).toEqual([]);
     expect(String(process.lines[0]?.['what'])).toMatch(sentence);
     expect(process.outcomes).toMatchObject([{ kind: 'refused', message: expect.stringMatching(sentence) }]);
+    expect(await valueOf(process.metrics.config.reloads, { outcome: 'refused' })).toBe(1);
     // The same file once more, as an editor or a second ConfigMap update leaves it: it works at once.
     process.write('scaleDown:\n  unneededTime: 5m\n');
     expect(process.applied.map(({ policy }) => policy.scaleDown.unneededForMs)).toEqual([300_000]);

@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
@@ -7,6 +8,14 @@ const yaml = (text: string): Given => ({ argv: ['--config=c.yaml'], files: { 'c.
 const json = (content: object): Given => ({ argv: ['--cloud-config=azure.json'], files: { 'azure.json': JSON.stringify(content) } });
 const flag = (...argv: readonly string[]): Given => ({ argv });
 const env = (name: string, value: string): Given => ({ env: { [name]: value } });
+
+const PEM = rootCertificates[0] ?? '';
+const caFile = (text: string): Given => ({ env: { AZURE_CA_FILE: 'ca.pem' }, files: { 'ca.pem': text } });
+
+/** Each line holds the one before it, so the last value is as deep as the file is long. */
+function chainOfAliases(length: number): string {
+  return Array.from({ length }, (_, at) => `k${at}: &k${at} [${at === 0 ? '' : `*k${at - 1}`}]`).join('\n');
+}
 
 /** Each mistake alone gives exactly one sentence, with these words in it. */
 const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
@@ -95,6 +104,16 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     ),
     ['c.yaml', 'expand to too much', '1000'],
   ],
+  ['an alias inside of its own list', yaml('discovery: &a\n  - *a'), ['c.yaml', 'alias (*...) at line 2 inside of the value']],
+  ['an alias inside of its own map', yaml('loop: &a\n  x:\n    y: *a'), ['c.yaml', 'line 3 inside of the value']],
+  ['an alias as a key of its own map', yaml('&a\n? *a\n: 1'), ['c.yaml', 'line 2 inside of the value']],
+  ['a merge of its own map', yaml('loop: &a\n  <<: *a'), ['c.yaml', 'line 2 inside of the value']],
+  ['a merge of a text', yaml('loop:\n  <<: x'), ['c.yaml', 'a merge key (<<) whose value is neither a map']],
+  ['a merge of an alias of a number', yaml('scaleUp: {maxNodesTotal: &a 1}\nloop:\n  <<: *a'), ['c.yaml', 'a merge key (<<)']],
+  ['a flow list without end', yaml('['.repeat(10_000)), ['c.yaml', 'nested too deeply', '100 levels']],
+  ['a flow map of a thousand levels', yaml(`${'{a: '.repeat(1_000)}1${'}'.repeat(1_000)}`), ['c.yaml', 'nested too deeply']],
+  ['a block list of a thousand levels', yaml('- '.repeat(1_000)), ['c.yaml', 'nested too deeply']],
+  ['a chain of aliases of a thousand levels', yaml(chainOfAliases(1_000)), ['c.yaml', 'nested too deeply']],
   ['a huge file', yaml(`logLevel: debug\n#${'x'.repeat(300_000)}`), ['c.yaml', 'too large: 293 KiB', '256 KiB']],
   ['a key twice', yaml('logLevel: debug\nloop: {}\nlogLevel: info'), ['c.yaml', 'Map keys must be unique at line 3']],
   ['two documents', yaml('logLevel: debug\n---\nlogLevel: info'), ['c.yaml', 'multiple documents', 'line 2']],
@@ -106,6 +125,9 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['missing file', flag('--config=nowhere.yaml'), ['--config', '"nowhere.yaml"', 'does not exist']],
   ['missing cloud file', flag('--cloud-config=nowhere.json'), ['--cloud-config', '"nowhere.json"', 'does not exist']],
   ['missing certificate file', env('AZURE_CA_FILE', 'ca.pem'), ['azure.caFile', '"ca.pem"', 'does not exist']],
+  ['a key in place of certificates', caFile(PEM.replaceAll('CERTIFICATE', 'PRIVATE KEY')), ['azure.caFile', '"ca.pem"', 'contains none']],
+  ['a certificate that is cut off', caFile(PEM.slice(0, 400)), ['azure.caFile', '"ca.pem"', 'PEM certificates', 'cut off']],
+  ['a certificate of other bytes', caFile(`${PEM}\n${PEM.replace(/MII../, 'AAAA')}`), ['"ca.pem"', 'certificate 2 of 2 cannot be read']],
   ['a certificate that is none', { env: { AZURE_CA_FILE: 'ca.pem' }, files: { 'ca.pem': 'hi' } }, ['azure.caFile', '"ca.pem"', 'PEM']],
   ['config 161: broken JSON', { argv: ['--cloud-config=a.json'], files: { 'a.json': '{' } }, ['a.json', 'not valid JSON']],
   ['cloud file that is a list', { argv: ['--cloud-config=a.json'], files: { 'a.json': '[]' } }, ['a.json', 'JSON object']],

@@ -1,7 +1,7 @@
 /** Files that users pass to a command: YAML or JSON, one document or several, up to a maximum size. */
-import { parseAllDocuments } from 'yaml';
 import type * as z from 'zod';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
+import { readYaml } from './yaml-text.ts';
 
 const MIB = 2 ** 20;
 /** Windows writes it at the start of a text. */
@@ -17,7 +17,7 @@ export function readDocuments(file: string, text: string, maxMib: number): reado
   }
   const plain = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   const start = plain.trimStart()[0];
-  return start === '{' || start === '[' ? readJson(file, plain) : readYaml(file, plain);
+  return start === '{' || start === '[' ? readJson(file, plain) : yamlDocuments(file, plain);
 }
 
 function readJson(file: string, text: string): readonly unknown[] {
@@ -32,7 +32,7 @@ function readJson(file: string, text: string): readonly unknown[] {
 function readFlow(text: string): readonly unknown[] | undefined {
   if (text.length > MIB) return undefined;
   try {
-    return readYaml('', text);
+    return yamlDocuments('', text);
   } catch (thrown) {
     if (thrown instanceof AutoscalerError) return undefined;
     throw thrown;
@@ -43,16 +43,10 @@ function refuseJson(file: string, cause: unknown): never {
   throw documentError(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
 }
 
-function readYaml(file: string, text: string): readonly unknown[] {
-  const documents = parseAllDocuments(text, { prettyErrors: true, logLevel: 'error' });
-  if (!Array.isArray(documents)) return [];
-  return documents.flatMap((document) => {
-    const error = document.errors[0];
-    if (error !== undefined) throw documentError(`${file} is neither valid YAML nor JSON: ${error.message.split('\n')[0] ?? ''}`);
-    // A few lines of aliases can expand to gigabytes.
-    const content: unknown = document.toJS({ maxAliasCount: 1000 });
-    return content === null || content === undefined ? [] : [content];
-  });
+function yamlDocuments(file: string, text: string): readonly unknown[] {
+  const outcome = readYaml(text);
+  if ('problem' in outcome) throw documentError(`${file} ${outcome.problem}`);
+  return outcome.documents.flatMap(({ content }) => (content === null || content === undefined ? [] : [content]));
 }
 
 function documentError(what: string): AutoscalerError {

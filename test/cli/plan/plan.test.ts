@@ -249,6 +249,9 @@ describe('plan answers bad input with one sentence', () => {
       bad('{"items":[{"metadata":{}}]}'),
       'c.json: object 0: kind is missing; it must be a Kubernetes object.',
     ],
+    ['an alias without an anchor', ASK, badPool('- *x'), 'p.yaml has an alias without an anchor (*...) at line'],
+    ['an alias inside of itself', ASK, badPool('- &a {name: *a}'), 'p.yaml has an alias (*...) at line'],
+    ['a merge of a text', ASK, badPool('- {<<: x}'), 'p.yaml has a merge key (<<) whose value is neither a map nor a list of maps'],
     ['broken YAML', ASK, badPool('- {name: a'), 'p.yaml is neither valid YAML nor JSON'],
     [
       'a pool without a size',
