@@ -9,6 +9,7 @@ import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
+import { redactText } from '../lib/shown-text.ts';
 
 /** A longer list is cut, and the rest is counted. */
 const MOST_ROWS = 5_000;
@@ -110,15 +111,8 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-const CREDENTIALS: readonly RegExp[] = [
-  // A JSON web token anywhere in the text.
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
-  /\bBearer\s+[\w.~+/-]+=*/gi,
-  /\b(?:client_secret|client_assertion|access_token|password|sig|AccountKey)=[^&\s"']+/gi,
-];
-
 function withoutCredentials(value: unknown): unknown {
-  if (typeof value === 'string') return CREDENTIALS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
+  if (typeof value === 'string') return redactText(value);
   if (Array.isArray(value)) return value.map(withoutCredentials);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutCredentials(part)]));
