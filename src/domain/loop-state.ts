@@ -17,6 +17,8 @@ export interface Backoff {
   readonly kind?: ErrorKind['kind'];
   /** Azure's message, for people, if there was one. */
   readonly message?: string;
+  /** Azure refused the write itself, so this says nothing about nodes that were requested before. */
+  readonly refused?: true;
 }
 
 /** A size, zone and priority that Azure lacks capacity for, and until when. */

@@ -60,6 +60,8 @@ interface ErrorOptions {
   readonly code?: string;
   /** Facts for the log line; never a secret. */
   readonly context?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** The wait that the server asked for, milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 /** An unexpected failure, classified where it occurred. `message` is one clear sentence. */
@@ -67,6 +69,8 @@ export class AutoscalerError extends Error {
   readonly detail: ErrorKind;
   readonly code: string | undefined;
   readonly context: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** The wait that the server asked for, milliseconds. undefined if it sent none. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(detail: ErrorKind, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -74,6 +78,7 @@ export class AutoscalerError extends Error {
     this.detail = detail;
     this.code = options.code;
     this.context = options.context ?? {};
+    this.retryAfterMs = options.retryAfterMs;
   }
 
   get kind(): ErrorKindName {
@@ -89,7 +94,7 @@ export function configError(message: string, options: ErrorOptions = {}): Autosc
 /** How the loop reacts to an error. */
 export type Reaction = 'exit' | 'skip-loop' | 'back-off-group' | 'refresh-and-replan' | 'ignore';
 
-/** The only place that decides how the loop reacts to an error. */
+/** How the loop reacts to an error of one of its steps. What a refused capacity write means is in `refused-writes.ts`. */
 export function reactionTo(error: AutoscalerError): Reaction {
   switch (error.kind) {
     case 'config':

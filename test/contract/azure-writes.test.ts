@@ -154,10 +154,10 @@ describe('azure: raising a capacity', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('fault 25: a server error without effect is a failure, and nothing is sent twice', async () => {
+  it('fault 25: a server error whose read shows no effect is a refusal, and nothing is sent twice', async () => {
     const { r } = await started(3);
     r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 502, raw: '<html>Bad Gateway</html>' } : undefined);
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'unknown' } } });
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'none' } } });
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
     expect(r.group(USER_POOL).target).toMatchObject({ value: 3 });
   });
@@ -280,7 +280,10 @@ describe('azure: the end of an operation', () => {
       return { ...reply, headers: { ...reply.headers, 'azure-asyncoperation': 'https://example.invalid/operations/op-1' } };
     };
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
+    const reads = r.arm.sent('GET', USER_POOL).length;
     await r.pass(13_000);
     expect(r.arm.requests.filter(({ path }) => path.includes('/operations/'))).toEqual([]);
+    expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThan(reads);
+    expect(r.logLines.filter((line) => line.includes('An Azure operation cannot be followed'))).toHaveLength(1);
   });
 });

@@ -16,6 +16,7 @@ import {
   type ErrorHints,
 } from './error-table.ts';
 import { defined } from '../../lib/defined.ts';
+import { shownText } from '../../lib/shown-text.ts';
 
 /** A response with a status of 400 or more, as it came. */
 interface RefusedResponse {
@@ -38,19 +39,21 @@ export function classifyResponse(response: RefusedResponse, hints: ErrorHints = 
     retryAfterMs: retryAfterMs(response.header, response.nowMs),
     hints,
   });
-  const waitMs = throttleWindowMs(refusal, response.nowMs);
+  const windowMs = throttleWindowMs(refusal, answeredAtMs(response.header, response.nowMs));
+  const waitMs = windowMs === undefined ? undefined : Math.min(MAX_WAIT_MS, windowMs);
   const { detail, code } = classifyRefusal({ ...refusal, retryAfterMs: waitMs });
-  const message = body.message === '' ? `HTTP ${response.status}` : body.message;
+  const message = body.message === '' ? `HTTP ${response.status}` : shownText(body.message);
   return new AutoscalerError(detail, `Azure refused ${response.what}: ${message}`, {
     code: code === '' ? `HTTP ${response.status}` : code,
     context: { status: response.status, target: targetOf(refusal) },
+    ...defined({ retryAfterMs: waitMs }),
   });
 }
 
 /** Adds the caller's size, priority and zone to an out-of-capacity error that was classified without them. */
 export function withScope(error: AutoscalerError, { scope }: ErrorHints): AutoscalerError {
   if (error.detail.kind !== 'out-of-capacity' || scope === undefined) return error;
-  const options = { cause: error, context: error.context, ...defined({ code: error.code }) };
+  const options = { cause: error, context: error.context, ...defined({ code: error.code, retryAfterMs: error.retryAfterMs }) };
   // An immediate refusal is about the size in the region; only a failed operation names zones.
   const { zone: _zone, ...regional } = scope;
   return new AutoscalerError({ ...error.detail, scope: { ...regional, ...error.detail.scope } }, error.message, options);
@@ -88,7 +91,7 @@ function classifyBody(body: ArmErrorBody, hints: ErrorHints): ClassifiedFailure 
   return {
     detail,
     code: code === '' ? 'Failed' : code,
-    message: body.message === '' ? 'The operation failed without a reason.' : body.message,
+    message: body.message === '' ? 'The operation failed without a reason.' : shownText(body.message),
   };
 }
 
@@ -136,10 +139,23 @@ export function failureReason({ detail, code = '' }: { readonly detail: ErrorKin
 
 /** A request without a response, or with an unreadable one. The effect of a write is then unknown. */
 export function lostResponse(what: string, write: boolean, cause: unknown): AutoscalerError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  // The SDK puts a body that it cannot parse into its message.
+  const reason = shownText(cause instanceof Error ? cause.message : String(cause));
   return new AutoscalerError({ kind: 'unavailable', effect: write ? 'unknown' : 'none' }, `No usable response to ${what}: ${reason}`, {
     cause,
   });
+}
+
+/** Whether the condition of a write no longer holds: another writer changed the resource since it was read. */
+export function isPreconditionFailed({ code, context }: AutoscalerError): boolean {
+  return context['status'] === 412 || /^preconditionfailed$/i.test(code ?? '');
+}
+
+/** A write whose effect was unknown, and a later read shows that it had none. */
+export function withoutEffect(error: AutoscalerError): AutoscalerError {
+  if (error.detail.kind !== 'unavailable') return error;
+  const options = { cause: error, context: error.context, ...defined({ code: error.code, retryAfterMs: error.retryAfterMs }) };
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, error.message, options);
 }
 
 /** The instance ids that made Azure refuse a delete: they no longer exist. One of them makes Azure refuse the whole batch. */
@@ -163,8 +179,19 @@ export function isPlainlyNotAllowed(error: AutoscalerError): boolean {
   return /^operationnotallowed$/i.test(error.code ?? '') && (error.kind === 'conflict' || error.kind === 'bug');
 }
 
-/** Milliseconds from `retry-after-ms`, `x-ms-retry-after-ms` or `Retry-After` (seconds or an HTTP date). */
+/** Longer waits end here, so that the next call probes whether Azure still asks for them. */
+const MAX_WAIT_MS = 3_600_000;
+
+/**
+ * Milliseconds from `retry-after-ms`, `x-ms-retry-after-ms` or `Retry-After` (seconds or an HTTP date), at most an hour. A date
+ * is relative to the response's own `Date`: the two clocks may differ. `nowMs` counts only if there is none.
+ */
 export function retryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
+  const askedMs = requestedWaitMs(header, nowMs);
+  return askedMs === undefined ? undefined : Math.min(MAX_WAIT_MS, askedMs);
+}
+
+function requestedWaitMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
   for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
     const text = header(name);
     if (text !== undefined && /^\d+$/.test(text.trim())) return Number(text);
@@ -174,5 +201,11 @@ export function retryAfterMs(header: (name: string) => string | undefined, nowMs
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
   // `Date.parse` also accepts other texts, such as negative numbers, as dates.
   const date = /^[a-z]{3,9},? .*\d:\d\d|^\d{4}-\d\d-\d\dT/i.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - answeredAtMs(header, nowMs));
+}
+
+/** When the server sent the response, by its own clock if it says so. */
+function answeredAtMs(header: (name: string) => string | undefined, nowMs: number): number {
+  const date = Date.parse(header('date') ?? '');
+  return Number.isNaN(date) ? nowMs : date;
 }

@@ -2,7 +2,9 @@
  * Explains in one sentence why Azure denies access, and what to do about it. The credential libraries and Entra ID return
  * paragraphs of trace ids. Classifies only sign-in failures and missing permissions; errors.ts does the rest.
  */
+import { defined } from '../../lib/defined.ts';
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
+import { shownText } from '../../lib/shown-text.ts';
 import { isRecord } from './error-bodies.ts';
 
 interface SignInRule {
@@ -157,7 +159,7 @@ export function signInFailure(callName: string, thrown: unknown): AutoscalerErro
     const match = pattern.exec(thrown.message);
     if (match === null) continue;
     const code = known ?? /AADSTS\d+/.exec(match[0])?.[0];
-    const message = `Cannot sign in to Azure for ${callName}: ${explain(match)}.`;
+    const message = `Cannot sign in to Azure for ${callName}: ${shownText(explain(match))}.`;
     return new AutoscalerError(detail, message, code === undefined ? { cause: thrown } : { cause: thrown, code });
   }
   return undefined;
@@ -200,8 +202,8 @@ export function explainForbidden(callName: string, error: AutoscalerError): Auto
   const message =
     `Azure refused ${callName}: the identity ${client} lacks the permission ${action} on ${scope}; ` +
     'assign it a role with this permission. A new assignment takes some minutes to apply.';
-  const code = error.code === undefined ? {} : { code: error.code };
-  return new AutoscalerError(error.detail, message, { cause: error, context: error.context, ...code });
+  const rest = defined({ code: error.code, retryAfterMs: error.retryAfterMs });
+  return new AutoscalerError(error.detail, message, { cause: error, context: error.context, ...rest });
 }
 
 /** Adds the endpoint settings to a first read that got no response. */

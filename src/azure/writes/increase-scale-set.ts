@@ -50,6 +50,8 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacke
         capacity: acceptance.expect,
       }),
     hintsOf: ({ row }) => stockHints(row.value, zoneLookup(inventory, group.key)),
+    // The rows themselves show what was written.
+    isUntouched: () => Promise.resolve(true),
     refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
     noteEnded: () => Promise.resolve(),
   };
@@ -125,8 +127,9 @@ export async function putCapacity(deps: WriteDeps, { set, to, etag }: CapacityPu
     ...defined({ extendedLocation: set.extendedLocation }),
   };
   let answer: WriteAnswer | undefined;
-  deps.ownWrites.tokens.noteWrite(foldName(set.name), deps.clock.monotonic());
   await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
+    // Charged when the request leaves: a call that is held back has used up nothing.
+    deps.ownWrites.tokens.noteWrite(foldName(set.name), deps.clock.monotonic());
     const poller = deps.clients.compute.virtualMachineScaleSets.createOrUpdate(deps.options.nodeResourceGroup, set.name, body, {
       ...defined({ ifMatch: etag }),
       onResponse: (raw) => {

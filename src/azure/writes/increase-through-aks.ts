@@ -51,6 +51,11 @@ function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): Incr
       const set = inventory.scaleSets.get(group.key)?.value;
       return set === undefined ? {} : stockHints(set, zoneLookup(inventory, group.key));
     },
+    // AKS writes the set some time after its own count: only an unchanged agent pool shows that nothing will follow.
+    isUntouched: async (document, signal) => {
+      const { eTag } = propertiesOf(await getAgentPool(deps, name, signal));
+      return eTag !== undefined && eTag === document.etag;
+    },
     refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
     noteEnded: () => inventory.vmsPools.scaleSetPoolOperationEnded(name, deps.closing),
   };

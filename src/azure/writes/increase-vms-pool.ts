@@ -47,6 +47,8 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacken
       return undefined;
     },
     hintsOf: () => stockHintsOf(deps, group, row()),
+    // The rows themselves show what was written.
+    isUntouched: () => Promise.resolve(true),
     refresh: (signal) => vmsPools.refresh(group.key, signal),
     noteEnded: () => vmsPools.operationEnded(group.key, deps.closing),
   };

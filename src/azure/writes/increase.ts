@@ -9,10 +9,10 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
-import { isPreempted, withScope } from '../arm/errors.ts';
-import type { OperationEnd } from '../arm/operations.ts';
+import { isPreconditionFailed, withoutEffect, withScope } from '../arm/errors.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import { endIncrease } from './increase-end.ts';
 import { isEffectUnknown, type WriteDeps } from './write-context.ts';
 
 /** One way to write the size of a group. `Read` is what the checks and the write are based on. */
@@ -38,6 +38,8 @@ export interface IncreaseBackend<Read> {
   noteAccepted(request: IncreaseRequest, read: Read, answer: IncreaseAnswer): OwnIncrease | undefined;
   /** Where a lack of capacity applies. */
   hintsOf(read: Read): ErrorHints;
+  /** A lost write left no trace beyond what the rows show. Called after `refresh`. @throws AutoscalerError */
+  isUntouched(read: Read, signal: AbortSignal): Promise<boolean>;
   /** Reads the rows again. @throws AutoscalerError */
   refresh(signal: AbortSignal): Promise<void>;
   /** The operation of an accepted write is over. Never rejects. */
@@ -111,6 +113,7 @@ interface Write<Read> extends Increase<Read> {
 
 async function writeSize<Read>(deps: WriteDeps, group: RegisteredGroup, write: Write<Read>, signal: AbortSignal): Promise<IncreaseOutcome> {
   const { backend, request, read } = write;
+  const before = backend.sizes.view(group.key)?.base;
   const mutation = backend.sizes.beginMutation({ kind: 'set-target', key: group.key, target: request.to });
   try {
     const answer = await backend.put(request.to, read, signal);
@@ -121,34 +124,63 @@ async function writeSize<Read>(deps: WriteDeps, group: RegisteredGroup, write: W
     return { kind: 'accepted', group: group.id, target: backend.sizes.view(group.key)?.target ?? request.to };
   } catch (thrown) {
     const error = withScope(asAutoscalerError(thrown), backend.hintsOf(read));
-    return refusedOrLost(deps, group, { backend, request, mutation, error }, signal);
+    return refusedOrLost(deps, group, { ...write, before, mutation, error }, signal);
   }
 }
 
-interface FailedWrite<Read> extends Increase<Read> {
+interface FailedWrite<Read> extends Write<Read> {
+  /** The size in the rows before the write. */
+  readonly before: number | undefined;
   readonly mutation: Mutation;
   readonly error: AutoscalerError;
 }
 
+/**
+ * Another writer's change is a conflict, and so is a number that moved. A write without a trace is a refusal, whatever its answer was.
+ */
 async function refusedOrLost<Read>(
   deps: WriteDeps,
   group: RegisteredGroup,
-  { backend, request, mutation, error }: FailedWrite<Read>,
+  { backend, request, read, before, mutation, error }: FailedWrite<Read>,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
   const lost = isEffectUnknown(error);
   mutation.settle(lost ? 'unknown' : 'refused');
-  if (error.kind === 'conflict') {
-    await readBack(deps, group, backend, signal);
-    return { kind: 'conflict', group: group.id, observed: backend.sizes.view(group.key)?.target };
-  }
-  if (!lost || error.kind === 'cancelled') return { kind: 'failed', group: group.id, error };
-  // Azure may have carried the request out although its answer was lost: the rows show it.
+  const failed = { kind: 'failed', group: group.id, error } as const;
+  if (!isReadAfter(error)) return failed;
   const isRead = await readBack(deps, group, backend, signal);
-  if (!isRead || backend.sizes.view(group.key)?.base !== request.to) return { kind: 'failed', group: group.id, error };
+  const view = backend.sizes.view(group.key);
+  const conflict = { kind: 'conflict', group: group.id, observed: view?.target } as const;
+  if (isPreconditionFailed(error)) return conflict;
+  if (!isRead || view?.base === undefined) return failed;
+  if (!lost) return view.base === before ? failed : conflict;
+  if (view.base === before)
+    return (await isUntouched(deps, group, { backend, read }, signal)) ? { ...failed, error: withoutEffect(error) } : failed;
+  // Azure carried the request out although its answer was lost, or another writer came first.
+  if (view.base !== request.to) return conflict;
   deps.inventory.changes.noteIncrease(group.key);
   deps.log.warn({ nodeGroup: group.id, target: request.to }, 'Increase took effect although its answer was lost');
   return { kind: 'accepted', group: group.id, target: request.to };
+}
+
+/** Whether the rows may have changed by, or before, a write that failed like this. */
+function isReadAfter(error: AutoscalerError): boolean {
+  return error.kind !== 'cancelled' && (isEffectUnknown(error) || error.kind === 'conflict' || error.kind === 'not-found');
+}
+
+/** False if it could not be read: the effect then stays unknown. */
+async function isUntouched<Read>(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { backend, read }: Pick<FailedWrite<Read>, 'backend' | 'read'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return await backend.isUntouched(read, signal);
+  } catch (thrown) {
+    deps.log.warn({ nodeGroup: group.id, err: asAutoscalerError(thrown) }, 'Could not read the node group after a write');
+    return false;
+  }
 }
 
 /** False if the rows could not be read. They then count as stale, and the next loop sees them so. */
@@ -187,45 +219,4 @@ function followIncrease<Read>(deps: WriteDeps, group: RegisteredGroup, accepted:
       void backend.noteEnded();
     },
   });
-}
-
-interface EndingIncrease {
-  /** The number of requested instances. */
-  readonly requested: number;
-  readonly mutation: Mutation;
-  readonly ownIncrease: OwnIncrease | undefined;
-}
-
-/** The end of an accepted increase: the cache settles, and the loop gets an event. */
-function endIncrease(
-  deps: WriteDeps,
-  group: RegisteredGroup,
-  { requested, mutation, ownIncrease }: EndingIncrease,
-  end: OperationEnd,
-): void {
-  const atMs = deps.clock.now();
-  const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
-    mutation.settle(outcome);
-    deps.inventory.changes.noteIncreaseEnd(group.key, outcome === 'succeeded');
-  };
-  if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
-    // Preempted: a newer write superseded this one. Either way the group is read again to learn the result.
-    settle('unknown');
-    // After a preemption there was another writer, so nothing is undone.
-    if (ownIncrease !== undefined && end.kind === 'unknown') deps.undoUnfilled(group, ownIncrease);
-    deps.log.info({ nodeGroup: group.id, end }, 'End of an increase not seen; the node group is read again instead');
-    return;
-  }
-  if (end.kind === 'succeeded') {
-    settle('succeeded');
-    if (ownIncrease !== undefined) deps.ownWrites.increases.forget(group.key, ownIncrease);
-    deps.recordEvent({ kind: 'increase-succeeded', group: group.id, atMs });
-    return;
-  }
-  settle('failed');
-  if (ownIncrease !== undefined) deps.undoUnfilled(group, ownIncrease);
-  const { detail, code, message, instances } = end.failure;
-  deps.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
-  deps.log.warn({ nodeGroup: group.id, code, reason: message, instances: instances.length }, 'Increase failed after Azure had accepted it');
-  deps.recordEvent({ kind: 'increase-failed', group: group.id, requested, error: { detail, code, message }, atMs });
 }

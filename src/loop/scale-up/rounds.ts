@@ -2,12 +2,13 @@
  * Plans, writes, and plans again in the same loop after a conflict or a group without capacity. Each round observes the cloud
  * again, so increases by others and by earlier rounds count. Must not know how a plan is made.
  */
-import { reactionTo, type AutoscalerError } from '../../lib/errors.ts';
+import type { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
@@ -39,7 +40,7 @@ export interface RoundsOutcome {
   readonly podsWait?: boolean;
 }
 
-type ReplanCause = 'conflict' | 'no-capacity' | 'quota';
+type ReplanCause = 'conflict' | 'no-capacity' | 'refused' | 'quota';
 
 /** Plans and writes up to `maxPlansPerLoop` times. */
 export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
@@ -64,14 +65,18 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
       state = reduceObservation(state, observation, policy);
     }
-    const worthwhile = cause === 'no-capacity' || cause === 'quota' || (cause === 'conflict' && hasTargetMoved(increases, observation));
+    const worthwhile =
+      cause === 'no-capacity' ||
+      cause === 'refused' ||
+      cause === 'quota' ||
+      (cause === 'conflict' && hasTargetMoved(increases, observation));
     keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
       recordUnhelpedPods(plan, deps);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });
-    for (const group of withoutCapacity(increases)) exclude.add(group);
+    for (const { increase } of refusedIncreases(increases)) exclude.add(increase.group);
   }
 }
 
@@ -106,9 +111,12 @@ function hasTargetMoved(increases: readonly IncreaseRecord[], { cloud }: Observa
   });
 }
 
+/** A refusal comes first: its pods can be served by another group at once, whatever happened to the others. */
 function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefined {
+  const refused = refusedIncreases(increases);
+  if (refused.some(({ outcome }) => outcome.kind === 'failed' && hasConfiguredBackoff(outcome.error.detail))) return 'no-capacity';
+  if (refused.length > 0) return 'refused';
   if (increases.some(({ outcome }) => outcome.kind === 'conflict')) return 'conflict';
-  if (withoutCapacity(increases).length > 0) return 'no-capacity';
   return increases.some(({ outcome }) => outcome.kind === 'failed' && isCountedQuota(outcome.error)) ? 'quota' : undefined;
 }
 
@@ -117,9 +125,7 @@ function isCountedQuota({ detail }: AutoscalerError): boolean {
   return detail.kind === 'quota' && detail.counted === true;
 }
 
-/** Groups whose write certainly had no effect and will have none soon. Uncertain cases wait for the next loop. */
-function withoutCapacity(increases: readonly IncreaseRecord[]): readonly NodeGroupId[] {
-  return increases.flatMap(({ increase, outcome }) =>
-    outcome.kind === 'failed' && reactionTo(outcome.error) === 'back-off-group' ? [increase.group] : [],
-  );
+/** Increases that certainly had no effect and will have none soon. Uncertain cases wait for the next loop. */
+function refusedIncreases(increases: readonly IncreaseRecord[]): readonly IncreaseRecord[] {
+  return increases.filter(({ outcome }) => outcome.kind === 'failed' && isRefusal(outcome.error));
 }

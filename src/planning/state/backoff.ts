@@ -15,6 +15,8 @@ export interface GroupFailure {
   /** Azure's message, for people. */
   readonly message: string;
   readonly atMs: number;
+  /** The wait that Azure asked for, milliseconds: the backoff is not shorter. */
+  readonly waitMs?: number;
 }
 
 /** The shortest time that a stockout lasts. Capacity returns in minutes; people raise a quota. */
@@ -42,17 +44,19 @@ export function backOffGroup(state: LoopState, failure: GroupFailure, policy: Ba
  */
 export function nextBackoff(
   known: Backoff | undefined,
-  failure: Pick<GroupFailure, 'cause' | 'atMs'> & { readonly detail?: ErrorKind; readonly message?: string },
+  failure: Pick<GroupFailure, 'cause' | 'atMs'> & { readonly detail?: ErrorKind; readonly message?: string; readonly waitMs?: number },
   policy: BackoffPolicy,
 ): Backoff {
   const durationMs = nextDuration(known, failure.atMs, policy);
   const kind = failure.detail === undefined ? {} : { kind: failure.detail.kind };
   const message = failure.message === undefined ? {} : { message: failure.message };
-  return { untilMs: failure.atMs + durationMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...message };
+  const untilMs = failure.atMs + Math.max(durationMs, failure.waitMs ?? 0);
+  return { untilMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...message };
 }
 
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {
-  if (known === undefined || atMs >= known.lastFailureMs + policy.resetAfterMs) return policy.initialMs;
+  // A refused write with times of its own says nothing about this failure.
+  if (known === undefined || known.refused === true || atMs >= known.lastFailureMs + policy.resetAfterMs) return policy.initialMs;
   return atMs < known.untilMs ? known.durationMs : Math.min(policy.maxMs, known.durationMs * 2);
 }
 

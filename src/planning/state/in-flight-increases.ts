@@ -88,7 +88,7 @@ function newestCreationMs({ joining, nowMs }: GroupUpdate, maxProvisionMs: numbe
 function unexplainedIncrease(state: LoopState, { group, nowMs }: GroupUpdate, target: number): number {
   const backoff = state.backoffs.get(group.id);
   // During a backoff, a target that rises again after a failure does not mean new nodes.
-  if (backoff !== undefined && backoff.untilMs > nowMs) return 0;
+  if (backoff !== undefined && backoff.refused !== true && backoff.untilMs > nowMs) return 0;
   return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
 }
 
@@ -107,7 +107,8 @@ function failOnFailedInstance(
 ): LoopState {
   if (known === undefined) return state;
   const first = seen.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
-  const lastFailureMs = state.backoffs.get(seen.group.id)?.lastFailureMs ?? -Infinity;
+  const backoff = state.backoffs.get(seen.group.id);
+  const lastFailureMs = backoff === undefined || backoff.refused === true ? -Infinity : backoff.lastFailureMs;
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;

@@ -2,7 +2,6 @@
  * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; no value is edited. Must
  * not know how the world is observed or changed.
  */
-import { reactionTo } from '../../lib/errors.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -15,6 +14,7 @@ import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increase-rate.ts';
 import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
+import { backOffRefused, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { restoreUnneeded } from './after-restart.ts';
@@ -93,11 +93,14 @@ export function reduceIncrease(
   const { increase, outcome } = result;
   if (outcome.kind === 'conflict' || outcome.kind === 'refused' || outcome.kind === 'withheld') return state;
   if (outcome.kind === 'failed') {
-    if (reactionTo(outcome.error) !== 'back-off-group') return state;
-    const { detail, kind, code: cause = kind, message } = outcome.error;
+    const { group: groupId, error } = outcome;
+    if (!isRefusal(error)) return state;
+    if (!hasConfiguredBackoff(error.detail))
+      return { ...state, backoffs: backOffRefused(state.backoffs, { group: groupId, error, atMs: nowMs }, policy.backoff) };
+    const { detail, kind, code: cause = kind, message } = error;
     const failed = backOffGroup(
       state,
-      { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs },
+      { groupId, group: result.group, detail, cause, message, atMs: nowMs, waitMs: requestedWaitMs(error) },
       policy.backoff,
     );
     // This increase failed; earlier ones are still in flight.
@@ -112,6 +115,7 @@ export function reduceIncrease(
   };
   return {
     ...state,
+    backoffs: withAccepted(state.backoffs, increase.group),
     increases: new Map([...state.increases, [increase.group, entry]]),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
     asked: addRecentIncrease(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),

@@ -121,13 +121,16 @@ describe('backoff', () => {
     { kind: 'quota', quota: 'cores', counted: true },
     { kind: 'throttled', retryAfterMs: 1 },
     { kind: 'conflict' },
+    { kind: 'unavailable', effect: 'none' },
     { kind: 'unavailable', effect: 'unknown' },
   ] satisfies readonly ErrorKind[])('a write that fails with $kind', (detail: ErrorKind) => {
-    const rests = detail.kind === 'out-of-capacity' || (detail.kind === 'quota' && detail.counted !== true);
+    const isRefused =
+      !(detail.kind === 'quota' && detail.counted === true) && !(detail.kind === 'unavailable' && detail.effect === 'unknown');
+    const isScarce = detail.kind === 'out-of-capacity' || (detail.kind === 'quota' && detail.counted !== true);
     const outcome = { kind: 'failed', group: G, error: new AutoscalerError(detail, 'no') } as const;
     const after = reduceIncrease(START, { increase: grow(1, 2).increase, outcome, group: group(1) }, START_MS, policy);
-    expect(after.backoffs.has(G)).toBe(rests);
-    expect(after.stockouts).toHaveLength(rests ? 1 : 0);
+    expect(after.backoffs.has(G)).toBe(isRefused);
+    expect(after.stockouts).toHaveLength(isScarce ? 1 : 0);
   });
 
   it.each([

@@ -99,7 +99,7 @@ function unlistedPromise(group: NodeGroup, index: UpcomingNodesIndex): number {
   const increase = state.increases.get(group.id);
   const backoff = state.backoffs.get(group.id);
   if (!group.target.known || increase === undefined || increase.expectedByMs <= observation.nowMs) return 0;
-  if (backoff !== undefined && backoff.untilMs > observation.nowMs) return 0;
+  if (backoff !== undefined && backoff.refused !== true && backoff.untilMs > observation.nowMs) return 0;
   return Math.max(0, group.target.value - countKnownMembers(group, index));
 }
 

@@ -1,0 +1,119 @@
+/** A refused capacity write backs off its group, and the pods go to the next one. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+interface Answer {
+  readonly status: number;
+  readonly code: string;
+  /** The policy that a 429 names. */
+  readonly target?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** Every capacity write of the pools whose names begin so is answered like this. */
+function refuse(world: VirtualRun, pools: string, { status, code, target, ...rest }: Answer): void {
+  const body = { error: { code, message: `${code}: Azure says why.`, target } };
+  world.world.arm.control.addFault({
+    id: `refused ${pools}`,
+    match: { method: 'PUT', pathGlob: `**/virtualMachineScaleSets/aks-${pools}*` },
+    effect: { kind: 'answer', status, body, ...rest },
+  });
+}
+
+async function start(names: readonly string[]): Promise<VirtualRun> {
+  run = await VirtualRun.start({ spec: worldOf(names.map((name) => aPool({ name, count: 0 }))), flags: ['--scale-down-enabled=false'] });
+  return run;
+}
+
+const putsOf = (world: VirtualRun, pools: string): readonly number[] =>
+  world
+    .writes()
+    .filter(({ method, path }) => method === 'PUT' && path.toLowerCase().includes(`/aks-${pools}`))
+    .map(({ at }) => at);
+
+const UNAVAILABLE = { status: 503, code: 'ServerBusy' };
+
+describe('a refused capacity write', () => {
+  it.each<Answer>([
+    UNAVAILABLE,
+    { status: 500, code: 'InternalServerError' },
+    { status: 409, code: 'OperationNotAllowed' },
+    { status: 400, code: 'InvalidParameter' },
+    { status: 403, code: 'AuthorizationFailed' },
+    { status: 404, code: 'ResourceNotFound' },
+    { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
+  ])('$status $code for good: the other pool is asked in the same or the next loop', async (answer) => {
+    const world = await start(['one', 'two']);
+    refuse(world, 'one', answer);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.until('the first write', () => putsOf(world, 'one').length > 0, MINUTE);
+    await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
+    const [[first = 0], [other = Infinity]] = [putsOf(world, 'one'), putsOf(world, 'two')];
+    expect(other - first).toBeLessThanOrEqual(11 * SECOND);
+    expect([capacity(world, 'one'), capacity(world, 'two')]).toEqual([0, 3]);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it.each<Answer>([UNAVAILABLE, { status: 409, code: 'OperationNotAllowed' }, { status: 400, code: 'InvalidParameter' }])(
+    'ten pools that all answer $status get at most 20 writes in 12 minutes, and the first that recovers is found',
+    async (answer) => {
+      const world = await start(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
+      refuse(world, 'p', answer);
+      world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+      await world.advance(12 * MINUTE);
+      expect(putsOf(world, 'p').length).toBeLessThanOrEqual(20);
+      expect(new Set(world.writes().map(({ path }) => path)).size).toBe(10);
+      world.world.arm.control.removeFault('refused p');
+      await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
+      expect(world.world.violations()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['had no effect: the other pool is asked in the same loop', { afterEffect: false, reads: true }, [0, 3]],
+    ['had its effect: nothing is requested elsewhere', { afterEffect: true, reads: true }, [3, 0]],
+    ['had its effect, and no read succeeds for two minutes: nothing is requested elsewhere', { afterEffect: true, reads: false }, [3, 0]],
+  ] as const)('a lost answer to a write that %s', async (_name, { afterEffect, reads }, expected) => {
+    const world = await start(['one', 'two']);
+    const match = { method: 'PUT' as const, pathGlob: '**/virtualMachineScaleSets/aks-one*' };
+    await world.advance(15 * SECOND);
+    const { control } = world.world.arm;
+    control.addFault({ id: 'reset', match: { ...match, ...(afterEffect ? { nth: 1 } : {}) }, effect: { kind: 'reset', afterEffect } });
+    if (!reads) control.addFault({ id: 'reads', match: { method: 'GET' }, effect: { kind: 'answer', status: 503, body: {} } });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.advance(reads ? 0 : 2 * MINUTE);
+    control.removeFault('reads');
+    const outcomes = world.reports.flatMap(({ rounds }) => rounds.flatMap(({ increases }) => increases.map(({ outcome }) => outcome)));
+    const error: unknown = expect.objectContaining({ detail: { kind: 'unavailable', effect: 'unknown' } });
+    if (!reads) expect(outcomes).toContainEqual(expect.objectContaining({ kind: 'failed', error }));
+    await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
+    expect([capacity(world, 'one'), capacity(world, 'two')]).toEqual(expected);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('a pool alone is asked again after 30 s, then 60, 120, 240 and 300 s', async () => {
+    const world = await start(['one']);
+    refuse(world, 'one', UNAVAILABLE);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.advance(15 * MINUTE);
+    const tries = putsOf(world, 'one');
+    const waits = tries.slice(1).map((at, index) => Math.floor((at - (tries[index] ?? at)) / (30 * SECOND)));
+    expect(waits).toEqual([1, 2, 4, 8, 10]);
+  });
+
+  it('is not repeated before its Retry-After', async () => {
+    const world = await start(['one']);
+    refuse(world, 'one', { ...UNAVAILABLE, retryAfterSeconds: 400 });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.advance(10 * MINUTE);
+    const [first = 0, second = 0, ...more] = putsOf(world, 'one');
+    expect([(second - first) / SECOND >= 400, (second - first) / SECOND < 412, more]).toEqual([true, true, []]);
+  });
+});
