@@ -28,6 +28,12 @@ export interface StaticPod {
   readonly hostPorts: readonly HostPort[];
 }
 
+/** A daemon pod that no built-in DaemonSet announces, and that every node of the group has. */
+export interface CustomDaemon extends StaticPod {
+  /** Kind, API group and uid of the owner; empty if the pod has none. `name` is the owner's, or the pod's without the node's name. */
+  readonly owner: string;
+}
+
 /**
  * Names of labels and resources that stay unknown until the group has its first node; a final `*` matches any rest. Their absence in the
  * template means nothing.
@@ -61,6 +67,8 @@ export interface NodeTemplate {
   readonly daemonRequests?: ReadonlyMap<string, Resources>;
   /** The static pods of the kubelets, from a real node. If absent, none are known. */
   readonly staticPods?: readonly StaticPod[];
+  /** Daemon pods that `daemonSets` of the cluster does not announce, from the nodes of the group. If absent, none are known. */
+  readonly customDaemons?: readonly CustomDaemon[];
   /** New nodes are assumed to be cordoned: only a cordoned node of the group is known. */
   readonly unschedulable?: true;
   /** Keys of taints that nodes of the group lost while they started. If absent, only the built-in ones are known. */

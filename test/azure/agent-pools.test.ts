@@ -149,6 +149,7 @@ describe('taints that a pool states for the start of its nodes', () => {
     fallback: undefined,
     clusterLabels: {},
     learned: undefined,
+    customDaemons: [],
     startupTaints: 'example.com/agent',
     ...rest,
   });
@@ -173,7 +174,15 @@ describe('taints that a pool states for the start of its nodes', () => {
 
   it('are not kept as lasting ones for the next process', () => {
     const node = aNode({ name: 'n', taints: [taint('team'), taint('example.com/agent')] });
-    const sample = { node, pods: [], daemonSets: [], source: SOURCE, fingerprint: fingerprintOf(SOURCE, row), startupTaints: [] };
+    const sample = {
+      node,
+      pods: [],
+      daemonSets: [],
+      customDaemons: [],
+      source: SOURCE,
+      fingerprint: fingerprintOf(SOURCE, row),
+      startupTaints: [],
+    };
     const record = learnFrom(
       undefined,
       { ...sample, declaredStartupTaints: ['example.com/agent'], bootMs: undefined, nowMs: START_MS },

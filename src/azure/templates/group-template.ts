@@ -18,7 +18,7 @@ import type { TemplateMemory } from './template-memory.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { attachLimits, templateFromSize } from './from-size.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { CustomDaemon, NodeTemplate } from '../../domain/node-template.ts';
 
 /** Everything that a template is made from. */
 export interface GroupTemplateInput {
@@ -35,6 +35,8 @@ export interface GroupTemplateInput {
   readonly clusterLabels: Labels;
   /** What was learned from former nodes, if it is still valid. */
   readonly learned: LearnedTemplate | undefined;
+  /** Daemon pods of new nodes that no built-in DaemonSet announces: the same array until they change. */
+  readonly customDaemons: readonly CustomDaemon[];
   /** Keys of taints that AKS declares only for the start of its nodes, joined by commas. */
   readonly startupTaints: string;
 }
@@ -60,6 +62,7 @@ export function buildGroupTemplate(
   return {
     ...template,
     zones: openZones(template.zones, sku),
+    ...(input.customDaemons.length === 0 ? {} : { customDaemons: input.customDaemons }),
     ...(cautions.length === 0 ? {} : { cautions }),
     ...(sku === undefined ? {} : { draws: quotaDrawsOf(sku, source.priority) }),
   };
@@ -105,6 +108,7 @@ export function isSameTemplateInput(left: GroupTemplateInput | undefined, right:
     left.pool === right.pool &&
     left.exemplar === right.exemplar &&
     left.learned === right.learned &&
+    left.customDaemons === right.customDaemons &&
     left.fallback === right.fallback &&
     left.clusterLabels === right.clusterLabels &&
     left.startupTaints === right.startupTaints

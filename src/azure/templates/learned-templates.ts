@@ -17,9 +17,10 @@ import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { zoneLabels } from './aks-labels.ts';
+import { toDaemonRecord, type CustomDaemonRecord } from './custom-daemons.ts';
 import { templateFromNode } from './from-node.ts';
 import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
-import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
+import type { CustomDaemon, TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -46,6 +47,8 @@ export interface LearnedTemplate {
   readonly daemonRequests: Readonly<Record<string, Amounts>>;
   /** Static pods of the kubelet, if any. */
   readonly staticPods?: readonly StaticPodRecord[];
+  /** Daemon pods that no built-in DaemonSet announces, if any. */
+  readonly customDaemons?: readonly CustomDaemonRecord[];
   /** From the first sight of the instance to the ready node, in milliseconds. */
   readonly bootMs?: number;
   /** Attachable volumes by driver. */
@@ -83,6 +86,8 @@ export interface NodeSample {
   readonly node: Node;
   readonly pods: readonly Pod[];
   readonly daemonSets: readonly DaemonSet[];
+  /** Those of its group. */
+  readonly customDaemons: readonly CustomDaemon[];
   readonly source: TemplateSource;
   readonly fingerprint: TemplateFingerprint;
   readonly startupTaints: readonly string[];
@@ -118,6 +123,7 @@ export function learnFrom(before: LearnedTemplate | undefined, sample: NodeSampl
     allocatable: names.toRecord(node.allocatable),
     daemonRequests: daemonRequests(sample, known?.daemonRequests ?? {}, names),
     ...staticRecords(sample, names),
+    ...daemonRecords(sample, names),
     ...defined({ bootMs }),
     ...ownRecords(node),
   };
@@ -176,6 +182,10 @@ function daemonRequests(
 function staticRecords({ pods, node }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
   const found = staticPodsOf(pods, node.name);
   return found.length === 0 ? {} : { staticPods: found.map((pod) => toStaticRecord(pod, names)) };
+}
+
+function daemonRecords({ customDaemons }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'customDaemons'> {
+  return customDaemons.length === 0 ? {} : { customDaemons: customDaemons.map((daemon) => toDaemonRecord(daemon, names)) };
 }
 
 function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {

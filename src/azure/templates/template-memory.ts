@@ -17,9 +17,10 @@ import {
   writeLearned,
 } from './learned-templates.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import { CustomDaemons, fromDaemonRecord } from './custom-daemons.ts';
 import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { CustomDaemon, NodeTemplate } from '../../domain/node-template.ts';
 
 /** Longer than any instance takes to boot; a longer time has another cause. */
 const LONGEST_BOOT_MS = 3_600_000;
@@ -40,6 +41,7 @@ interface LastSample {
   readonly node: Node;
   readonly pods: unknown;
   readonly daemonSets: unknown;
+  readonly customDaemons: unknown;
   readonly fingerprint: TemplateFingerprint;
 }
 
@@ -53,6 +55,7 @@ interface NodeSighting {
   readonly node: Node;
   readonly fingerprint: TemplateFingerprint;
   readonly cluster: ClusterView;
+  readonly customDaemons: readonly CustomDaemon[];
   readonly nowMs: number;
 }
 
@@ -65,6 +68,7 @@ export class TemplateMemory {
   readonly #samples = new Map<string, LastSample>();
   readonly #fingerprints = new Map<string, KnownFingerprint>();
   readonly #startup = new StartupTaints();
+  readonly #daemons = new CustomDaemons();
   #revision = 0;
 
   constructor(names: ResourceNames, metrics: Metrics['templates']) {
@@ -94,8 +98,14 @@ export class TemplateMemory {
   }
 
   /** Must be called once per view, before the groups. */
-  observeNodes(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
-    this.#startup.observe(nodes, groupOfNode, nowMs);
+  observeNodes(cluster: ClusterView, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
+    this.#startup.observe(cluster.nodes, groupOfNode, nowMs);
+    this.#daemons.observe(cluster, groupOfNode);
+  }
+
+  /** Daemon pods of the group's next node that no built-in DaemonSet announces. The same array while nothing is new. */
+  customDaemonsOf(id: NodeGroupId): readonly CustomDaemon[] {
+    return this.#daemons.of(id);
   }
 
   /** Keys of taints that AKS declares only for the start of the group's nodes, as far as its nodes confirm that. */
@@ -105,9 +115,20 @@ export class TemplateMemory {
 
   /** The valid record of the group, after learning from its exemplary node, if any. The same object while nothing is new. */
   templateFor(group: GroupToLearn, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
-    const { key, exemplar } = group;
+    const { key, id, exemplar } = group;
     const fingerprint = this.#fingerprintOf(group);
-    if (exemplar !== undefined) this.#learnFrom(group, { node: exemplar, fingerprint, cluster, nowMs });
+    const recorded = this.#validRecord(key, fingerprint)?.customDaemons ?? [];
+    const names = this.#names;
+    const customDaemons = this.#daemons.update(
+      id,
+      recorded.map((daemon) => fromDaemonRecord(daemon, names)),
+      nowMs,
+    );
+    if (exemplar !== undefined) this.#learnFrom(group, { node: exemplar, fingerprint, cluster, customDaemons, nowMs });
+    return this.#validRecord(key, fingerprint);
+  }
+
+  #validRecord(key: string, fingerprint: TemplateFingerprint): LearnedTemplate | undefined {
     const record = this.#records.get(key);
     return record !== undefined && isValidFor(record, fingerprint) ? record : undefined;
   }
@@ -122,16 +143,18 @@ export class TemplateMemory {
   }
 
   #learnFrom({ key, id, source, pool, instance }: GroupToLearn, sighting: NodeSighting): void {
-    const { node, fingerprint, cluster, nowMs } = sighting;
+    const { node, fingerprint, cluster, customDaemons, nowMs } = sighting;
     const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
     const { daemonSets } = cluster;
     const last = this.#samples.get(key);
-    if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.fingerprint === fingerprint) return;
-    this.#samples.set(key, { node, pods, daemonSets, fingerprint });
+    const isSame = last?.node === node && last.pods === pods && last.daemonSets === daemonSets;
+    if (isSame && last.customDaemons === customDaemons && last.fingerprint === fingerprint) return;
+    this.#samples.set(key, { node, pods, daemonSets, customDaemons, fingerprint });
     const bootMs = bootTimeMs(node, instance);
     const startupTaints = this.#startup.lostBy(id);
     const declaredStartupTaints = this.declaredStartupTaints(id, pool);
-    const sample = { node, pods, daemonSets, source, fingerprint, startupTaints, declaredStartupTaints, bootMs, nowMs };
+    const seen = { node, pods, daemonSets, customDaemons, bootMs, nowMs };
+    const sample = { ...seen, source, fingerprint, startupTaints, declaredStartupTaints };
     const before = this.#records.get(key);
     const after = learnFrom(before, sample, this.#names);
     if (after.bootMs !== undefined) this.#metrics.bootSeconds.set({ node_group: id }, after.bootMs / 1000);

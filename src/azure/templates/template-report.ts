@@ -25,7 +25,10 @@ export interface TemplateReport {
   /** Effects of its nodes that planning cannot include, if any are known. */
   readonly cautions?: readonly string[];
   /** What was learned from former nodes, whether it is used now or not. */
-  readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests' | 'staticPods'>;
+  readonly learned?: Pick<
+    LearnedTemplate,
+    'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests' | 'staticPods' | 'customDaemons'
+  >;
 }
 
 export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
@@ -53,6 +56,7 @@ function learnedPart({
   startupTaints,
   daemonRequests,
   staticPods,
+  customDaemons,
 }: LearnedTemplate): NonNullable<TemplateReport['learned']> {
   return {
     vmSize,
@@ -60,7 +64,7 @@ function learnedPart({
     ...defined({ bootMs }),
     startupTaints,
     daemonRequests,
-    ...defined({ staticPods }),
+    ...defined({ staticPods, customDaemons }),
   };
 }
 

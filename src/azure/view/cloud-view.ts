@@ -100,7 +100,7 @@ export class CloudViewBuilder {
       cluster,
     };
     this.#clusterLabels.observe(cluster.nodes, this.#deps.options.nodeResourceGroup);
-    this.#deps.memory.observeNodes(cluster.nodes, ownership.groupOfNode, nowMs);
+    this.#deps.memory.observeNodes(cluster, ownership.groupOfNode, nowMs);
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, context));
     this.#built = built;
@@ -155,10 +155,11 @@ export class CloudViewBuilder {
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
       startupTaints: this.#deps.memory.declaredStartupTaints(group.id, own.pool).join(),
     };
-    return { ...known, learned: this.#learned(known, context) };
+    const learned = this.#learned(known, context);
+    return { ...known, learned, customDaemons: this.#deps.memory.customDaemonsOf(group.id) };
   }
 
-  #learned(known: Omit<GroupInput, 'learned'>, { cluster, ownership, nowMs }: ViewContext): LearnedTemplate | undefined {
+  #learned(known: Omit<GroupInput, 'learned' | 'customDaemons'>, { cluster, ownership, nowMs }: ViewContext): LearnedTemplate | undefined {
     const { group, exemplar, instances, pool } = known;
     const source = this.#sourceOf(known);
     const sourceRow = known.row?.value ?? known.size;

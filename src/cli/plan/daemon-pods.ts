@@ -1,4 +1,5 @@
 /** Pods that every node of a pool runs, learned from an exemplary node: a file may lack its DaemonSets. */
+import { isCustomDaemon } from '../../azure/templates/custom-daemons.ts';
 import { podName } from '../../domain/ids.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
@@ -20,7 +21,7 @@ export function daemonRequests(pods: readonly Pod[]): Pick<NodeTemplate, 'daemon
  */
 export function daemonSetsFromPods(pool: string, pods: readonly Pod[]): readonly DaemonSet[] {
   return pods
-    .filter((pod) => isRunning(pod) && pod.daemonSet)
+    .filter((pod) => isRunning(pod) && pod.daemonSet && !isCustomDaemon(pod))
     .map((pod) => ({
       uid: `${pod.uid}@${pool}`,
       namespace: pod.namespace,

@@ -5,6 +5,7 @@ import type { TemplateSource } from '../../azure/rows/template-source.ts';
 import { knownSize } from '../../azure/sizes/known-sizes.ts';
 import { exemplaryFromMs, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
 import { attachLimits, templateFromSize } from '../../azure/templates/from-size.ts';
+import { customDaemonsOn, findCustomDaemons, showsDaemons } from '../../azure/templates/custom-daemons.ts';
 import { staticPodsOf } from '../../azure/templates/static-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -147,14 +148,25 @@ function statedResources({ allocatable = {} }: PoolSpec, names: ResourceNames): 
   return { ...none, ...names.toRecord(names.parse(allocatable)) };
 }
 
-function baseTemplate({ pool, nodes, podsByNode, region, names }: PoolInput): NodeTemplate {
+function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInput): NodeTemplate {
   const source = sourceOf(pool, region);
   const exemplary = exemplaryOf(nodes);
   if (exemplary !== undefined) {
     const live = templateFromNode(exemplary, { ...source, ...locationOf(pool, region, exemplary) });
     const pods = podsByNode.get(exemplary.name) ?? [];
     const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
-    return { ...live, ...residents, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
+    const customDaemons = findCustomDaemons({
+      nodes: nodes.filter(showsDaemons),
+      daemonsOn: ({ name }) => customDaemonsOn(name, podsByNode.get(name) ?? []),
+      known: [],
+      nowMs,
+    });
+    return {
+      ...live,
+      ...residents,
+      ...(customDaemons.length === 0 ? {} : { customDaemons }),
+      ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits),
+    };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return templateFromSize(source, { sku, pool: undefined, nodeResourceGroup: '', names });

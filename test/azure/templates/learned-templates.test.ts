@@ -54,6 +54,7 @@ const lesson = (more: Partial<NodeSample> = {}): NodeSample => ({
   node: NODE,
   pods: [],
   daemonSets: [],
+  customDaemons: [],
   source: SOURCE,
   fingerprint: fingerprintOf(SOURCE, POOL),
   startupTaints: [],
@@ -138,6 +139,15 @@ describe('what was learned of a node', () => {
     const { daemonRequests } = learnFrom(undefined, lesson({ pods, daemonSets: [AGENT] }), resourceNames);
     expect(Object.keys(daemonRequests)).toEqual(Object.keys(expected));
     expect(daemonRequests).toMatchObject(expected);
+  });
+
+  it('custom daemons are stored and read', () => {
+    const requests = resourceNames.parse({ cpu: '1' });
+    const agent = { namespace: 'kube-system', name: 'agent', owner: 'DaemonSet.apps.kruise.io u', requests, hostPorts: [] };
+    const record = learnFrom(undefined, lesson({ customDaemons: [agent] }), resourceNames);
+    const kept = readLearned(writeLearned(new Map([['general', record]])));
+    expect(kept.ok && kept.records.get('general')?.customDaemons).toMatchObject([{ name: 'agent', requests: { cpu: 1000 } }]);
+    expect(learnFrom(record, lesson(), resourceNames)).not.toHaveProperty('customDaemons');
   });
 
   it("static pods are those of the node, without its name and without those that end; a pool's next node has them too", () => {
@@ -229,6 +239,24 @@ describe('the memory', () => {
     expect(at.memory.templateFor(pupil, aCluster(), START_MS + MINUTE)).toBe(learned);
     expect(at.memory.revision).toBe(1);
     expect(at.memory.templateFor({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
+  });
+
+  it('knows the custom daemons of a group without nodes from a stored record, and of its nodes once there are some', () => {
+    const at = memory();
+    const controller = { kind: 'DaemonSet', name: 'agent', uid: 'k', apiVersion: 'apps.kruise.io/v1alpha1' };
+    const agent = aPod({ namespace: 'kube-system', nodeName: NODE.name, cpu: '1', daemonSet: true, controller });
+    const view = aCluster({ nodes: [NODE], pods: [agent] });
+    at.memory.observeNodes(view, new Map([[NODE.name, pupil.id]]), START_MS);
+    at.memory.templateFor({ ...pupil, exemplar: NODE }, view, START_MS);
+    expect(at.memory.customDaemonsOf(pupil.id)).toMatchObject([{ name: 'agent' }]);
+    const next = memory();
+    expect(next.memory.restore(at.memory.text)).toBeUndefined();
+    next.memory.templateFor(pupil, aCluster(), START_MS);
+    expect(next.memory.customDaemonsOf(pupil.id)).toEqual(at.memory.customDaemonsOf(pupil.id));
+    next.memory.observeNodes(aCluster({ nodes: [NODE] }), new Map([[NODE.name, pupil.id]]), START_MS);
+    next.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS + 2 * MINUTE);
+    expect(next.memory.customDaemonsOf(pupil.id)).toEqual([]);
+    expect(next.memory.recordOf('general')).not.toHaveProperty('customDaemons');
   });
 
   it('restores stored records, and its own observations win', () => {

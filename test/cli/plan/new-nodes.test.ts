@@ -22,6 +22,10 @@ describe('a new node runs what the one runs that speaks for its pool', () => {
     metadata: { name: 'agent', namespace: 'default', uid: 'd' },
     spec: { template: { spec: { containers: [{ name: 'c', resources: { requests: { cpu } } }] } } },
   });
+  const kruise = { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'DaemonSet', name: 'agent', uid: 'k', controller: true };
+  const custom = podJson('agent-y', '1', { on: 'n-0', metadata: { ownerReferences: [kruise] } });
+  const annotations = { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' };
+  const annotated = podJson('agent-n-0', '1', { on: 'n-0', metadata: { ownerReferences: [], annotations } });
   const fixed = podJson('static-x', '1', {
     on: 'n-0',
     metadata: { ownerReferences: [], annotations: { 'kubernetes.io/config.mirror': 'x' } },
@@ -33,11 +37,21 @@ describe('a new node runs what the one runs that speaks for its pool', () => {
     ['a DaemonSet of which the file holds only the pods', [agent('1')], false],
     ['pods of a DaemonSet that were made larger', [daemonSet('100m'), agent('1')], false],
     ['a DaemonSet that has been made larger', [daemonSet('1'), agent('100m')], false],
+    ['a DaemonSet of OpenKruise', [custom], false],
+    ['a DaemonSet of OpenKruise beside a built-in one', [daemonSet('0'), custom], false],
+    ['PS07: a pod with the daemonset-pod annotation', [annotated], false],
     ['a pod of the node itself', [fixed], false],
     ['a pod that is over', [{ ...fixed, status: { phase: 'Succeeded' } }], true],
   ])('%s', async (_what, objects, fits) => {
     const web = podJson('web', '3500m');
     expect(await planOutcome({ p: POOLS, c: listOf(node, full, web, ...objects) })).toEqual(fits ? ['a 1->2'] : ['web impossible']);
+  });
+
+  it('but not a daemon of another API group that one of its ready nodes lacks', async () => {
+    const other = nodeJson('n-1', 'a');
+    const taken = podJson('taken', '3', { on: 'n-1' });
+    const objects = [node, full, other, taken, custom, podJson('web', '3500m')];
+    expect(await planOutcome({ p: POOLS, c: listOf(...objects) })).toEqual(['a 2->3']);
   });
 
   it('and a new node of another pool does not', async () => {

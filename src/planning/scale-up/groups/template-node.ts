@@ -1,4 +1,4 @@
-/** The node that a group would add, for packing: with its DaemonSet and static pods, in one variant per zone it may land in. */
+/** The node that a group would add, for packing: with its daemon and static pods, in one variant per zone it may land in. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { HostPort, Pod } from '../../../domain/pod.ts';
@@ -15,7 +15,7 @@ import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { isUnknown, markUnknown } from './template-unknowns.ts';
-import { type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
+import { type CustomDaemon, type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
 import { defined } from '../../../lib/defined.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -29,10 +29,10 @@ export interface GroupTemplate {
   readonly template: NodeTemplate;
   /** The same node in each zone that has stock; one variant if the group is regional. At most 31. */
   readonly variants: readonly Node[];
-  /** Allocatable less what DaemonSet and static pods take; negative if these alone are too big. */
+  /** Allocatable less what daemon and static pods take; negative if these alone are too big. */
   readonly free: Resources;
   readonly ports: readonly HostPort[];
-  /** DaemonSet pods and static pods. */
+  /** DaemonSet pods, other daemon pods and static pods. */
   readonly daemonPods: readonly Pod[];
   /** What the claims of pods match in its devices, computed once per plan. */
   readonly deviceIndex: DeviceIndex;
@@ -51,7 +51,7 @@ export function makeTemplate(
   const daemons = daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
     .map((daemon) => daemonPod(daemon, template.daemonRequests));
-  const daemonPods = [...daemons, ...(template.staticPods ?? []).map(staticPod)];
+  const daemonPods = [...daemons, ...(template.customDaemons ?? []).map(customDaemonPod), ...(template.staticPods ?? []).map(staticPod)];
   return {
     group,
     template,
@@ -151,6 +151,12 @@ function staticPod({ namespace, name, requests, hostPorts }: StaticPod): Pod {
   const id = `static-${namespace}/${name}`;
   const shape = { ...NO_REQUIREMENTS, key: `${id}|${requests.join()}`, namespace, requests, hostPorts };
   return { ...NODE_POD, uid: `template-${id}`, namespace, name, shape, controller: undefined, mirror: true };
+}
+
+/** A pod of a daemon that is known from nodes of the group only. */
+function customDaemonPod(daemon: CustomDaemon): Pod {
+  const pod = staticPod(daemon);
+  return { ...pod, uid: `${pod.uid} ${daemon.owner}`, mirror: false, daemonSet: true };
 }
 
 /** What the plan reads of a pod that comes with its node. */

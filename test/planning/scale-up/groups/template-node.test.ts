@@ -67,6 +67,26 @@ describe('the static pods of a template', () => {
   });
 });
 
+describe('the custom daemons of a template', () => {
+  const ports = [{ port: 9100, protocol: 'TCP', hostIp: '0.0.0.0' }] as const;
+  const requests = resourceNames.parse({ cpu: '1', pods: 1 });
+  const customDaemons = [{ namespace: 'kube-system', name: 'agent', owner: 'DaemonSet.apps.kruise.io u', requests, hostPorts: ports }];
+  const template = { ...aTemplate({ cpu: '4' }), customDaemons };
+
+  it('take their room and their ports, as daemon pods', () => {
+    const made = makeTemplate(aGroup(), template, [], new Set());
+    expect([made.free[CPU], made.ports]).toEqual([3_000, ports]);
+    expect(made.daemonPods).toMatchObject([{ namespace: 'kube-system', name: 'agent', daemonSet: true, mirror: false }]);
+  });
+
+  it.each([
+    ['a pod of 3 CPU fits', '3', ['a 0->1']],
+    ['a pod of 3.2 CPU requests nothing', '3200m', []],
+  ])('on nodes of 4 CPU with a daemon of 1 CPU %s', (_name, cpu, expected) => {
+    expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0, template })], pods: [aPod({ cpu })] }))).toEqual(expected);
+  });
+});
+
 describe('the daemons of a template', () => {
   const daemonSets = [{ namespace: 'kube-system', name: 'agent', uid: 'ds', shape: aShape({ cpu: '100m', memory: '0' }) }];
   it.each([
