@@ -1,9 +1,11 @@
 /** Reads ARM error bodies: with the `error` wrapper, without it (AKS), nested, or not JSON. Makes no decisions. */
+import { shownText } from '../../lib/shown-text.ts';
 
 /** One error object with its inner errors. Every optional field has a value. */
 export interface ArmErrorBody {
   /** Empty if the body has no code. */
   readonly code: string;
+  /** The whole text, for classification. It is redacted and cut where it is shown. */
   readonly message: string;
   readonly target: string;
   readonly details: readonly ArmErrorBody[];
@@ -12,6 +14,8 @@ export interface ArmErrorBody {
 const NO_BODY: ArmErrorBody = { code: '', message: '', target: '', details: [] };
 /** Azure nests less deeply; the limit guards against a hostile body. */
 const MAX_DEPTH = 6;
+/** Azure's longest codes have about 60 characters. */
+const MAX_CODE_BYTES = 200;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -37,9 +41,9 @@ export function readErrorBody(body: unknown, depth = 0): ArmErrorBody {
   const inner = [body['innererror'], body['innerError']].filter(isRecord);
   const details = [...listed, ...inner].map((child) => readErrorBody(child, depth + 1)).filter((child) => child !== NO_BODY);
   return {
-    code: text(body['code']) || text(body['internalErrorCode']),
+    code: shownText(text(body['code']) || text(body['internalErrorCode']), MAX_CODE_BYTES),
     message: text(body['message']) || text(body['exceptiondetail']),
-    target: text(body['target']),
+    target: shownText(text(body['target'])),
     details,
   };
 }

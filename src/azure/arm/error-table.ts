@@ -6,6 +6,7 @@
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { flatten, isRecord, jsonOf, type ArmErrorBody } from './error-bodies.ts';
 import { defined } from '../../lib/defined.ts';
+import { shownText } from '../../lib/shown-text.ts';
 
 /** Azure's folded name for the quota of all regular cores of the region, as the list of usages has it. */
 export const REGION_QUOTA = 'cores';
@@ -176,6 +177,8 @@ function outOfCapacityKind(refusal: Refusal): ErrorKind {
   return { kind: 'out-of-capacity', scope, ...defined({ lack }) };
 }
 
+/** Longer than any name of a quota: the pattern may match far into a text. */
+const MAX_QUOTA_BYTES = 200;
 const SPOT_QUOTA_CODE = /^(?:lowpriority|spot)\w*quota/;
 const QUOTA_NAME =
   /exceeding approved (.+?) quota|quota limits of (.+?)[.,]|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
@@ -188,7 +191,8 @@ function quotaKind(refusal: Refusal): ErrorKind {
   const refusedName = QUOTA_NAME.exec(refusal.words)
     ?.slice(1)
     .find((part) => part !== undefined);
-  const name = refusedName ?? ([...refusal.codes].some((code) => SPOT_QUOTA_CODE.test(code)) ? 'LowPriorityCores' : undefined);
+  const shownName = refusedName === undefined ? undefined : shownText(refusedName, MAX_QUOTA_BYTES);
+  const name = shownName ?? ([...refusal.codes].some((code) => SPOT_QUOTA_CODE.test(code)) ? 'LowPriorityCores' : undefined);
   const limit = numberAfter(refusal.words, /(?:current limit|maximum allowed): *(\d+)/i);
   const usage = numberAfter(refusal.words, /(?:current usage|current in use): *(\d+)/i);
   const required = numberAfter(refusal.words, /(?:additional (?:required|requested):|vcpu quota requested) *(\d+)/i);
