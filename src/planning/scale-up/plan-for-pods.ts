@@ -16,6 +16,7 @@ import { similarityRulesOf } from './groups/similar-groups.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import { expandGroups } from './packing/expand.ts';
 import { type SizeBounds, emptyExpansion } from './packing/expansion.ts';
+import { placeAndPack } from './packing/pack-upcoming.ts';
 import {
   type ScaleUpContext,
   increaseCeiling,
@@ -30,9 +31,9 @@ import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
 import type { PlanDeadline } from './pods/plan-deadline.ts';
-import { bestPlanByPriority } from './pods/priority-order.ts';
+import { bestPlanByPriority, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
-import { byPrecedence, displacedPods, isExpendable, priorityOf } from './pods/unschedulable-pods.ts';
+import { byPrecedence, displacedPods, isExpendable } from './pods/unschedulable-pods.ts';
 
 /** The pods of one plan, and how they are served. */
 export interface PodsToPlan extends Omit<ExistingRoomPods, 'booked'> {
@@ -180,17 +181,6 @@ function expandAndExplain(context: ScaleUpContext, growable: GrowableGroups, unp
   return buildScaleUpPlan(context, outcome, verdicts);
 }
 
-/** Splits the pods at these priorities, the highest first; pods of an earlier part are served before those of a later part. */
-function splitByPriority(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
-  const stepOf = (pod: Pod): number => {
-    const step = steps.findIndex((least) => priorityOf(pod) >= least);
-    return step < 0 ? steps.length : step;
-  };
-  const turns = Array.from({ length: steps.length + 1 }, (): Pod[] => []);
-  for (const pod of pods) turns[stepOf(pod)]?.push(pod);
-  return turns;
-}
-
 interface PlacementOrderInput extends PlacementInput {
   readonly displaced: readonly Pod[];
 }
@@ -207,7 +197,7 @@ function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCap
   const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
   place(first);
   for (const pod of place(waiting)) verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const unplaced = place(pods).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
+  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
   place(roomPods.last);
   return { unplaced, interdependent };
 }
@@ -239,7 +229,7 @@ function existingCapacity(input: ScaleUpInput, snapshot: ClusterSnapshot): Exist
     const node = nodes.get(name);
     return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
   };
-  return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [] };
+  return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [], upcomingTemplates: new Map() };
 }
 
 function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

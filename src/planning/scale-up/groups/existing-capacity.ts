@@ -1,6 +1,6 @@
 /**
  * Pods that fit on present or upcoming nodes need no new node. Places them in the caller's fork, in order of precedence: the
- * pods that remain need new nodes.
+ * pods that remain need new nodes. `packing/pack-upcoming.ts` packs pods on upcoming nodes by size.
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
@@ -27,7 +27,11 @@ export interface ExistingCapacity {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Upcoming nodes whose zone is unknown: each becomes a node of the zone that its first pod needs. */
   readonly undecided: { readonly template: GroupTemplate; left: number }[];
+  /** Of every group with upcoming nodes, in the order of the groups. */
+  readonly upcomingTemplates: Map<NodeGroupId, GroupTemplate>;
 }
+
+type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
 
 /** A copy on which decisions can be tried. The snapshot is shared: the caller forks it. */
 export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
@@ -42,6 +46,8 @@ export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
 /** Puts the upcoming nodes into the snapshot. */
 export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly UpcomingGroupNodes[]): void {
   for (const { template, upcoming } of coming) {
+    const { id } = template.group;
+    if (!capacity.upcomingTemplates.has(id)) capacity.upcomingTemplates.set(id, template);
     for (const name of upcoming.unready) replaceUnreadyNode(capacity, name, template);
     let undecided = 0;
     for (const zone of upcoming.unregistered) {
@@ -60,6 +66,23 @@ export function placeOnCapacity(
   interdependent: ReadonlySet<PodShape>,
   verdicts: Map<Pod, PodVerdict>,
 ): readonly Pod[] {
+  return placeWhere(findNodeFor, capacity, { pods, interdependent, verdicts });
+}
+
+/** The same, on present nodes alone. */
+export function placeOnPresentNodes(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
+  return placeWhere(findPresentNode, capacity, toPlace);
+}
+
+export interface PodsToPlace {
+  /** In order of precedence. */
+  readonly pods: readonly Pod[];
+  /** Shapes whose place depends on other pods' places. */
+  readonly interdependent: ReadonlySet<PodShape>;
+  readonly verdicts: Map<Pod, PodVerdict>;
+}
+
+function placeWhere(findNode: FindNode, capacity: ExistingCapacity, { pods, interdependent, verdicts }: PodsToPlace): readonly Pod[] {
   const left: Pod[] = [];
   const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
   /** `key of a refused shape -> pods placed by then`. Another placed pod may admit an interdependent shape. */
@@ -69,7 +92,7 @@ export function placeOnCapacity(
     const { key } = pod.shape;
     const before = refused.get(key);
     const hopeless = before !== undefined && (before === placed || !interdependentKeys.has(key));
-    const node = hopeless ? undefined : findNodeFor(capacity, pod);
+    const node = hopeless ? undefined : findNode(capacity, pod);
     if (node === undefined) {
       if (!hopeless) refused.set(key, placed);
       left.push(pod);
@@ -91,7 +114,7 @@ function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName):
 
 function findNodeFor(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {
   const { snapshot, upcoming, planned } = capacity;
-  const present = snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node));
+  const present = findPresentNode(capacity, pod);
   // An upcoming node already has the pods of its DaemonSets.
   if (present !== undefined || pod.daemonSet) return present;
   return (
@@ -101,9 +124,14 @@ function findNodeFor(capacity: ExistingCapacity, pod: Pod): NodeName | undefined
   );
 }
 
-function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {
+function findPresentNode({ snapshot, upcoming, isUsable }: ExistingCapacity, pod: Pod): NodeName | undefined {
+  return snapshot.findNode(pod, (node) => !upcoming.has(node) && isUsable(node));
+}
+
+/** Decides the zone of one more upcoming node of `group`, or of any group, so that the pod fits there; returns that node. */
+export function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod, group?: NodeGroupId): NodeName | undefined {
   for (const pool of capacity.undecided) {
-    if (pool.left === 0) continue;
+    if (pool.left === 0 || (group !== undefined && pool.template.group.id !== group)) continue;
     for (const variant of pool.template.variants) {
       const node = newNodeFrom(variant, upcomingNodeName(capacity, pool.template));
       const tryNode = (): boolean => {

@@ -16,34 +16,37 @@ export function bestPlanByPriority(
   planInSteps: (steps: readonly number[]) => ScaleUpPlan,
   deadline: Pick<PlanDeadline, 'cutShortAfter'>,
 ): ScaleUpPlan {
+  const placedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isPlaced(plan, pod));
+  const unplacedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isUnplaced(plan, pod));
   let best = planInSteps([]);
   let last = best;
   let steps: readonly number[] = [];
   for (let tries = 0; tries < MAX_TRIES && deadline.cutShortAfter === undefined; tries++) {
     // Includes those of a try that was no better: its first step may have taken what still higher priorities need.
-    const more = passedOverPriorities(last, pods).filter((priority) => !steps.includes(priority));
+    const more = passedOverPriorities(placedIn(last), unplacedIn(last)).filter((priority) => !steps.includes(priority));
     if (more.length === 0) break;
     steps = [...steps, ...more].sort((left, right) => right - left);
     last = planInSteps(steps);
-    if (servesBetter(last, best, pods)) best = last;
+    if (servesBetter(unplacedIn(last), unplacedIn(best))) best = last;
   }
   const { cutShortAfter } = deadline;
   return cutShortAfter === undefined ? best : { ...best, cutShortAfter };
 }
 
-/** Priorities of pods that find no place although a pod of lower priority gets a new node. */
-function passedOverPriorities(plan: ScaleUpPlan, pods: readonly Pod[]): readonly number[] {
-  const lowest = pods.reduce((least, pod) => (isPlaced(plan, pod) ? Math.min(least, priorityOf(pod)) : least), Infinity);
-  return [...new Set(pods.filter((pod) => isUnplaced(plan, pod)).map(priorityOf))].filter((priority) => priority > lowest);
+/** Priorities of pods that find no place although a pod of lower priority gets one of the places. */
+export function passedOverPriorities(placed: readonly Pod[], unplaced: readonly Pod[]): readonly number[] {
+  const lowest = placed.reduce((least, pod) => Math.min(least, priorityOf(pod)), Infinity);
+  return [...new Set(unplaced.map(priorityOf))].filter((priority) => priority > lowest);
 }
 
-/** Whether fewer pods find no place at the highest priority that the two plans serve differently. */
-function servesBetter(plan: ScaleUpPlan, before: ScaleUpPlan, pods: readonly Pod[]): boolean {
+/** Whether fewer pods find no place at the highest priority that the two ways serve differently. */
+export function servesBetter(unplaced: readonly Pod[], unplacedBefore: readonly Pod[]): boolean {
   const gain = new Map<number, number>();
-  for (const pod of pods) {
-    const change = Number(isUnplaced(before, pod)) - Number(isUnplaced(plan, pod));
-    if (change !== 0) gain.set(priorityOf(pod), (gain.get(priorityOf(pod)) ?? 0) + change);
-  }
+  const count = (pods: readonly Pod[], change: number): void => {
+    for (const pod of pods) gain.set(priorityOf(pod), (gain.get(priorityOf(pod)) ?? 0) + change);
+  };
+  count(unplacedBefore, 1);
+  count(unplaced, -1);
   const decisive = [...gain].filter(([, change]) => change !== 0).sort(([left], [right]) => right - left)[0];
   return decisive !== undefined && decisive[1] > 0;
 }
@@ -55,4 +58,15 @@ export function isUnplaced({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
 
 export function isPlaced({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
   return verdicts.get(pod)?.kind === 'triggered';
+}
+
+/** Splits the pods at these priorities, the highest first; pods of an earlier part are served before those of a later part. */
+export function splitByPriority(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
+  const stepOf = (pod: Pod): number => {
+    const step = steps.findIndex((least) => priorityOf(pod) >= least);
+    return step < 0 ? steps.length : step;
+  };
+  const turns = Array.from({ length: steps.length + 1 }, (): Pod[] => []);
+  for (const pod of pods) turns[stepOf(pod)]?.push(pod);
+  return turns;
 }
