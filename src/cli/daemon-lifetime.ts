@@ -10,7 +10,7 @@ import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-
 import type { EventRecorder } from '../domain/ports/records.ts';
 import type { Kubernetes } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AutoscalerError, asAutoscalerError } from '../lib/errors.ts';
+import { AutoscalerError } from '../lib/errors.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import type { TemplateStore } from '../loop/memory/template-store.ts';
@@ -27,6 +27,7 @@ import { agentReport, snapshotOf } from './debug-documents.ts';
 import { debugAccess } from './debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
 import { RefreshRequests } from './refresh-requests.ts';
+import { stopInTime } from './stop-in-time.ts';
 
 export interface DaemonDeps {
   readonly config: Config;
@@ -172,43 +173,34 @@ export class DaemonLifetime implements Daemon {
   }
 
   async #stopOnce(): Promise<void> {
-    const { clock, kubernetes, cloud, loop, stalls, status, templates, metrics } = this.#deps;
-    const inTime = new AbortController();
+    const { clock, log, kubernetes, cloud, loop, stalls, status, templates, metrics } = this.#deps;
     const overdue = new AbortController();
     // A replica that no longer leads must not write, not even to undo its drains.
     if (this.#lost) overdue.abort();
-    const watchdog = clock.sleep(this.#shutdownTimeoutMs, inTime.signal).then(
-      () => {
-        overdue.abort();
-        this.#work.abort();
-      },
-      // Cancelled: the stop was in time.
-      () => undefined,
-    );
-    await loop.stop(overdue.signal);
-    this.#work.abort();
-    await status?.settled();
-    await templates.settled();
-    // Before the lease is released: the next leader writes its own status.
-    if (!this.#lost) await this.#closeQuietly('status', async () => status?.end(overdue.signal));
-    await this.#closeQuietly('lease', () => kubernetes.lease.release(overdue.signal));
-    await this.#closeQuietly('azure', () => cloud.close());
-    await this.#closeQuietly('kubernetes', () => kubernetes.close());
-    await this.#closeQuietly('http', async () => this.#http?.close());
+    const cancel = (): void => {
+      overdue.abort();
+      this.#work.abort();
+    };
+    await stopInTime({ clock, log, timeoutMs: this.#shutdownTimeoutMs, cancel }, [
+      ['loop', () => loop.stop(overdue.signal)],
+      ['writes of the status', async () => this.#settled()],
+      ['writes of learned templates', () => templates.settled()],
+      // Before the lease is released: the next leader writes its own status.
+      ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],
+      ['lease', () => kubernetes.lease.release(overdue.signal)],
+      ['azure', () => cloud.close()],
+      ['kubernetes', () => kubernetes.close()],
+      ['http', async () => this.#http?.close()],
+    ]);
     stalls.disable();
-    inTime.abort();
-    await watchdog;
     metrics.process.leader.set(0);
     this.#ended.resolve(undefined);
   }
 
-  /** A part that fails to close must not keep the other parts open. */
-  async #closeQuietly(what: string, close: () => Promise<unknown>): Promise<void> {
-    try {
-      await close();
-    } catch (thrown) {
-      this.#deps.log.warn({ what, error: asAutoscalerError(thrown).message }, 'A part of the daemon did not stop cleanly');
-    }
+  /** Called when no loop runs any more, so no new write of the status begins. */
+  async #settled(): Promise<void> {
+    this.#work.abort();
+    await this.#deps.status?.settled();
   }
 
   #httpDeps(): HttpDeps {

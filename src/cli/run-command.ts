@@ -8,7 +8,16 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ConfigReload } from './config-reload.ts';
 import type { Daemon } from './daemon.ts';
-import { stopSignals, giveBackStartMemory, systemClock, EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
+import {
+  stopSignals,
+  giveBackStartMemory,
+  ifStillAliveAfter,
+  systemClock,
+  EXIT_CONFIG,
+  EXIT_FAILED,
+  EXIT_OK,
+  type Terminal,
+} from './process/process.ts';
 
 const HELP = `Run the autoscaler until SIGTERM.
 
@@ -38,11 +47,18 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   log.info({ config: redact(config) }, 'Effective configuration');
   for (const warning of config.warnings) log.warn({ warning }, 'Setting ignored');
   const signals = stopSignals(terminal.signals);
+  const live = { shutdownTimeoutMs: config.loop.shutdownTimeoutMs };
+  void signals.stopped.then(() => exitAfter(live.shutdownTimeoutMs, terminal));
   try {
     const composed = await composeUnlessStopped(config, log, signals.stopped);
     if (composed === undefined) return EXIT_OK;
     const { daemon, metrics } = composed;
-    const watching = watchConfig({ daemon, log, metrics, settings, load: () => load(true), content: () => contentOf(argv, terminal) });
+    const apply = ({ config: next }: Settings): void => {
+      live.shutdownTimeoutMs = next.loop.shutdownTimeoutMs;
+      daemon.reconfigure(next);
+    };
+    const content = (): string => contentOf(argv, terminal);
+    const watching = watchConfig({ daemon, log, metrics, settings, apply, content, load: () => load(true) });
     const ended = new AbortController();
     const memory = giveBackStartMemory(systemClock, ended.signal);
     try {
@@ -56,6 +72,14 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
 }
 
+/** Ends the process although something is frozen: a part of the daemon that ignores its cancellation, or a connection. */
+function exitAfter(timeoutMs: number, { err, signals }: Terminal): void {
+  ifStillAliveAfter(timeoutMs, () => {
+    err(`The stop took longer than loop.shutdownTimeout (${timeoutMs} ms); the process ends now.\n`);
+    signals.exit(EXIT_FAILED);
+  });
+}
+
 interface ComposedDaemon {
   readonly daemon: Daemon;
   readonly metrics: Metrics;
@@ -67,10 +91,11 @@ interface WatchConfigInput {
   readonly metrics: Metrics;
   readonly settings: Settings;
   readonly load: () => Settings | ConfigErrors;
+  readonly apply: (settings: Settings) => void;
   readonly content: () => string;
 }
 
-function watchConfig({ daemon, log, metrics, settings, load, content }: WatchConfigInput): { readonly end: () => Promise<void> } {
+function watchConfig({ daemon, log, metrics, settings, load, apply, content }: WatchConfigInput): { readonly end: () => Promise<void> } {
   const stop = new AbortController();
   const deps = {
     clock: systemClock,
@@ -78,7 +103,7 @@ function watchConfig({ daemon, log, metrics, settings, load, content }: WatchCon
     metrics: metrics.config,
     content,
     load,
-    apply: ({ config }: Settings) => daemon.reconfigure(config),
+    apply,
     announce: daemon.announce.bind(daemon),
   };
   const reload = new ConfigReload(deps, settings);

@@ -52,6 +52,14 @@ export function stopSignals(source: SignalSource): { readonly stopped: Promise<v
   };
 }
 
+/**
+ * Calls `react` after this time if something else keeps the process alive until then, for example a frozen connection. The
+ * timer itself keeps nothing alive.
+ */
+export function ifStillAliveAfter(ms: number, react: () => void): void {
+  setTimeout(react, Math.min(ms, LONGEST_TIMER_MS)).unref();
+}
+
 /** Node counts timers in 32 bits. A longer sleep consists of several timers. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
