@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { aCluster, aNode } from '../support/builders.ts';
+import { aCluster, aNode, START_MS } from '../support/builders.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
@@ -22,6 +22,9 @@ function nodeOf(name: string, set: string, id: string, rest: Parameters<typeof a
 }
 
 const BY_TAG = { nodeGroups: [], discovery: [{ selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: undefined }] };
+
+/** A time of Azure's clock, which is a day ahead, as HTTP writes it. */
+const aDayAhead = (ms: number): string => new Date(START_MS + 86_400_000 + ms).toUTCString();
 
 describe('azure: reading', () => {
   it('azure provider 51: a second observation asks Azure nothing and returns the same objects', async () => {
@@ -143,6 +146,39 @@ describe('azure: reading', () => {
     r.arm.intercept = () => undefined;
     await r.pass(120_000);
     expect(r.arm.sent('GET', '/virtualmachines').length).toBeGreaterThan(throttled);
+  });
+
+  it.each([
+    ['in seconds', { 'retry-after': '900' }],
+    ['as a date of a clock that is a day ahead', { 'retry-after': aDayAhead(900_000), date: aDayAhead(0) }],
+  ])('a read that got a 503 is not repeated before Retry-After, %s, and other reads go on', async (_what, headers) => {
+    const names = ['pool-a', 'pool-b'];
+    const r = await prepared({ nodeGroups: names.map((name) => ({ name, min: 0, max: 3 })), vmssVmsCacheTtlMs: 60_000 });
+    for (const name of names) r.arm.addSet(name, 1);
+    await r.azure.start(r.signal);
+    r.arm.intercept = ({ path }) => (path.endsWith('pool-a/virtualmachines') ? refusal(503, 'ServerBusy', 'm', headers) : undefined);
+    const reads = (name: string) => r.arm.sent('GET', `${name}/virtualmachines`).length;
+    const [busyBefore, otherBefore] = [reads('pool-a'), reads('pool-b')];
+    await r.pass(120_000);
+    expect(reads('pool-a')).toBe(busyBefore + 1);
+    r.azure.invalidate(nodeGroupId('pool-a'));
+    await r.pass(680_000);
+    expect(reads('pool-a')).toBe(busyBefore + 1);
+    expect(reads('pool-b')).toBeGreaterThan(otherBefore + 5);
+    r.arm.intercept = () => undefined;
+    await r.pass(300_000);
+    expect(reads('pool-a')).toBeGreaterThan(busyBefore + 1);
+  });
+
+  it('is asked again after an hour at the latest, whatever Retry-After says', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    r.arm.intercept = ({ path }) =>
+      path.endsWith('/virtualmachines') ? refusal(503, 'ServerBusy', 'm', { 'retry-after': '864000' }) : undefined;
+    const before = r.arm.sent('GET', '/virtualmachines').length;
+    await r.pass(75 * 60_000);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBe(before + 2);
   });
 
   it('one group that cannot be read does not stop the others', async () => {

@@ -141,7 +141,10 @@ export class ArmCalls {
         const isTransient = thrown instanceof AutoscalerError && thrown.kind === 'unavailable';
         if (!isTransient || retry >= maxRetries || readRetries === undefined) throw thrown;
         const waitMs = readRetries.firstMs * readRetries.exponent ** retry * (1 + readRetries.jitter * random());
-        await this.#pause(waitMs, context?.signal);
+        const requestedMs = thrown.retryAfterMs ?? 0;
+        // The call would time out during the pause.
+        if (requestedMs >= this.#deps.timeoutMs) throw thrown;
+        await this.#pause(Math.max(waitMs, requestedMs), context?.signal);
       }
     }
   }
@@ -201,6 +204,7 @@ export class ArmCalls {
       nowMs: this.#deps.clock.now(),
     });
     this.#deps.rateLimits.recordThrottled(call, error);
+    this.#deps.rateLimits.recordUnavailable(call, error);
     throw explainForbidden(describeCall(call), error);
   }
 }

@@ -10,6 +10,7 @@ import { isRecord, jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
 import type { ErrorHints } from './error-table.ts';
 import { classifyOperationError, retryAfterMs, type OperationFailure } from './errors.ts';
+import { FOREIGN_ORIGIN } from './request-addresses.ts';
 import type { ArmClients } from './sdk-clients.ts';
 
 export type OperationEnd =
@@ -43,6 +44,7 @@ interface FollowedOperation {
 
 const DEFAULT_INTERVAL_MS = 10_000;
 const MIN_INTERVAL_MS = 2_000;
+/** The longest interval of our own choice. Azure may ask for longer ones. */
 const MAX_INTERVAL_MS = 30_000;
 const JITTER = 0.2;
 /** A long operation is polled less often: its end is seen late by at most this fraction of its duration. */
@@ -93,7 +95,9 @@ export class OperationTracker {
     const giveUpAtMs = beganAtMs + GIVE_UP_AFTER_MS;
     let waitMs = pollIntervalMs(operation.retryAfterMs);
     while (clock.monotonic() < giveUpAtMs) {
-      await clock.sleep(waitMs * (1 + JITTER * this.#deps.random()), this.#closing.signal);
+      const jitteredMs = waitMs * (1 + JITTER * this.#deps.random());
+      await clock.sleep(Math.min(jitteredMs, giveUpAtMs - clock.monotonic()), this.#closing.signal);
+      if (clock.monotonic() >= giveUpAtMs) break;
       const reading = await this.#read(operation, url);
       if (reading.end !== undefined) return reading.end;
       waitMs = Math.max(
@@ -121,15 +125,22 @@ export class OperationTracker {
         case 'throttled':
           return { end: undefined, retryAfterMs: error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined };
         default:
+          if (error.code === FOREIGN_ORIGIN) {
+            this.#deps.log.warn(
+              { err: error, resource: operation.resource },
+              'An Azure operation cannot be followed; its resource is read instead',
+            );
+            return { end: { kind: 'unknown', reason: 'its address is not on the configured endpoint' } };
+          }
           this.#deps.log.debug({ err: error, resource: operation.resource }, 'Reading an Azure operation failed; it will be read again');
-          return { end: undefined, retryAfterMs: undefined };
+          return { end: undefined, retryAfterMs: error.retryAfterMs };
       }
     }
   }
 }
 
 function pollIntervalMs(requestedMs: number | undefined): number {
-  return Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, requestedMs ?? DEFAULT_INTERVAL_MS));
+  return Math.max(MIN_INTERVAL_MS, requestedMs ?? DEFAULT_INTERVAL_MS);
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { describeCall, OPERATIONS, type ArmCall } from './call-list.ts';
+import { describeCall, isWrite, OPERATIONS, type ArmCall } from './call-list.ts';
 import { compareText } from '../../lib/comparison.ts';
 
 /** The wait without a `Retry-After` doubles from the first to the last. */
@@ -32,6 +32,8 @@ export class RateLimits {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #metrics: Metrics['arm'];
   readonly #throttles = new Map<string, Throttle>();
+  /** Until when reads are not repeated after a server error, by operation and resource. */
+  readonly #unavailable = new Map<string, number>();
   readonly #remaining = new Map<string, RemainingCalls>();
   /** Policies with a published metric, including those that are not throttled. */
   readonly #published = new Set<string>();
@@ -45,9 +47,19 @@ export class RateLimits {
     this.#metrics = metrics;
   }
 
-  /** undefined: the call may be sent. Otherwise the `throttled` error that Azure would return, without a request. */
+  /**
+   * undefined: the call may be sent. Otherwise the error that Azure would return, without a request: `throttled`, or
+   * `unavailable` while a pause that a server error asked for is not over.
+   */
   admit(call: ArmCall): AutoscalerError | undefined {
     const now = this.#clock.monotonic();
+    const pausedUntilMs = this.#unavailable.get(readKey(call)) ?? now;
+    if (pausedUntilMs > now) {
+      const pauseMs = pausedUntilMs - now;
+      const pause = `${describeCall(call)} is held back for ${Math.ceil(pauseMs / 1000)} s: Azure asked for this pause after a server error.`;
+      return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, pause, { code: 'HeldBack', retryAfterMs: pauseMs });
+    }
+    this.#unavailable.delete(readKey(call));
     const untilMs = Math.max(...throttleKeysOf(call).map((key) => this.#throttles.get(key)?.untilMs ?? -Infinity));
     if (untilMs <= now) return undefined;
     const retryAfterMs = untilMs - now;
@@ -112,6 +124,12 @@ export class RateLimits {
     const untilWallMs = this.#clock.now() + durationMs;
     this.#publish(policyLabel(key));
     if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs);
+  }
+
+  /** Stops reads like this one for the time that a server error names. Only writes know what their own errors mean. */
+  recordUnavailable(call: ArmCall, { detail, retryAfterMs }: AutoscalerError): void {
+    if (detail.kind !== 'unavailable' || retryAfterMs === undefined || isWrite(call)) return;
+    this.#unavailable.set(readKey(call), this.#clock.monotonic() + retryAfterMs);
   }
 
   /**
@@ -184,6 +202,10 @@ function throttledKey(call: ArmCall, policy: string | undefined, code: string | 
   if (code === 'Throttled' && access === 'write' && call.resource !== '') return `${family}|${call.resource}`;
   // Without a policy name, the family is throttled: a narrower guess would let the next calls fail.
   return policy?.endsWith('Resource') === true ? `${family}|${call.resource}` : family;
+}
+
+function readKey({ operation, resource }: ArmCall): string {
+  return `${operation}|${resource}`;
 }
 
 function policyLabel(key: string): string {

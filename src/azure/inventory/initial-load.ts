@@ -40,8 +40,8 @@ function mayPass({ kind }: AutoscalerError): boolean {
   return kind === 'throttled' || kind === 'unavailable';
 }
 
-function retryAfterOf({ detail }: AutoscalerError): number | undefined {
-  return detail.kind === 'throttled' ? detail.retryAfterMs : undefined;
+function retryAfterOf({ detail, retryAfterMs }: AutoscalerError): number | undefined {
+  return detail.kind === 'throttled' ? detail.retryAfterMs : retryAfterMs;
 }
 
 const CLEAN_UP_EVERY_MS = 60_000;

@@ -60,7 +60,7 @@ export function afterFailure(state: AgentState, error: AutoscalerError, { nowMs,
   state.failures += 1;
   state.again = false;
   state.lastError = error;
-  state.dueMs = nowMs + errorDelayMs(state.agent.policy, state.failures, random);
+  state.dueMs = nowMs + Math.max(errorDelayMs(state.agent.policy, state.failures, random), error.retryAfterMs ?? 0);
 }
 
 /** Updates the state after a successful run. `stretched`: few calls are left, so intervals double. */

@@ -358,12 +358,19 @@ describe('arm errors: refusals', () => {
   });
 });
 
+const httpDate = (afterStartMs: number): string => new Date(START_MS + afterStartMs).toUTCString();
+
 describe('Retry-After', () => {
   it.each([
     [{ 'retry-after': '7' }, 7_000],
     [{ 'retry-after': '0' }, 0],
     [{ 'retry-after-ms': '250', 'retry-after': '7' }, 250],
     [{ 'retry-after': new Date(START_MS - 5_000).toUTCString() }, 0],
+    [{ 'retry-after': httpDate(3_600_000 + 9_000), date: httpDate(3_600_000) }, 9_000],
+    [{ 'retry-after': httpDate(9_000), date: 'soon' }, 9_000],
+    [{ 'retry-after': '86400' }, 3_600_000],
+    [{ 'retry-after': httpDate(86_400_000) }, 3_600_000],
+    [{ 'retry-after-ms': '86400000' }, 3_600_000],
     [{ 'retry-after': 'soon' }, undefined],
     [{}, undefined],
   ])('%o', (headers: Readonly<Record<string, string>>, expected) => {

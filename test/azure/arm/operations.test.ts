@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
 import { RateLimits } from '../../../src/azure/arm/rate-limits.ts';
 import { OperationTracker, type OperationEnd } from '../../../src/azure/arm/operations.ts';
+import { defined } from '../../../src/lib/defined.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -18,6 +19,7 @@ interface Answer {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly error?: ErrorKind;
+  readonly retryAfterMs?: number;
 }
 
 const RUNS: Answer = { body: '{"status":"InProgress"}' };
@@ -41,9 +43,15 @@ function followed(
   const asked: number[] = [];
   const ends: OperationEnd[] = [];
   const getRaw = (url: string): Promise<PipelineResponse> => {
-    const { status = 200, body = '', headers = {}, error } = answers[Math.min(asked.length, answers.length - 1)] ?? RUNS;
+    const {
+      status = 200,
+      body = '',
+      headers = {},
+      error,
+      retryAfterMs: pauseMs,
+    } = answers[Math.min(asked.length, answers.length - 1)] ?? RUNS;
     asked.push((clock.now() - START_MS) / SECOND);
-    if (error !== undefined) return Promise.reject(new AutoscalerError(error, 'refused'));
+    if (error !== undefined) return Promise.reject(new AutoscalerError(error, 'refused', defined({ retryAfterMs: pauseMs })));
     return Promise.resolve({ status, bodyAsText: body, headers: createHttpHeaders(headers), request: createPipelineRequest({ url }) });
   };
   const log = createLog('silent', { write: () => undefined });
@@ -66,10 +74,10 @@ describe('the pace of following an operation', () => {
     ['ten seconds by default', undefined, 10],
     ['as long as Azure says', 4_000, 4],
     ['never under two seconds', 0, 2],
-    ['never over half a minute', 3_600_000, 30],
+    ['as long as Azure says, also beyond half a minute', 90_000, 90],
   ])('is %s', async (_what, retryAfterMs, firstAfter) => {
     const { asked, pass, tracker } = followed([RUNS], retryAfterMs === undefined ? {} : { retryAfterMs });
-    await pass(35 * SECOND);
+    await pass(95 * SECOND);
     expect(asked[0]).toBe(firstAfter);
     await tracker.close();
   });
@@ -78,6 +86,14 @@ describe('the pace of following an operation', () => {
     const { asked, pass, tracker } = followed([RUNS], { chance: 1 });
     await pass(13 * SECOND);
     expect(asked).toEqual([12]);
+    await tracker.close();
+  });
+
+  it('waits as long as a server error says before it reads again', async () => {
+    const busy: Answer = { error: { kind: 'unavailable', effect: 'none' }, retryAfterMs: 90_000 };
+    const { asked, pass, tracker } = followed([busy, RUNS]);
+    await pass(2 * MINUTE);
+    expect(asked.slice(0, 2)).toEqual([10, 100]);
     await tracker.close();
   });
 
@@ -127,6 +143,13 @@ describe('the end of following an operation', () => {
     const { ends, pass } = followed(answers);
     await pass(3 * MINUTE);
     expect(ends).toMatchObject([end]);
+  });
+
+  it('is unknown after twenty minutes although Azure asks for a longer pause', async () => {
+    const { asked, ends, pass } = followed([{ ...RUNS, headers: { 'retry-after': '3600' } }]);
+    await pass(20 * MINUTE);
+    expect(asked).toEqual([10]);
+    expect(ends).toMatchObject([{ kind: 'unknown' }]);
   });
 
   it('a failure without words is a failure with a code', async () => {
