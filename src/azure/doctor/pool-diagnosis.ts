@@ -111,7 +111,7 @@ interface ListedScaleSet extends Pick<DiagnosedPool, 'subnetId' | 'addressesPerN
 }
 
 const NO_ETAG =
-  'Azure listed it without an entity tag; if a read of the set has none either, it cannot be increased (AZURE_ENABLE_VMSS_ETAG)';
+  'Azure listed it without an entity tag; while a read of the set has none either, it is not increased, and is read again every minute';
 
 function hasEtag({ etag = '' }: VirtualMachineScaleSet): boolean {
   return etag !== '';

@@ -8,7 +8,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { putAgentPool, type AgentPoolResponse } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { IncreaseAnswer } from './increase.ts';
-import type { WriteDeps } from './write-context.ts';
+import { assertNotLower, type WriteDeps } from './write-context.ts';
 
 export interface PoolDocument {
   /** As AKS spells it. */
@@ -45,6 +45,7 @@ export async function putPoolCount(
 ): Promise<IncreaseAnswer> {
   const { name, raw, etag } = document;
   if (etag === undefined) throw new AutoscalerError({ kind: 'bug' }, `Agent pool ${name} has no entity tag.`);
+  assertNotLower(name, to, count.countIn({ body: raw, etag, operationUrl: undefined, retryAfterMs: undefined }));
   const answer = await putAgentPool(deps, name, { body: count.bodyWith(raw, to), etag }, signal);
   const shown = count.countIn(answer);
   return {

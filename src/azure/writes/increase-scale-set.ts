@@ -8,7 +8,7 @@ import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
-import { NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
+import { assertNotLower, NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 type View = RowView<ScaleSetRow>;
 
@@ -30,7 +30,7 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacke
     sizes: inventory.scaleSets,
     heldReason: () => undefined,
     read: (signal) => readWithTag(deps, group, signal),
-    checkIncrease: (request, view) => checkCapacity(deps, group, request, view) ?? checkWritable(deps, group, view),
+    checkIncrease: (request, view) => checkCapacity(deps, group, request, view) ?? checkWritable(deps, group, { view, to: request.to }),
     resourceOf: ({ row }) => row.value.name,
     put: async (to, view, signal) => {
       const { operationUrl, retryAfterMs, etag, capacity } = await putCapacity(
@@ -104,10 +104,16 @@ function countMembers({ inventory }: WriteDeps, key: string): { readonly alive: 
 function checkWritable(
   { inventory, ownWrites, options, clock }: WriteDeps,
   group: RegisteredGroup,
-  { row }: View,
+  { view: { row }, to }: { readonly view: View; readonly to: number },
 ): IncreaseOutcome | undefined {
   const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
+  const { capacity } = row.value;
+  if (to < capacity) {
+    inventory.requestScaleSet(group.key);
+    const reason = `Azure still shows capacity ${capacity}, as after a deletion; a capacity of ${to} could remove other instances`;
+    return { kind: 'refused', group: group.id, reason };
+  }
   if (!options.enableVmssEtag || row.etag !== undefined) return undefined;
   return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };
 }
@@ -117,15 +123,18 @@ export interface CapacityPut {
   readonly to: number;
   /** undefined: conditional writes are off. */
   readonly etag: string | undefined;
+  /** Lowers the capacity by what Azure accepted and never filled. */
+  readonly isGiveBack?: true;
 }
 
 /** The one request that moves a capacity. It sends only what the change needs, so that it overwrites nothing that others set. */
-export async function putCapacity(deps: WriteDeps, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
+export async function putCapacity(deps: WriteDeps, { set, to, etag, isGiveBack }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
   const body = {
     location: set.location,
     sku: { name: set.vmSize, capacity: to, ...defined({ tier: set.tier }) },
     ...defined({ extendedLocation: set.extendedLocation }),
   };
+  if (isGiveBack !== true) assertNotLower(set.name, to, set.capacity);
   let answer: WriteAnswer | undefined;
   await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
     // Charged when the request leaves: a call that is held back has used up nothing.

@@ -66,6 +66,15 @@ export interface WriteAnswer {
 /** The answer had nothing that could be read. */
 export const NO_ANSWER: WriteAnswer = { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
 
+/**
+ * The last guard, at the request itself and in every mode: no number below the size just read is sent. Only the proven give-back of
+ * capacity that Azure never filled does without it. @throws AutoscalerError
+ */
+export function assertNotLower(resource: string, to: number, read: number | undefined): void {
+  if (read === undefined || to >= read) return;
+  throw new AutoscalerError({ kind: 'bug' }, `A write of ${resource} from ${read} to ${to} was not sent, since it would remove nodes.`);
+}
+
 /** Whether Azure may have carried a failed write out. */
 export function isEffectUnknown(error: AutoscalerError): boolean {
   return error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
