@@ -60,7 +60,7 @@ export function ownerOf({ controller, namespace }: Pick<Pod, 'namespace' | 'cont
 }
 
 /** Whether a drain looks the controller up: its kind and its API group are built in. Without a group, the kind decides. */
-export function isBuiltInOwner({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
+function isBuiltInOwner({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
   return isOwnerKind(kind) && (apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind]);
 }
 

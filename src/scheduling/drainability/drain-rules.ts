@@ -1,13 +1,5 @@
-import type { Controller, Pod } from '../../domain/pod.ts';
-import {
-  apiGroupOf,
-  isBuiltInDaemonSet,
-  isBuiltInOwner,
-  isOwnerKind,
-  ownerKey,
-  ownerOf,
-  type DisruptionBudget,
-} from '../../domain/workloads.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type DisruptionBudget } from '../../domain/workloads.ts';
 import { type DrainRule, blockVerdict, type DrainContext, type DrainVerdict } from './drain-rule.ts';
 
 export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon-set' } : undefined);
@@ -56,17 +48,15 @@ export const notSafeToEvict: DrainRule = (pod) => {
 
 export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
 
-/** A bare pod is not recreated. Neither, possibly, is one of an unknown controller: another API group may reuse the name of a kind. */
+/**
+ * A bare pod is not recreated. Neither, possibly, is one of an unknown kind of controller. As in the Cluster Autoscaler the kind decides:
+ * a StatefulSet or Job of another API group recreates its pods too.
+ */
 export const replicated: DrainRule = (pod, { policy }) => {
   if (pod.controller === undefined) return blockVerdict('NotReplicated', 'no controller');
-  if (!policy.skipNodesWithCustomControllerPods || isBuiltInOwner(pod.controller)) return undefined;
-  return blockVerdict('NotReplicated', `controller of kind ${describeKind(pod.controller)}`);
+  if (!policy.skipNodesWithCustomControllerPods || isOwnerKind(pod.controller.kind)) return undefined;
+  return blockVerdict('NotReplicated', `controller of kind ${pod.controller.kind}`);
 };
-
-/** With the API group where the kind alone would name a built-in one. */
-function describeKind({ kind, apiVersion }: Controller): string {
-  return isOwnerKind(kind) && apiVersion !== undefined ? `${kind} in ${apiGroupOf(apiVersion)}` : kind;
-}
 
 /** The owner's consent overrides the rules that follow, the budget's included. The Eviction API still enforces the budget. */
 export const safeToEvict: DrainRule = (pod) => (pod.safeToEvict === 'true' ? { kind: 'move' } : undefined);

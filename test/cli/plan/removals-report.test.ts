@@ -148,7 +148,7 @@ describe('controllers in the file', () => {
       kind: 'StatefulSet',
       objects: [other('StatefulSet')],
       apiVersion: 'apps.kruise.io/v1beta1',
-      blocked: 'NotReplicated (controller of kind StatefulSet in apps.kruise.io)',
+      blocked: undefined,
     },
     {
       name: "another API's DaemonSet",
