@@ -137,7 +137,7 @@ describe('azure adapter and emulator', () => {
     ['fault 26: a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted'],
     ['fault 26: a reset before it', { kind: 'reset', afterEffect: false }, 'failed'],
     ['fault 28: half an answer', { kind: 'truncated-body' }, 'accepted'],
-    ['fault 17: a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'conflict'],
+    ['fault 17: a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'failed'],
   ] as const)('%s', async (_name, effect, kind) => {
     const m = await meet();
     m.arm.control.addFault({ id: 'f', match: { method: 'PUT', pool: 'general', times: 1 }, effect });
