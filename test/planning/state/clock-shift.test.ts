@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../src/domain/ids.ts';
-import type { LoopState } from '../../src/domain/loop-state.ts';
-import { afterClockShift } from '../../src/planning/state/after-restart.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
-import { aNode, keyOf, START_MS } from '../support/builders.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import { afterClockShift } from '../../../src/planning/state/after-restart.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { aNode, keyOf, START_MS } from '../../support/builders.ts';
 
 const G = nodeGroupId('g');
 const N = aNode({ name: 'n' }).name;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { unreadyForMsOf } from '../../src/planning/state/node-counts.ts';
-import { aCloud, aCluster, aGroup, anInstance, aNode, keyOf, START_MS } from '../support/builders.ts';
-import { aPolicy } from '../support/policy.ts';
+import { unreadyForMsOf } from '../../../src/planning/state/node-counts.ts';
+import { aCloud, aCluster, aGroup, anInstance, aNode, keyOf, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
 
 const MINUTE = 60_000;
 const announced = { noticedAtMs: START_MS - 90_000, deadlineMs: START_MS - 60_000, notice: 'PreemptScheduled' };

@@ -1,15 +1,15 @@
 /** Instances without a node: since when, when they go, and when a replacement comes first. */
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../src/domain/ids.ts';
-import type { LoopState } from '../../src/domain/loop-state.ts';
-import type { Observation } from '../../src/domain/observation.ts';
-import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
-import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { findUpcomingNodes, indexUpcomingNodes } from '../../src/planning/scale-up/groups/upcoming-nodes.ts';
-import { emptyLoopState, reduceObservation } from '../../src/planning/state/loop-state.ts';
-import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../support/builders.ts';
-import { aPolicy } from '../support/policy.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { Observation } from '../../../src/domain/observation.ts';
+import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { findUpcomingNodes, indexUpcomingNodes } from '../../../src/planning/scale-up/groups/upcoming-nodes.ts';
+import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterView } from '../../src/domain/observation.ts';
-import { TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taints.ts';
-import { removalsBeforeRestart } from '../../src/planning/state/after-restart.ts';
-import { aCluster, aGroup, aNode, keyOf, START_MS } from '../support/builders.ts';
-import { FakeCloud } from '../support/fake-cloud.ts';
+import type { ClusterView } from '../../../src/domain/observation.ts';
+import { TO_BE_DELETED_TAINT, type Taint } from '../../../src/domain/taints.ts';
+import { removalsBeforeRestart } from '../../../src/planning/state/after-restart.ts';
+import { aCluster, aGroup, aNode, keyOf, START_MS } from '../../support/builders.ts';
+import { FakeCloud } from '../../support/fake-cloud.ts';
 
 const MINUTE = 60_000;
 const rules = (maxRemovalsPerWindow: number) => ({ maxRemovalsPerWindow, removalWindowMs: 10 * MINUTE });
