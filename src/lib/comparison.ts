@@ -2,8 +2,9 @@
 
 /** Compares two texts: -1, 0 or 1. */
 export function compareText(left: string, right: string): number {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
+  // Sorted input is the usual case: one comparison decides it.
+  if (left < right) return -1;
+  return left > right ? 1 : 0;
 }
 
 /** A comparator by the text that `keyOf` reads, for `sort` and `toSorted`. */
