@@ -36,7 +36,7 @@ const LISTS: Readonly<Record<string, Open>> = {
   VMs: ({ compute }) => compute.virtualMachines.list('rg').byPage(),
   sizes: ({ compute }) => compute.resourceSkus.list().byPage(),
   'core quotas': ({ compute }) => compute.usage.list('westeurope').byPage() as AsyncIterableIterator<readonly Named[]>,
-  'agent pools': (clients, arm) => agentPoolPages({ options: options(arm), clients }, { resourceGroup: 'rg', name: 'aks' }),
+  'agent pools': (clients) => agentPoolPages({ clients }, { resourceGroup: 'rg', name: 'aks' }),
 };
 
 async function lister() {

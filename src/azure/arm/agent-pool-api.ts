@@ -1,24 +1,23 @@
 /**
- * Reads and writes agent pools as raw JSON. The typed client drops fields that it does not know from a GET. A pool written
- * back from it would lose the settings of newer versions and other tools. The requests use the same credential, policies and
- * rate limits as every other call, without retries.
+ * Reads agent pools and deletes their machines with AKS's typed client, and keeps the untouched body of each response: the typed
+ * model drops fields that its version does not know. A pool written back from the model would lose the settings of newer versions
+ * and other tools, so the PUT alone sends raw JSON. All requests share one credential, pipeline and set of rate limits.
  */
-import { getClient, type Client, type PathUncheckedResponse, type ResourceMethods, type StreamableMethod } from '@azure-rest/core-client';
+import type { ContainerServiceClient } from '@azure/arm-containerservice';
+import { getClient, type Client } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
+import type { PipelineResponse } from '@azure/core-rest-pipeline';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord } from './error-bodies.ts';
+import { isRecord, jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
 import { retryAfterMs } from './errors.ts';
-import type { ArmOperation } from './call-list.ts';
 import type { AzureOptions } from './options.ts';
 
-/** A document must be written in the version it was read in, so the version is pinned. */
-const API_VERSION = '2026-06-01';
-export const AGENT_POOLS_PATH =
-  '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools';
-/** Query parameters of every request about pools. */
-export const API_VERSION_QUERY = { queryParameters: { 'api-version': API_VERSION } };
+/** A document must be written in the version it was read in, so the version is pinned for the typed client and for the PUT. */
+export const AKS_API_VERSION = '2026-06-01';
+const POOL_PATH =
+  '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools/{pool}';
 
 /** Makes a client for raw requests with the same options as the typed clients. */
 export function createRawClient(endpoint: string, credential: TokenCredential, options: Parameters<typeof getClient>[2]): Client {
@@ -27,7 +26,7 @@ export function createRawClient(endpoint: string, credential: TokenCredential, o
 
 export interface AgentPoolApiDeps {
   readonly options: Pick<AzureOptions, 'subscriptionId' | 'clusterName' | 'clusterResourceGroup'>;
-  readonly clients: { readonly raw: Client };
+  readonly clients: { readonly containers: ContainerServiceClient; readonly raw: Client };
   readonly calls: ArmCalls;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -41,10 +40,49 @@ export interface AgentPoolResponse {
   readonly retryAfterMs: number | undefined;
 }
 
-/** @throws AutoscalerError; `not-found` when there is no such pool. */
+type SendTyped = (onResponse: (raw: PipelineResponse) => void) => Promise<unknown>;
+
+/**
+ * Sends a request of the typed client and returns the response as it came. A body that the typed model cannot hold does not
+ * matter: who reads it decides field by field. @throws whatever kept the response from coming.
+ */
+export async function untouchedResponse(send: SendTyped): Promise<PipelineResponse> {
+  const seen: PipelineResponse[] = [];
+  try {
+    await send((raw) => void seen.push(raw));
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError) || seen[0] === undefined) throw thrown;
+  }
+  const [first] = seen;
+  if (first === undefined) throw new AutoscalerError({ kind: 'bug' }, 'The client of AKS returned no response.');
+  return first;
+}
+
+/** The pool's untouched JSON. @throws AutoscalerError; `not-found` when there is no such pool. */
 export async function getAgentPool(deps: AgentPoolApiDeps, pool: string, signal: AbortSignal): Promise<unknown> {
-  const response = await sendPoolRequest(deps, { operation: 'getAgentPool', pool, signal }, (path) => path.get(API_VERSION_QUERY));
-  return response.body;
+  const { resourceGroup, name } = clusterOf(deps);
+  const { agentPools } = deps.clients.containers;
+  const response = await deps.calls.run({ operation: 'getAgentPool', resource: pool }, signal, () =>
+    untouchedResponse((onResponse) => agentPools.get(resourceGroup, name, pool, { onResponse })),
+  );
+  return jsonOf(response.bodyAsText);
+}
+
+/** Asks AKS to remove these machines. The call takes no condition, so read the pool first. @throws AutoscalerError */
+export async function postDeleteMachines(
+  deps: AgentPoolApiDeps,
+  pool: string,
+  machineNames: readonly string[],
+  signal: AbortSignal,
+): Promise<AgentPoolResponse> {
+  const { resourceGroup, name } = clusterOf(deps);
+  const { agentPools } = deps.clients.containers;
+  const response = await deps.calls.run({ operation: 'deleteMachines', resource: pool }, signal, () =>
+    untouchedResponse((onResponse) =>
+      agentPools.deleteMachines(resourceGroup, name, pool, { machineNames: [...machineNames] }, { onResponse }).submitted(),
+    ),
+  );
+  return poolResponse((header) => response.headers.get(header), jsonOf(response.bodyAsText), deps.clock.now());
 }
 
 /** Replaces the pool's document if its entity tag is still `etag`. @throws AutoscalerError; `conflict` if the tag has changed. */
@@ -54,60 +92,34 @@ export async function putAgentPool(
   write: { readonly body: unknown; readonly etag: string },
   signal: AbortSignal,
 ): Promise<AgentPoolResponse> {
-  const response = await sendPoolRequest(deps, { operation: 'putAgentPool', pool, signal }, (path) =>
-    path.put({ ...API_VERSION_QUERY, headers: { 'if-match': write.etag }, contentType: 'application/json', body: write.body }),
+  const { resourceGroup, name } = clusterOf(deps);
+  const path = deps.clients.raw.pathUnchecked(POOL_PATH, deps.options.subscriptionId, resourceGroup, name, pool);
+  const { status, headers, body } = await deps.calls.run({ operation: 'putAgentPool', resource: pool }, signal, async () =>
+    path.put({
+      queryParameters: { 'api-version': AKS_API_VERSION },
+      headers: { 'if-match': write.etag },
+      contentType: 'application/json',
+      body: write.body,
+    }),
   );
-  return readPoolResponse(deps, response);
-}
-
-/** Asks AKS to remove these machines. The call takes no condition, so read the pool first. */
-export async function postDeleteMachines(
-  deps: AgentPoolApiDeps,
-  pool: string,
-  machineNames: readonly string[],
-  signal: AbortSignal,
-): Promise<AgentPoolResponse> {
-  const target = { operation: 'deleteMachines', pool, signal, rest: '/deleteMachines' } as const;
-  const response = await sendPoolRequest(deps, target, (path) =>
-    path.post({ ...API_VERSION_QUERY, contentType: 'application/json', body: { machineNames: [...machineNames] } }),
-  );
-  return readPoolResponse(deps, response);
-}
-
-interface AgentPoolRequest {
-  readonly operation: ArmOperation;
-  readonly pool: string;
-  readonly signal: AbortSignal;
-  /** Appended to the pool's own path. */
-  readonly rest?: '' | '/deleteMachines';
-}
-
-async function sendPoolRequest(
-  { options, clients, calls }: AgentPoolApiDeps,
-  { operation, pool, signal, rest = '' }: AgentPoolRequest,
-  send: (path: ResourceMethods<StreamableMethod>) => PromiseLike<PathUncheckedResponse>,
-): Promise<PathUncheckedResponse> {
-  const { subscriptionId, clusterResourceGroup, clusterName } = options;
-  if (clusterResourceGroup === undefined || clusterName === undefined) {
-    throw new AutoscalerError(
-      { kind: 'config' },
-      'azure.clusterName or azure.clusterResourceGroup is not set; both are needed to write agent pools.',
-    );
-  }
-  const path = clients.raw.pathUnchecked(`${AGENT_POOLS_PATH}/{pool}${rest}`, subscriptionId, clusterResourceGroup, clusterName, pool);
-  const response = await calls.run({ operation, resource: pool }, signal, async () => await send(path));
   // The pipeline policy has already thrown every other refusal.
-  if (Number(response.status) === 401) throw new AutoscalerError({ kind: 'auth' }, `Azure rejected the token for agent pool ${pool}.`);
-  return response;
+  if (Number(status) === 401) throw new AutoscalerError({ kind: 'auth' }, `Azure rejected the token for agent pool ${pool}.`);
+  return poolResponse((header) => headers[header], body, deps.clock.now());
 }
 
-function readPoolResponse({ clock }: AgentPoolApiDeps, { body, headers }: PathUncheckedResponse): AgentPoolResponse {
+function clusterOf({ options }: AgentPoolApiDeps): { readonly resourceGroup: string; readonly name: string } {
+  const { clusterResourceGroup: resourceGroup, clusterName: name } = options;
+  if (resourceGroup !== undefined && name !== undefined) return { resourceGroup, name };
+  const message = 'azure.clusterName or azure.clusterResourceGroup is not set; both are needed to write agent pools.';
+  throw new AutoscalerError({ kind: 'config' }, message);
+}
+
+function poolResponse(header: (name: string) => string | undefined, body: unknown, nowMs: number): AgentPoolResponse {
   const properties = isRecord(body) && isRecord(body['properties']) ? body['properties'] : {};
-  const header = (name: string): string | undefined => headers[name];
   return {
     body,
     etag: typeof properties['eTag'] === 'string' ? properties['eTag'] : undefined,
     operationUrl: header('azure-asyncoperation') ?? header('location'),
-    retryAfterMs: retryAfterMs(header, clock.now()),
+    retryAfterMs: retryAfterMs(header, nowMs),
   };
 }

@@ -1,5 +1,6 @@
 /** Makes the SDK clients with one explicit credential, no retries of their own, and our policy in the pipeline. No I/O here. */
 import { ComputeManagementClient } from '@azure/arm-compute';
+import { ContainerServiceClient } from '@azure/arm-containerservice';
 import type { Client } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
 import { createDefaultHttpClient, createPipelineRequest, type HttpClient, type PipelineResponse } from '@azure/core-rest-pipeline';
@@ -11,7 +12,7 @@ import {
   WorkloadIdentityCredential,
 } from '@azure/identity';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { createRawClient } from './agent-pool-api.ts';
+import { AKS_API_VERSION, createRawClient } from './agent-pool-api.ts';
 import type { ArmCalls } from './arm-client.ts';
 import type { AzureOptions } from './options.ts';
 import { parseAddress } from './request-addresses.ts';
@@ -19,7 +20,8 @@ import { defined } from '../../lib/defined.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;
-  /** Raw requests through the same pipeline; bodies are not modelled. */
+  readonly containers: ContainerServiceClient;
+  /** Raw requests with the same options; bodies are not modelled. */
   readonly raw: Client;
   /** A GET of an absolute ARM URL through the same pipeline. The body is raw. */
   getRaw(url: string): Promise<PipelineResponse>;
@@ -39,6 +41,7 @@ export function createClients(options: AzureOptions, credential: TokenCredential
   const httpClient: HttpClient = createDefaultHttpClient();
   return {
     compute,
+    containers: new ContainerServiceClient(credential, options.subscriptionId, { ...clientOptions, apiVersion: AKS_API_VERSION }),
     raw: createRawClient(endpoint, credential, clientOptions),
     getRaw: async (url) => {
       const response = await compute.pipeline.sendRequest(

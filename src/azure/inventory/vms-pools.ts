@@ -15,7 +15,8 @@ import type { Log } from '../../telemetry/log.ts';
 import { getAgentPool, type AgentPoolApiDeps } from '../arm/agent-pool-api.ts';
 import type { AzureOptions, ExplicitNodeGroup } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
+import { parseAgentPool } from '../rows/agent-pool-list.ts';
+import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
 import { isOperationRunning } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
 
@@ -89,7 +90,7 @@ export class VmsPools {
   async read(poolKey: string, signal: AbortSignal): Promise<{ readonly pool: VmsPool; readonly raw: unknown } | undefined> {
     const stamp = this.#deps.order.stamp();
     const raw = await this.#get(poolKey, signal);
-    const pool = raw === undefined ? undefined : readVmsPoolJson(raw);
+    const pool = readVmsPool(parseAgentPool(raw));
     const rows = pool === undefined ? [] : poolSizeRows(pool, this.#namedSizes(pool.name));
     const listed = new Set(rows.map(({ key }) => key));
     for (const key of this.sizes.scope(poolKey).keys()) if (!listed.has(key)) this.sizes.observeGone(key, stamp);

@@ -1,13 +1,12 @@
 /**
- * Lists agent pools as raw JSON. The typed client drops fields that its version does not know, including settings that decide
- * what a new node is like. The requests use the same credential, policies and rate limits as every other call.
+ * Lists agent pools with AKS's typed client and parses the untouched bodies: the typed model drops fields that its version does
+ * not know, including settings that decide what a new node is like.
  */
 import type { AgentPool } from '@azure/arm-containerservice';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { AGENT_POOLS_PATH, API_VERSION_QUERY } from '../arm/agent-pool-api.ts';
+import { untouchedResponse } from '../arm/agent-pool-api.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
-import type { AzureOptions } from '../arm/options.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 
 /** The typed model with fields of newer API versions. */
@@ -22,31 +21,29 @@ export interface ListedAgentPool extends AgentPool {
 }
 
 interface AgentPoolListDeps {
-  readonly options: Pick<AzureOptions, 'subscriptionId'>;
-  readonly clients: Pick<ArmClients, 'raw' | 'getRaw'>;
+  readonly clients: Pick<ArmClients, 'containers' | 'getRaw'>;
 }
 
 /**
- * Lists page by page. @throws AutoscalerError also if a response is not a list: such a response does not mean a cluster
- * without pools.
+ * Lists page by page. The typed client sends later pages without options, so their bodies are read by their links.
+ * @throws AutoscalerError also if a response is not a list: such a response does not mean a cluster without pools.
  */
 export async function* agentPoolPages(
-  { options, clients }: AgentPoolListDeps,
+  { clients }: AgentPoolListDeps,
   cluster: { readonly resourceGroup: string; readonly name: string },
 ): AsyncIterableIterator<readonly ListedAgentPool[]> {
-  const first = await clients.raw
-    .pathUnchecked(AGENT_POOLS_PATH, options.subscriptionId, cluster.resourceGroup, cluster.name)
-    .get(API_VERSION_QUERY);
-  // The pipeline policy has already thrown every other refusal.
-  if (Number(first.status) === 401) throw new AutoscalerError({ kind: 'auth' }, 'Azure rejected the token for the list of agent pools.');
-  let page: unknown = first.body;
+  const { agentPools } = clients.containers;
+  let response = await untouchedResponse((onResponse) =>
+    agentPools.list(cluster.resourceGroup, cluster.name, { onResponse }).byPage().next(),
+  );
   for (;;) {
+    const page = jsonOf(response.bodyAsText);
     if (!isRecord(page) || !Array.isArray(page['value']))
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Azure returned something else than a list of agent pools.');
     yield (page['value'] as readonly unknown[]).flatMap((item) => parseAgentPool(item) ?? []);
     const { nextLink } = page;
     if (typeof nextLink !== 'string' || nextLink === '') return;
-    page = jsonOf((await clients.getRaw(nextLink)).bodyAsText);
+    response = await clients.getRaw(nextLink);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taints.ts';
-import type { ListedAgentPool } from './agent-pool-list.ts';
+import { parseAgentPool, type ListedAgentPool } from './agent-pool-list.ts';
 import { resourceNameOf } from '../arm/resource-ids.ts';
 import { gpuPartitioningOf, type GpuPartitioning, kubeletConfigWarnings } from './gpu-resources.ts';
 import { labelsFromAgentPool } from './pool-labels.ts';
@@ -18,6 +18,8 @@ import { defined } from '../../lib/defined.ts';
 export interface AgentPoolRow {
   readonly name: string;
   readonly type: string;
+  /** If absent, AKS returned none. */
+  readonly etag?: string;
   readonly mode: string | undefined;
   /** The target count of AKS. AKS sets the capacity of the scale set to it whenever it works on the pool. */
   readonly count: number | undefined;
@@ -69,12 +71,19 @@ export function projectAgentPool(given: ListedAgentPool): AgentPoolRow | undefin
   }
 }
 
+/** The same from the untouched response to a GET. undefined: not an agent pool. */
+export function readAgentPool(json: unknown): AgentPoolRow | undefined {
+  const pool = parseAgentPool(json);
+  return pool === undefined ? undefined : projectAgentPool(pool);
+}
+
 function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPoolRow {
   const vms = readVmsPool(raw);
   return {
     ...defined({ vms }),
     name: raw.name,
     type: raw.typePropertiesType ?? '',
+    ...(typeof raw.eTag === 'string' && raw.eTag !== '' ? { etag: raw.eTag } : {}),
     mode: raw.mode,
     count: wholeNumber(raw.count),
     provisioningState: raw.provisioningState ?? '',

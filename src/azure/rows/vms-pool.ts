@@ -1,12 +1,9 @@
-/**
- * Agent pools of type VirtualMachines. There is one row per size, since each size is a node group of its own. The typed list
- * and raw JSON are read into the same form. Pure.
- */
-import type { AgentPool } from '@azure/arm-containerservice';
+/** Agent pools of type VirtualMachines. There is one row per size, since each size is a node group of its own. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TableDefinition } from '../../cache/table/row.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { isRecord } from '../arm/error-bodies.ts';
+import type { ListedAgentPool } from './agent-pool-list.ts';
 import { readTags, type Tags } from './tags.ts';
 
 /** What all sizes of a pool share. */
@@ -60,49 +57,30 @@ export function poolKeyOf(key: string): string {
 /** The folded type of agent pools whose sizes are node groups of their own. */
 export const VMS_POOL_TYPE = 'virtualmachines';
 
-/** undefined: a pool of another type, or one without a name. */
-export function readVmsPool(raw: AgentPool): VmsPool | undefined {
-  if (raw.name === undefined || raw.typePropertiesType?.toLowerCase() !== VMS_POOL_TYPE) return undefined;
-  const { scale } = raw.virtualMachinesProfile ?? {};
-  return {
-    name: raw.name,
-    etag: raw.eTag,
-    shared: {
-      provisioningState: raw.provisioningState ?? '',
-      powerState: raw.powerState?.code ?? '',
-      mode: raw.mode ?? '',
-      managedAutoscaler: raw.enableAutoScaling === true || (scale?.autoscale ?? []).length > 0,
-      tags: readTags(raw.tags),
-      os: osOf(raw.osType),
-      ephemeralDisk: isEphemeral(raw.osDiskType),
-    },
-    sizes: sizesOf(scale?.manual ?? []),
-  };
-}
-
-/** Reads the same from the raw response to a GET. */
-export function readVmsPoolJson(raw: unknown): VmsPool | undefined {
-  if (!isRecord(raw) || !isRecord(raw['properties'])) return undefined;
-  const { properties } = raw;
-  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  if (text(raw['name']) === '' || text(properties['type']).toLowerCase() !== VMS_POOL_TYPE) return undefined;
-  const scale = isRecord(properties['virtualMachinesProfile']) ? properties['virtualMachinesProfile']['scale'] : undefined;
+/** undefined: not a pool, a pool of another type, or one without a name. Fields of another type than documented count as absent. */
+export function readVmsPool(pool: ListedAgentPool | undefined): VmsPool | undefined {
+  if (pool === undefined || text(pool.name) === '' || text(pool.typePropertiesType).toLowerCase() !== VMS_POOL_TYPE) return undefined;
+  const profile: unknown = pool.virtualMachinesProfile;
+  const scale = isRecord(profile) ? profile['scale'] : undefined;
   const listed = (key: string): readonly unknown[] => (isRecord(scale) && Array.isArray(scale[key]) ? scale[key] : []);
-  const power = isRecord(properties['powerState']) ? properties['powerState']['code'] : undefined;
   return {
-    name: text(raw['name']),
-    etag: text(properties['eTag']) === '' ? undefined : text(properties['eTag']),
+    name: text(pool.name),
+    etag: text(pool.eTag) === '' ? undefined : text(pool.eTag),
     shared: {
-      provisioningState: text(properties['provisioningState']),
-      powerState: text(power),
-      mode: text(properties['mode']),
-      managedAutoscaler: properties['enableAutoScaling'] === true || listed('autoscale').length > 0,
-      tags: tagsOf(properties['tags']),
-      os: osOf(text(properties['osType'])),
-      ephemeralDisk: isEphemeral(text(properties['osDiskType'])),
+      provisioningState: text(pool.provisioningState),
+      powerState: isRecord(pool.powerState) ? text(pool.powerState['code']) : '',
+      mode: text(pool.mode),
+      managedAutoscaler: pool.enableAutoScaling === true || listed('autoscale').length > 0,
+      tags: readTags(pool.tags),
+      os: text(pool.osType).toLowerCase() === 'windows' ? 'windows' : 'linux',
+      ephemeralDisk: text(pool.osDiskType).toLowerCase() === 'ephemeral',
     },
     sizes: sizesOf(listed('manual')),
   };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** One row per size. `alsoKnown` are configured sizes; AKS leaves them out while they have no instance. */
@@ -157,17 +135,4 @@ function sizesOf(manual: readonly unknown[]): VmsPool['sizes'] {
     sizes.set(foldName(vmSize), { vmSize, count: isCount && !isTwice ? count : undefined });
   }
   return [...sizes.values()];
-}
-
-function tagsOf(raw: unknown): Tags {
-  const entries = isRecord(raw) ? Object.entries(raw) : [];
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
-}
-
-function osOf(osType: string | undefined): 'linux' | 'windows' {
-  return osType?.toLowerCase() === 'windows' ? 'windows' : 'linux';
-}
-
-function isEphemeral(osDiskType: string | undefined): boolean {
-  return osDiskType?.toLowerCase() === 'ephemeral';
 }

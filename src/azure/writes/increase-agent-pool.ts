@@ -5,7 +5,7 @@
  */
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { putAgentPool, type AgentPoolResponse } from '../arm/agent-pool-api.ts';
+import { putAgentPool } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { IncreaseAnswer } from './increase.ts';
 import { assertNotLower, type WriteDeps } from './write-context.ts';
@@ -20,7 +20,7 @@ export interface PoolDocument {
 /** The number in the document that a group's size follows. */
 export interface PoolCount {
   bodyWith(raw: unknown, to: number): unknown;
-  countIn(answer: AgentPoolResponse): number | undefined;
+  countIn(body: unknown): number | undefined;
   /** Whether the rows show the change, and its tag, as soon as AKS has answered. */
   readonly modelled: boolean;
 }
@@ -45,9 +45,9 @@ export async function putPoolCount(
 ): Promise<IncreaseAnswer> {
   const { name, raw, etag } = document;
   if (etag === undefined) throw new AutoscalerError({ kind: 'bug' }, `Agent pool ${name} has no entity tag.`);
-  assertNotLower(name, to, count.countIn({ body: raw, etag, operationUrl: undefined, retryAfterMs: undefined }));
+  assertNotLower(name, to, count.countIn(raw));
   const answer = await putAgentPool(deps, name, { body: count.bodyWith(raw, to), etag }, signal);
-  const shown = count.countIn(answer);
+  const shown = count.countIn(answer.body);
   return {
     operationUrl: answer.operationUrl,
     retryAfterMs: answer.retryAfterMs,

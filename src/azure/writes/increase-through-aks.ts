@@ -8,7 +8,7 @@ import { getAgentPool } from '../arm/agent-pool-api.ts';
 import { isRecord } from '../arm/error-bodies.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
-import { isSettled } from '../rows/agent-pool.ts';
+import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { checkCapacity } from './increase-scale-set.ts';
 import { increaseSize, type IncreaseBackend } from './increase.ts';
@@ -26,7 +26,7 @@ export function increaseThroughAks(
   return increaseSize(deps, group, { backend: aksBackend(deps, group, pool), request }, signal);
 }
 
-function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): IncreaseBackend<PoolDocument> {
+function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): IncreaseBackend<ReadPool> {
   const { inventory } = deps;
   return {
     lockKey: poolLockKey(foldName(name)),
@@ -34,8 +34,8 @@ function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): Incr
     heldReason: () => inventory.vmsPools.poolHeldReason(name),
     read: async (signal) => {
       const [raw] = await Promise.all([getAgentPool(deps, name, signal), inventory.refreshScaleSet(group.key, signal)]);
-      const etag = propertiesOf(raw)['eTag'];
-      return { name, raw, etag: typeof etag === 'string' ? etag : undefined };
+      const row = readAgentPool(raw);
+      return row === undefined ? undefined : { name, raw, etag: row.etag, row };
     },
     checkIncrease: (request, document) =>
       checkPool(deps, group, request, document) ??
@@ -53,47 +53,46 @@ function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): Incr
     },
     // AKS writes the set some time after its own count: only an unchanged agent pool shows that nothing will follow.
     isUntouched: async (document, signal) => {
-      const { eTag } = propertiesOf(await getAgentPool(deps, name, signal));
-      return eTag !== undefined && eTag === document.etag;
+      const now = readAgentPool(await getAgentPool(deps, name, signal));
+      return now?.etag !== undefined && now.etag === document.etag;
     },
     refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
     noteEnded: () => inventory.vmsPools.scaleSetPoolOperationEnded(name, deps.closing),
   };
 }
 
+interface ReadPool extends PoolDocument {
+  readonly row: AgentPoolRow;
+}
+
 const WHOLE_COUNT: PoolCount = {
-  bodyWith: (raw, to) => ({ ...(isRecord(raw) ? raw : {}), properties: { ...propertiesOf(raw), count: to } }),
-  countIn: ({ body }) => {
-    const { count } = propertiesOf(body);
-    return typeof count === 'number' ? count : undefined;
+  bodyWith: (raw, to) => {
+    const pool = isRecord(raw) ? raw : {};
+    return { ...pool, properties: { ...(isRecord(pool['properties']) ? pool['properties'] : {}), count: to } };
   },
+  countIn: (body) => readAgentPool(body)?.count,
   // AKS writes the set some time after its answer.
   modelled: false,
 };
-
-function propertiesOf(raw: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
-}
 
 /** What AKS would make of a write now. undefined: nothing against it. */
 function checkPool(
   { inventory }: WriteDeps,
   group: RegisteredGroup,
   request: IncreaseRequest,
-  { raw }: PoolDocument,
+  { row: { provisioningState, managedAutoscaler, count, stopped, deallocates } }: ReadPool,
 ): IncreaseOutcome | undefined {
-  const { provisioningState, enableAutoScaling, count, powerState, scaleDownMode } = propertiesOf(raw);
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
   // Another writer's operation: plan again from its result.
-  if (typeof provisioningState === 'string' && !isSettled(provisioningState))
+  if (!isSettled(provisioningState))
     return { kind: 'conflict', group: group.id, observed: inventory.scaleSets.view(group.key)?.target };
-  if (enableAutoScaling === true) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
-  if (isRecord(powerState) && powerState['code'] === 'Stopped') return refused('its agent pool is stopped');
+  if (managedAutoscaler) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
+  if (stopped) return refused('its agent pool is stopped');
   // Deallocated instances are not in the count. A higher count would start all of them.
-  if (typeof scaleDownMode === 'string' && scaleDownMode.toLowerCase() === 'deallocate' && count !== request.from)
+  if (deallocates === true && count !== request.from)
     return refused(`its agent pool has deallocated instances (scaleDownMode Deallocate): AKS counts ${String(count)} of ${request.from}`);
   // A lower count would make AKS delete instances.
-  if (typeof count !== 'number' || count >= request.to)
+  if (count === undefined || count >= request.to)
     return refused(`the count in AKS is already ${String(count)}; a count of ${request.to} would not increase it`);
   return undefined;
 }

@@ -6,7 +6,8 @@ import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { isOperationRunning, sizeFrozenReason } from '../groups/vms-pool-groups.ts';
 import { zoneName } from '../rows/scale-set.ts';
-import { poolKeyOf, readVmsPoolJson, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
+import { parseAgentPool } from '../rows/agent-pool-list.ts';
+import { poolKeyOf, readVmsPool, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
 import { azureSpelling } from '../sizes/sku-catalog.ts';
 import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
@@ -28,7 +29,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacken
   const row = (): PoolSizeRow | undefined => vmsPools.sizes.get(group.key)?.value;
   const count: PoolCount = {
     bodyWith: (raw, to) => withSizeCount(raw, azureSpelling(facts.skuOf(group), row()?.vmSize ?? ''), to),
-    countIn: ({ body }) => readVmsPoolJson(body)?.sizes.find((size) => foldName(size.vmSize) === foldName(row()?.vmSize ?? ''))?.count,
+    countIn: (body) => readVmsPool(parseAgentPool(body))?.sizes.find((size) => foldName(size.vmSize) === foldName(row()?.vmSize ?? ''))?.count,
     modelled: true,
   };
   return {

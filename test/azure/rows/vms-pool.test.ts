@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { discoverSize, isOperationRunning, sizeFrozenReason } from '../../../src/azure/groups/vms-pool-groups.ts';
+import { parseAgentPool } from '../../../src/azure/rows/agent-pool-list.ts';
 import {
   poolKeyOf,
   poolSizeKey,
   readVmsPool,
-  readVmsPoolJson,
   poolSizeRows,
   withSizeCount,
   type PoolSizeRow,
@@ -34,12 +34,14 @@ const PROPERTIES = {
   },
 };
 
+const read = (json: unknown) => readVmsPool(parseAgentPool(json));
+
 function raw(change: Readonly<Record<string, unknown>> = {}) {
   return { id: 'i', name: 'mixed', properties: { ...PROPERTIES, ...change } };
 }
 
 function rowOf(change: Partial<PoolSizeRow> = {}): PoolSizeRow {
-  const [row] = poolSizeRows(readVmsPoolJson(raw()) ?? { name: '', etag: undefined, shared: STANDING, sizes: [] }, []);
+  const [row] = poolSizeRows(read(raw()) ?? { name: '', etag: undefined, shared: STANDING, sizes: [] }, []);
   return { ...(row?.value ?? { ...STANDING, pool: '', vmSize: '', count: 0, unreadable: undefined }), ...change };
 }
 
@@ -54,12 +56,29 @@ const STANDING = {
 } as const;
 
 describe('a pool of type VirtualMachines as it is read', () => {
-  it('is the same from raw JSON and from the typed list', () => {
-    const { type, ...rest } = PROPERTIES;
-    const tags = { min: '1', max: '4' };
-    const typed = readVmsPool({ ...rest, tags, name: 'mixed', typePropertiesType: type });
-    expect(readVmsPoolJson(raw())).toEqual(typed);
-    expect(typed).toMatchObject({ name: 'mixed', etag: 'tag-1', shared: { os: 'linux', ephemeralDisk: true, managedAutoscaler: false } });
+  it('has what all of its sizes share, and its tag', () => {
+    expect(read(raw())).toEqual({
+      name: 'mixed',
+      etag: 'tag-1',
+      shared: {
+        provisioningState: 'Succeeded',
+        powerState: 'Running',
+        mode: 'User',
+        managedAutoscaler: false,
+        tags: { min: '1', max: '4' },
+        os: 'linux',
+        ephemeralDisk: true,
+      },
+      sizes: [
+        { vmSize: SMALL, count: 3 },
+        { vmSize: LARGE, count: 1 },
+      ],
+    });
+  });
+
+  it('leaves out what has another type than AKS documents', () => {
+    const odd = read(raw({ eTag: 7, mode: 1, provisioningState: [], powerState: 'Running', osType: {}, osDiskType: 3 }));
+    expect(odd).toMatchObject({ etag: undefined, shared: { provisioningState: '', powerState: '', mode: '', os: 'linux', ephemeralDisk: false } });
   });
 
   it.each([
@@ -67,12 +86,12 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['of a kind yet to come', { type: 'Hosted' }],
     ['without a type', { type: null }],
   ])('azure provider 134: ignores a pool %s', (_name, change) => {
-    expect(readVmsPoolJson(raw(change))).toBeUndefined();
+    expect(read(raw(change))).toBeUndefined();
   });
 
   it('nor is half an answer', () => {
     for (const answer of [undefined, null, '', [], {}, { name: 'mixed' }, { properties: PROPERTIES }])
-      expect(readVmsPoolJson(answer)).toBeUndefined();
+      expect(read(answer)).toBeUndefined();
   });
 
   it.each([
@@ -89,13 +108,13 @@ describe('a pool of type VirtualMachines as it is read', () => {
       [[SMALL, 0, 'AKS returned no count for this size']],
     ],
   ] as const)('azure provider 127: %s', (_name, change, expected) => {
-    const pool = readVmsPoolJson(raw(change));
+    const pool = read(raw(change));
     const rows = pool === undefined ? [] : poolSizeRows(pool, []);
     expect(rows.map(({ value }) => [value.vmSize, value.count, value.unreadable])).toEqual(expected);
   });
 
   it('a configured size that AKS omits has no machines; one that AKS reports is not doubled', () => {
-    const pool = readVmsPoolJson(raw());
+    const pool = read(raw());
     const rows = pool === undefined ? [] : poolSizeRows(pool, ['STANDARD_D4S_V5', 'Standard_E2s_v5']);
     expect(rows.map(({ key, value, etag }) => [key, value.count, etag])).toEqual([
       ['mixed/standard_d4s_v5', 3, 'tag-1'],
