@@ -84,8 +84,7 @@ function checkPool(
 ): IncreaseOutcome | undefined {
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
   // Another writer's operation: plan again from its result.
-  if (!isSettled(provisioningState))
-    return { kind: 'conflict', group: group.id, observed: inventory.scaleSets.view(group.key)?.target };
+  if (!isSettled(provisioningState)) return { kind: 'conflict', group: group.id, observed: inventory.scaleSets.view(group.key)?.target };
   if (managedAutoscaler) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
   if (stopped) return refused('its agent pool is stopped');
   // Deallocated instances are not in the count. A higher count would start all of them.

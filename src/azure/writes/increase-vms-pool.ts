@@ -29,7 +29,8 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacken
   const row = (): PoolSizeRow | undefined => vmsPools.sizes.get(group.key)?.value;
   const count: PoolCount = {
     bodyWith: (raw, to) => withSizeCount(raw, azureSpelling(facts.skuOf(group), row()?.vmSize ?? ''), to),
-    countIn: (body) => readVmsPool(parseAgentPool(body))?.sizes.find((size) => foldName(size.vmSize) === foldName(row()?.vmSize ?? ''))?.count,
+    countIn: (body) =>
+      readVmsPool(parseAgentPool(body))?.sizes.find((size) => foldName(size.vmSize) === foldName(row()?.vmSize ?? ''))?.count,
     modelled: true,
   };
   return {

@@ -39,7 +39,10 @@ async function started(answer: (request: ArmRequest, arm: ScriptedArm) => ArmRep
   return { arm, deps: { options: settings, clients: createClients(settings, credential, calls), calls, clock } };
 }
 
-const DOCUMENT = { name: 'user1', properties: { type: 'VirtualMachineScaleSets', count: 3, eTag: 'e-1', ofNewerVersion: { kept: [1, null] } } };
+const DOCUMENT = {
+  name: 'user1',
+  properties: { type: 'VirtualMachineScaleSets', count: 3, eTag: 'e-1', ofNewerVersion: { kept: [1, null] } },
+};
 const agentOf = ({ headers }: ArmRequest): string => String(headers['x-ms-useragent'] ?? headers['user-agent']);
 const versionOf = ({ query }: ArmRequest): string | null => query.get('api-version');
 

@@ -2,14 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { discoverSize, isOperationRunning, sizeFrozenReason } from '../../../src/azure/groups/vms-pool-groups.ts';
 import { parseAgentPool } from '../../../src/azure/rows/agent-pool-list.ts';
-import {
-  poolKeyOf,
-  poolSizeKey,
-  readVmsPool,
-  poolSizeRows,
-  withSizeCount,
-  type PoolSizeRow,
-} from '../../../src/azure/rows/vms-pool.ts';
+import { poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, withSizeCount, type PoolSizeRow } from '../../../src/azure/rows/vms-pool.ts';
 
 const SMALL = 'Standard_D4s_v5';
 const LARGE = 'Standard_D8s_v5';
@@ -78,7 +71,10 @@ describe('a pool of type VirtualMachines as it is read', () => {
 
   it('leaves out what has another type than AKS documents', () => {
     const odd = read(raw({ eTag: 7, mode: 1, provisioningState: [], powerState: 'Running', osType: {}, osDiskType: 3 }));
-    expect(odd).toMatchObject({ etag: undefined, shared: { provisioningState: '', powerState: '', mode: '', os: 'linux', ephemeralDisk: false } });
+    expect(odd).toMatchObject({
+      etag: undefined,
+      shared: { provisioningState: '', powerState: '', mode: '', os: 'linux', ephemeralDisk: false },
+    });
   });
 
   it.each([
@@ -90,8 +86,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
   });
 
   it('nor is half an answer', () => {
-    for (const answer of [undefined, null, '', [], {}, { name: 'mixed' }, { properties: PROPERTIES }])
-      expect(read(answer)).toBeUndefined();
+    for (const answer of [undefined, null, '', [], {}, { name: 'mixed' }, { properties: PROPERTIES }]) expect(read(answer)).toBeUndefined();
   });
 
   it.each([
