@@ -3,7 +3,7 @@
  * begins with an empty state and the cluster's taints.
  */
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
-import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
 import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
@@ -29,12 +29,41 @@ export interface Stockout {
   readonly untilMs: number;
 }
 
-/** Requested nodes that have not joined yet. */
+/** Requested nodes that have not joined yet. {@link AcceptedIncrease} has the pods for which they were requested. */
 export interface InFlightIncrease {
   readonly group: NodeGroupId;
   readonly nodes: number;
   readonly requestedAtMs: number;
   readonly expectedByMs: number;
+}
+
+/** Pods of one class that an increase was made for and that are still pending. */
+export interface PodsOfClass {
+  /** A short hash of the key of their shape, which is the same in every process. */
+  readonly class: string;
+  readonly count: number;
+  /** As many as `count`. Absent in a state of an earlier process until its first observation: then pods of the class are found by age. */
+  readonly uids?: readonly PodUid[];
+}
+
+/**
+ * One increase that Azure accepted, with the pods that it was made for. It is remembered longer than the increase is in flight: until its
+ * nodes have joined and its pods are bound, gone, or part of a later increase. Times are in milliseconds since the epoch.
+ */
+export interface AcceptedIncrease {
+  /** How many nodes were requested. */
+  readonly nodes: number;
+  readonly acceptedAtMs: number;
+  /** When all its nodes were first seen registered. Absent while some are on their way. */
+  readonly joinedAtMs?: number;
+  /** When all its nodes were first seen ready and without startup taints. */
+  readonly readyAtMs?: number;
+  /** Some of its nodes failed or were given back: the others may not be enough for its pods. */
+  readonly incomplete?: true;
+  /** The hash of the template that it was planned with. Absent if the group had none. */
+  readonly template?: string;
+  /** Empty if the increase was to the minimum size, or if no pod of it is pending any more. */
+  readonly pods: readonly PodsOfClass[];
 }
 
 /** When a group was last increased, lost a node and failed to remove one, milliseconds since the epoch. Absent if this process saw none. */
@@ -81,6 +110,8 @@ export interface LoopState {
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
+  /** Our own accepted increases, the oldest first. A group without an entry is not known: its upcoming nodes take any pod. */
+  readonly accepted?: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
   /** Nodes requested within the last minute. If absent, none were. */

@@ -7,6 +7,7 @@ import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
+import { awaitedPods } from '../state/accepted-increases.ts';
 import { clusterProblem, stalenessProblem } from '../state/cluster-health.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
@@ -195,9 +196,13 @@ function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCap
   const all = [...first, ...waiting, ...pods, ...roomPods.last];
   const interdependent = capacity.snapshot.interdependentShapes([...new Set(all.map((pod) => pod.shape))]);
   const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
+  const awaited = awaitedPods(input.state, input.observation.nowMs);
   place(first);
-  for (const pod of place(waiting)) verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
+  for (const pod of placeAndPack(capacity, { pods: waiting, interdependent, verdicts }, awaited))
+    verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
+  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }, awaited).filter(
+    (pod) => verdicts.get(pod)?.kind !== 'ignored',
+  );
   place(roomPods.last);
   return { unplaced, interdependent };
 }

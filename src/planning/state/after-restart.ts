@@ -1,4 +1,4 @@
-import type { LoopState } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
@@ -82,7 +82,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, asked, requests, marks } = state;
+  const { unregisteredSince, groupTimes, accepted, asked, requests, marks } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -94,6 +94,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
       requestedAtMs: moved(order.requestedAtMs),
       expectedByMs: moved(order.expectedByMs),
     })),
+    ...(accepted === undefined ? {} : { accepted: each(accepted, (entries) => entries.map((entry) => movedIncrease(entry, moved))) }),
     deleting: each(state.deleting, (deletion) => ({ ...deletion, sinceMs: moved(deletion.sinceMs) })),
     lastScaleUpMs: moved(state.lastScaleUpMs),
     lastScaleDownMs: moved(state.lastScaleDownMs),
@@ -116,5 +117,15 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
             ...(times.scaleDownFailureMs === undefined ? {} : { scaleDownFailureMs: moved(times.scaleDownFailureMs) }),
           })),
         }),
+  };
+}
+
+function movedIncrease(entry: AcceptedIncrease, moved: (atMs: number) => number): AcceptedIncrease {
+  const { acceptedAtMs, joinedAtMs, readyAtMs } = entry;
+  return {
+    ...entry,
+    acceptedAtMs: moved(acceptedAtMs),
+    ...(joinedAtMs === undefined ? {} : { joinedAtMs: moved(joinedAtMs) }),
+    ...(readyAtMs === undefined ? {} : { readyAtMs: moved(readyAtMs) }),
   };
 }

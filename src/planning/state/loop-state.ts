@@ -17,6 +17,7 @@ import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { backOffRefused, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
+import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { restoreUnneeded } from './after-restart.ts';
 import { trackUnregistered } from './unregistered.ts';
 import { defined } from '../../lib/defined.ts';
@@ -46,7 +47,8 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const { nowMs } = observation;
   const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
   const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
-  const tracked = trackRequestIncreases(trackIncreases(restored, { observation, before: state.increases }, policy), observation);
+  const increased = trackIncreases(restored, { observation, before: state.increases }, policy);
+  const tracked = trackRequestIncreases(trackAccepted(increased, { observation, before: state }, policy), observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs(
@@ -106,10 +108,11 @@ export function reduceIncrease(
     // This increase failed; earlier ones are still in flight.
     return { ...failed, increases: state.increases };
   }
-  const known = state.increases.get(increase.group);
+  const { group, pods } = increase;
+  const nodes = Math.max(0, outcome.target - increase.from);
   const entry = {
-    group: increase.group,
-    nodes: (known?.nodes ?? 0) + Math.max(0, outcome.target - increase.from),
+    group,
+    nodes: (state.increases.get(group)?.nodes ?? 0) + nodes,
     requestedAtMs: nowMs,
     expectedByMs: nowMs + (result.group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
   };
@@ -117,6 +120,7 @@ export function reduceIncrease(
     ...state,
     backoffs: withAccepted(state.backoffs, increase.group),
     increases: new Map([...state.increases, [increase.group, entry]]),
+    accepted: rememberAccepted(state.accepted, { group, nodes, pods, template: result.group?.template }, nowMs),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
     asked: addRecentIncrease(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
     lastScaleUpMs: nowMs,

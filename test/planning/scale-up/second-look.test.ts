@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Pod, PodShape } from '../../../src/domain/pod.ts';
 import { aGroup, aNode, aPod, aTemplate } from '../../support/builders.ts';
-import { afterPlan } from './applied-plan.ts';
+import { afterPlan, bindInOrder, look } from './applied-plan.ts';
 import { growth, planFor, verdictOf, type World } from './world.ts';
 
 const HOST = 'kubernetes.io/hostname';
@@ -19,8 +19,9 @@ function fullPools(ids: readonly string[], pending: readonly Pod[]): World {
   };
 }
 
+/** Without the memory of an earlier look: the pods are packed as they were before. */
 function growthAfter(world: World, listed = false): readonly string[] {
-  return growth(planFor(afterPlan(world, planFor(world), { listed })));
+  return growth(planFor(afterPlan(world, planFor(world), { listed, remembers: false })));
 }
 
 type Rules = 'none' | 'port' | 'host spread' | 'host anti-affinity';
@@ -125,8 +126,49 @@ describe('a second look at pods whose nodes are on their way', () => {
     const high = [1, 2].map(() => aPod({ cpu: '1500m', shape: { priority: 100 } }));
     const low = aPod({ cpu: '2500m' });
     const world = { groups: [aGroup({ id: 'a', target: 0, maxSize: 1 })], pods: [low, ...high] };
-    const plan = planFor(afterPlan(world, planFor(world), { listed: false }));
+    const plan = planFor(afterPlan(world, planFor(world), { listed: false, remembers: false }));
     expect(high.map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['fits-upcoming-node', 'fits-upcoming-node']);
     expect(verdictOf(plan, low)?.kind).toBe('helpless');
+  });
+});
+
+describe('a second look that remembers the pods of the increases', () => {
+  const burst = (): World => fullPools(['a'], [...pods(6, '1'), ...pods(2, '3')]);
+  const quarter = (added: number): number => Math.floor(added / 4);
+
+  it.each([
+    ['none of the nodes has joined', {}],
+    ['some have joined', { joined: quarter }],
+    ['all have joined, and kube-scheduler has bound nothing yet', { joined: (added: number) => added }],
+  ])('requests nothing while %s', (_name, applied) => {
+    const world = burst();
+    expect(growth(planFor(afterPlan(world, planFor(world), { listed: true, ...applied })))).toEqual([]);
+  });
+
+  it('requests nodes for the pods that kube-scheduler refused after all nodes were ready, and had time to try again', () => {
+    const world = burst();
+    const joined = afterPlan(world, planFor(world), { listed: true, joined: (added) => added });
+    const settled = bindInOrder(joined);
+    const left = (settled.pods ?? []).filter(({ nodeName }) => nodeName === undefined);
+    expect(left).toHaveLength(2);
+    expect(growth(planFor(settled))).toEqual([]);
+    const later = look({ ...settled, nowMs: (settled.nowMs ?? 0) + 60_000 });
+    expect(growth(planFor(later))).toEqual(['a 5->7']);
+  });
+
+  it('gives nodes on their way to the pods that they were requested for before it serves others', () => {
+    const world = fullPools(['a'], pods(2, '3'));
+    const applied = afterPlan(world, planFor(world), { listed: false });
+    const late = [1, 2].map(() => aPod({ cpu: '3500m', shape: { priority: 100 } }));
+    const plan = planFor({ ...applied, pods: [...(applied.pods ?? []), ...late] });
+    expect(growth(plan)).toEqual(['a 3->5']);
+    expect(late.map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['triggered', 'triggered']);
+  });
+
+  it('serves the pods elsewhere at once if their nodes failed, or cannot hold them any more', () => {
+    const world = fullPools(['a', 'b'], pods(2, '3'));
+    const applied = afterPlan(world, planFor(world), { listed: false });
+    const smaller = applied.groups.map((group) => (group.id === 'a' ? { ...group, template: aTemplate({ cpu: '2' }) } : group));
+    expect(growth(planFor({ ...applied, groups: smaller }))).toEqual(['b 1->3']);
   });
 });

@@ -2,12 +2,12 @@ import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
-import type { CloudView } from '../../../src/domain/observation.ts';
+import type { CloudView, Observation } from '../../../src/domain/observation.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { CapacityPolicy, Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { aCluster, anObservation, aCloud, resourceNames, type ClusterOptions } from '../../support/builders.ts';
+import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
 
 export const NO_STATE: LoopState = {
@@ -38,15 +38,20 @@ export interface World extends ClusterOptions {
   readonly exclude?: readonly string[];
   readonly stalenessMs?: number;
   readonly loopId?: number;
+  readonly nowMs?: number;
   readonly isLate?: (made: number) => boolean;
 }
 
-export function planFor(world: World): ScaleUpPlan {
+export function observationOf(world: World): Observation {
   const cluster = { ...aCluster(world), stalenessMs: world.stalenessMs ?? 0 };
-  const observation = anObservation(world.groups, cluster, { cloud: aCloud(world.groups, cluster, world.cloud) });
+  const { loopId = 1, nowMs = START_MS } = world;
+  return anObservation(world.groups, cluster, { cloud: aCloud(world.groups, cluster, world.cloud), loopId, nowMs });
+}
+
+export function planFor(world: World): ScaleUpPlan {
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
   return planScaleUp({
-    observation: { ...observation, loopId: world.loopId ?? observation.loopId },
+    observation: observationOf(world),
     state: { ...NO_STATE, ...world.state },
     policy: {
       ...aPolicy(world.policy),

@@ -2,7 +2,7 @@
  * Packs pods on upcoming nodes as the estimates of new nodes do: by size, node after node. So the pods for which nodes were
  * requested find their place on these nodes, and a second look requests nothing. Must not know how groups grow.
  */
-import type { NodeName } from '../../../domain/ids.ts';
+import type { NodeGroupId, NodeName, PodUid } from '../../../domain/ids.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { type SnapshotNode, tryInFork, withFork } from '../../../scheduling/snapshot/snapshot.ts';
@@ -40,26 +40,73 @@ interface Packed {
   readonly left: readonly Pod[];
 }
 
-/** Places the pods on present nodes in order of precedence, and packs those that remain on upcoming nodes; returns the others. */
-export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
+/**
+ * Places the pods on present nodes in order of precedence, and packs those that remain on upcoming nodes; returns the others.
+ * Upcoming nodes go to the pods in `awaited` first: each is awaited from a group. Such a pod needs no other node, even if it was packed
+ * differently before.
+ */
+export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
   const { pods, interdependent, verdicts } = toPlace;
-  if (capacity.upcomingTemplates.size === 0) return placeOnCapacity(capacity, pods, interdependent, verdicts);
+  if (capacity.upcomingTemplates.size === 0 && awaited.size === 0) return placeOnCapacity(capacity, pods, interdependent, verdicts);
   const unplaced = placeOnPresentNodes(capacity, toPlace);
+  const own = findServedPods(capacity, { ...toPlace, pods: unplaced }, awaited);
+  const served = new Set([...own.values()].flat());
+  const others = unplaced.filter((pod) => !served.has(pod));
+  if (others.length > 0) packOwnPods(capacity, toPlace, own);
+  for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
+  const rest = packOtherPods(capacity, { ...toPlace, pods: others });
+  // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
+  return placeOnCapacity(capacity, rest, interdependent, verdicts);
+}
+
+/** The awaited pods by group, without those that no new node of the group serves any more. */
+function findServedPods(
+  { upcomingTemplates }: ExistingCapacity,
+  { pods, interdependent }: PodsToPlace,
+  awaited: ReadonlyMap<PodUid, NodeGroupId>,
+): ReadonlyMap<NodeGroupId, readonly Pod[]> {
+  const served = new Map<NodeGroupId, readonly Pod[]>();
+  for (const id of new Set(awaited.values())) {
+    const template = upcomingTemplates.get(id);
+    const groups = groupPods(
+      pods.filter(({ uid }) => awaited.get(uid) === id),
+      interdependent,
+    );
+    const fitting = groups.filter((group) => template === undefined || variantsForPods(group, template) !== 0);
+    served.set(
+      id,
+      fitting.flatMap((group) => group.pods),
+    );
+  }
+  return served;
+}
+
+/** So that other pods see the room that is left. */
+function packOwnPods(capacity: ExistingCapacity, toPlace: PodsToPlace, own: ReadonlyMap<NodeGroupId, readonly Pod[]>): void {
+  for (const [id, pods] of own) {
+    const template = capacity.upcomingTemplates.get(id);
+    if (template === undefined || pods.length === 0) continue;
+    pack(capacity, { ...toPlace, pods }, { order: [template], steps: [], oneByOne: toPlace.interdependent.size > 0 });
+  }
+}
+
+/** Returns the pods that found no place. */
+function packOtherPods(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
+  const { pods, interdependent, verdicts } = toPlace;
   const groups = groupPods(
-    unplaced.filter((pod) => !pod.daemonSet),
+    pods.filter((pod) => !pod.daemonSet),
     interdependent,
   );
   const templates = [...capacity.upcomingTemplates.values()];
   const eligible = groups.filter((group) => templates.some((template) => variantsForPods(group, template) !== 0));
+  if (eligible.length === 0) return pods;
   const toPack = { ...toPlace, pods: eligible.flatMap((group) => group.pods) };
   const { placed } = pack(capacity, toPack, bestWay(capacity, toPack, templates));
   for (const [pod, node] of placed) {
     const group = capacity.upcoming.get(node);
     if (group !== undefined) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   }
-  const rest = unplaced.filter((pod) => !placed.has(pod));
-  // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
-  return placeOnCapacity(capacity, rest, interdependent, verdicts);
+  return pods.filter((pod) => !placed.has(pod));
 }
 
 /** The first way that leaves no pod without a place; if there is none, the one that serves high priorities best. */

@@ -1,0 +1,215 @@
+/**
+ * The pods that accepted increases were made for. Nodes on their way serve these pods first, and no other node is requested for them
+ * until their nodes have joined and kube-scheduler had time to look at the pods again.
+ */
+import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
+import type { AcceptedIncrease, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
+import { stableHash } from '../../lib/random.ts';
+import { maxProvisionMsOf } from './unregistered.ts';
+
+/**
+ * kube-scheduler tries a refused pod again at most 10 s after a node that may take it (its `podMaxBackoffSeconds`), and some seconds pass
+ * until a taint is removed, the pod is bound and the watch reports it.
+ */
+const SCHEDULER_BACKOFF_MS = 20_000;
+/** kube-scheduler binds at least 100 pods a second. */
+const SCHEDULING_MS_PER_POD = 10;
+
+/** How long kube-scheduler may take to look at so many pods again after nodes became ready, milliseconds. */
+export function schedulerWaitMs(pods: number): number {
+  return SCHEDULER_BACKOFF_MS + pods * SCHEDULING_MS_PER_POD;
+}
+
+/** The class of pods with this shape: equal in every process, also after a restart. */
+export function podClass({ key }: Pick<PodShape, 'key'>): string {
+  return `${stableHash(key).toString(36)}-${key.length.toString(36)}`;
+}
+
+/**
+ * A hash of what a template says about the next node. Equal in every process: resources have indexes of their own in each, so their
+ * amounts are hashed in order of size.
+ */
+export function templateHash(template: NodeTemplate): string {
+  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [] } = template;
+  const amounts = (of: Float64Array): readonly number[] => [...of].filter((amount) => amount !== 0).sort((left, right) => left - right);
+  const daemons = [...customDaemons, ...staticPods].map((pod) => [pod.namespace, pod.name, amounts(pod.requests), pod.hostPorts]);
+  const sortedLabels = Object.entries(labels).sort(([left], [right]) => compareText(left, right));
+  return stableHash(JSON.stringify([sortedLabels, taints, amounts(allocatable), zones, daemons])).toString(36);
+}
+
+/** Adds an accepted increase. Its pods are no longer part of earlier increases. Pods that exist only in the plan are not remembered. */
+export function rememberAccepted(
+  accepted: LoopState['accepted'],
+  increase: {
+    readonly group: NodeGroupId;
+    readonly nodes: number;
+    readonly pods: readonly Pod[];
+    readonly template?: NodeTemplate | undefined;
+  },
+  nowMs: number,
+): NonNullable<LoopState['accepted']> {
+  const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
+  const moved = new Set(real.map(({ uid }) => uid));
+  const earlier = [...(accepted ?? [])].map(
+    ([group, entries]) => [group, entries.map((entry) => onlyPods(entry, (uid) => !moved.has(uid)))] as const,
+  );
+  const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
+  const { template } = increase;
+  const entry: AcceptedIncrease = {
+    nodes: increase.nodes,
+    acceptedAtMs: nowMs,
+    ...defined({ template: template === undefined ? undefined : templateHash(template) }),
+    pods: podsByClass(real),
+  };
+  return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
+}
+
+function podsByClass(pods: readonly Pod[]): readonly PodsOfClass[] {
+  const classOf = new Map<string, string>();
+  const uids = new Map<string, PodUid[]>();
+  for (const { uid, shape } of pods) {
+    const name = classOf.get(shape.key) ?? podClass(shape);
+    classOf.set(shape.key, name);
+    const known = uids.get(name);
+    if (known === undefined) uids.set(name, [uid]);
+    else known.push(uid);
+  }
+  return [...uids].map(([name, own]) => ({ class: name, count: own.length, uids: own }));
+}
+
+/** Drops pods whose uid is known and not accepted. */
+function onlyPods(entry: AcceptedIncrease, accepts: (uid: PodUid) => boolean): AcceptedIncrease {
+  const pods = entry.pods.flatMap((some): readonly PodsOfClass[] => {
+    if (some.uids === undefined || some.uids.every(accepts)) return [some];
+    const uids = some.uids.filter(accepts);
+    return uids.length === 0 ? [] : [{ ...some, count: uids.length, uids }];
+  });
+  return { ...entry, pods };
+}
+
+/** Call it after in-flight increases were updated. `before` is the state before this observation. */
+export function trackAccepted(
+  state: LoopState,
+  { observation, before }: { readonly observation: Observation; readonly before: LoopState },
+  policy: Policy,
+): LoopState {
+  if (state.accepted === undefined || state.accepted.size === 0) return state;
+  const { cluster, cloud } = observation;
+  const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
+  const known = withFoundPods(state.accepted, cluster.pendingPods);
+  const accepted = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
+  for (const group of cloud.groups) {
+    const entries = (known.get(group.id) ?? []).map((entry) => onlyPods(entry, (uid) => pending.has(uid)));
+    const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
+    const maxProvisionMs = maxProvisionMsOf(group, policy);
+    const left = tracked.filter((entry) => isNeeded(entry, observation.nowMs, maxProvisionMs));
+    if (left.length > 0) accepted.set(group.id, left);
+  }
+  return { ...state, accepted };
+}
+
+/** After a restart: the oldest pending pods of each class that existed when the increase was accepted. */
+function withFoundPods(accepted: NonNullable<LoopState['accepted']>, pending: readonly Pod[]): NonNullable<LoopState['accepted']> {
+  const isUnknown = ({ pods }: AcceptedIncrease): boolean => pods.some(({ uids }) => uids === undefined);
+  if (![...accepted.values()].some((entries) => entries.some(isUnknown))) return accepted;
+  const oldest = pending.toSorted((left, right) => left.createdAtMs - right.createdAtMs || compareText(left.uid, right.uid));
+  const free = new Map<string, Pod[]>();
+  for (const pod of oldest) {
+    const name = podClass(pod.shape);
+    const known = free.get(name);
+    if (known === undefined) free.set(name, [pod]);
+    else known.push(pod);
+  }
+  const find = (entry: AcceptedIncrease): AcceptedIncrease => ({
+    ...entry,
+    pods: entry.pods.map((some) => {
+      if (some.uids !== undefined) return some;
+      const own = (free.get(some.class) ?? []).filter(({ createdAtMs }) => createdAtMs <= entry.acceptedAtMs).slice(0, some.count);
+      free.set(some.class, (free.get(some.class) ?? []).slice(own.length));
+      return { ...some, count: own.length, uids: own.map(({ uid }) => uid) };
+    }),
+  });
+  return new Map([...accepted].map(([group, entries]) => [group, entries.map(find)]));
+}
+
+interface SeenGroup {
+  readonly group: NodeGroup;
+  readonly state: LoopState;
+  readonly observation: Observation;
+  readonly lostNodes: boolean;
+}
+
+/** Nodes join in the order of the increases, so those that are missing belong to the latest increases. */
+function trackNodes(entries: readonly AcceptedIncrease[], seen: SeenGroup): readonly AcceptedIncrease[] {
+  let missing = seen.state.increases.get(seen.group.id)?.nodes ?? 0;
+  const newestFirst = entries.toReversed().map((entry): AcceptedIncrease => {
+    const isJoined = missing <= 0;
+    missing -= entry.nodes;
+    const marked = seen.lostNodes && entry.joinedAtMs === undefined ? { ...entry, incomplete: true as const } : entry;
+    return isJoined ? withJoined(marked, seen) : marked;
+  });
+  return newestFirst.toReversed();
+}
+
+function withJoined(entry: AcceptedIncrease, { group, observation }: SeenGroup): AcceptedIncrease {
+  const { nowMs } = observation;
+  const joined = { ...entry, joinedAtMs: entry.joinedAtMs ?? nowMs };
+  if (joined.readyAtMs !== undefined || !group.target.known) return joined;
+  return hasStartingNodes(group, observation, joined) ? joined : { ...joined, readyAtMs: nowMs };
+}
+
+/** Whether a node that joined by then, and not long before the increase, is not ready yet. */
+function hasStartingNodes(group: NodeGroup, { cluster, cloud }: Observation, entry: AcceptedIncrease & { joinedAtMs: number }): boolean {
+  for (const [name, owner] of cloud.groupOfNode) {
+    const node = owner === group.id ? cluster.nodes.get(name) : undefined;
+    if (node === undefined || node.createdAtMs < entry.acceptedAtMs || node.createdAtMs > entry.joinedAtMs) continue;
+    if (!node.readiness.ready || hasStartupTaint(node, group)) return true;
+  }
+  return false;
+}
+
+function hasStartupTaint({ taints }: Node, { template }: NodeGroup): boolean {
+  return taints.some(({ key }) => template?.startupTaints?.includes(key) === true);
+}
+
+/** A failure backs off the group, and nodes that are given back or removed lower its target. */
+function hasLostNodes(group: NodeGroup, state: LoopState, before: LoopState): boolean {
+  const failed = state.backoffs.get(group.id);
+  const isNewFailure = failed !== undefined && failed.refused !== true && failed !== before.backoffs.get(group.id);
+  const target = before.targets?.get(group.id);
+  return isNewFailure || (group.target.known && target !== undefined && group.target.value < target);
+}
+
+/** Whether nodes of the increase, or pods of it, are still expected to come to rest. */
+function isNeeded({ joinedAtMs, pods }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
+  return joinedAtMs === undefined || (pods.length > 0 && nowMs - joinedAtMs < maxProvisionMs);
+}
+
+/**
+ * The pods for which nodes are on their way, or joined so recently that kube-scheduler may not have looked at the pods again; with the
+ * group. No other node is requested for them.
+ */
+export function awaitedPods({ accepted = new Map() }: Pick<LoopState, 'accepted'>, nowMs: number): ReadonlyMap<PodUid, NodeGroupId> {
+  const awaited = new Map<PodUid, NodeGroupId>();
+  for (const [group, entries] of accepted) {
+    for (const entry of entries) {
+      if (entry.incomplete === true || !isAwaited(entry, nowMs)) continue;
+      for (const { uids = [] } of entry.pods) for (const uid of uids) awaited.set(uid, group);
+    }
+  }
+  return awaited;
+}
+
+function isAwaited({ readyAtMs, pods }: AcceptedIncrease, nowMs: number): boolean {
+  if (readyAtMs === undefined) return true;
+  const count = pods.reduce((sum, some) => sum + some.count, 0);
+  return nowMs - readyAtMs < schedulerWaitMs(count);
+}

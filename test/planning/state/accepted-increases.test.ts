@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { AcceptedIncrease, LoopState } from '../../../src/domain/loop-state.ts';
+import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import type { Pod } from '../../../src/domain/pod.ts';
+import { awaitedPods, podClass, schedulerWaitMs, templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { emptyLoopState, reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+
+const G = nodeGroupId('g');
+const policy = aPolicy();
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+interface Look {
+  readonly target?: number;
+  readonly nodes?: readonly Node[];
+  readonly pods?: readonly Pod[];
+  readonly group?: Partial<NodeGroup>;
+}
+
+const groupOf = (target: number, rest: Partial<NodeGroup> = {}): NodeGroup => ({ ...aGroup({ id: 'g', target }), ...rest });
+
+function look(state: LoopState, afterMs: number, { target = 3, nodes = [], pods = [], group }: Look): LoopState {
+  const groups = [groupOf(target, group)];
+  const cluster = aCluster({ nodes, pods });
+  return reduceObservation(state, anObservation(groups, cluster, { nowMs: START_MS + afterMs, cloud: aCloud(groups, cluster) }), policy);
+}
+
+function grow(
+  state: LoopState,
+  afterMs: number,
+  { from, to, pods }: { readonly from: number; readonly to: number; readonly pods: readonly Pod[] },
+) {
+  const increase = { group: G, from, to, version: '"1"', pods, cause: 'pods' as const };
+  return reduceIncrease(
+    state,
+    { increase, outcome: { kind: 'accepted', group: G, target: to }, group: groupOf(from) },
+    START_MS + afterMs,
+    policy,
+  );
+}
+
+const entriesOf = (state: LoopState): readonly AcceptedIncrease[] => state.accepted?.get(G) ?? [];
+const awaited = (state: LoopState, afterMs: number) => [...awaitedPods(state, START_MS + afterMs).keys()];
+const joined = (index: number, afterMs: number, readiness: Partial<Node['readiness']> = {}): Node => {
+  const node = aNode({ name: `g-${index}` });
+  return { ...node, createdAtMs: START_MS + afterMs, readiness: { ...node.readiness, ...readiness } };
+};
+const START = look(emptyLoopState(START_MS), 0, { target: 0 });
+
+describe('accepted increases', () => {
+  const [big, small, other] = [aPod({ cpu: '3' }), aPod({ cpu: '1' }), aPod({ cpu: '1' })];
+  const pods = [big, small, other];
+
+  it('remember their pods by class and uid, and the template that they were planned with', () => {
+    const state = grow(START, 1, { from: 0, to: 2, pods });
+    expect(entriesOf(state)).toEqual([
+      {
+        nodes: 2,
+        acceptedAtMs: START_MS + 1,
+        template: templateHash(groupOf(0).template ?? aTemplate()),
+        pods: [
+          { class: podClass(big.shape), count: 1, uids: [big.uid] },
+          { class: podClass(small.shape), count: 2, uids: [small.uid, other.uid] },
+        ],
+      },
+    ]);
+    expect(awaited(state, 2)).toEqual(pods.map(({ uid }) => uid));
+  });
+
+  it('add up, and a pod belongs to the last one that was made for it', () => {
+    const first = grow(START, 1, { from: 0, to: 2, pods: [big, small] });
+    const second = grow(first, 2, { from: 2, to: 3, pods: [small, other] });
+    expect(entriesOf(second).map((entry) => entry.pods.flatMap(({ uids }) => uids))).toEqual([[big.uid], [small.uid, other.uid]]);
+  });
+
+  it('do not remember pods that exist only in the plan', () => {
+    const state = grow(START, 1, {
+      from: 0,
+      to: 1,
+      pods: [
+        { ...small, injected: true },
+        { ...other, holds: 'buffer' },
+      ],
+    });
+    expect(entriesOf(state)).toMatchObject([{ nodes: 1, pods: [] }]);
+  });
+
+  it('forget pods that were bound or deleted, and end with the last node', () => {
+    const asked = grow(START, 1, { from: 0, to: 2, pods });
+    const part = look(asked, MINUTE, { target: 2, nodes: [joined(0, MINUTE)], pods: [big] });
+    expect(entriesOf(part)).toMatchObject([{ pods: [{ count: 1, uids: [big.uid] }] }]);
+    const all = look(part, 2 * MINUTE, { target: 2, nodes: [joined(0, MINUTE), joined(1, MINUTE)], pods: [] });
+    expect(entriesOf(all)).toEqual([]);
+  });
+
+  it('await kube-scheduler from when the last node is ready and has no startup taint', () => {
+    const asked = grow(START, 1, { from: 0, to: 1, pods });
+    const group = { template: { ...aTemplate(), startupTaints: ['agent'] } };
+    const unready = look(asked, MINUTE, { target: 1, nodes: [joined(0, MINUTE, { ready: false })], pods, group });
+    expect(entriesOf(unready)[0]).toMatchObject({ joinedAtMs: START_MS + MINUTE });
+    expect(awaited(unready, 10 * MINUTE)).toHaveLength(3);
+    const tainted = { ...joined(0, MINUTE), taints: [{ key: 'agent', value: '', effect: 'NoSchedule' as const }] };
+    const starting = look(unready, 2 * MINUTE, { target: 1, nodes: [tainted], pods, group });
+    expect(entriesOf(starting)[0]?.readyAtMs).toBeUndefined();
+    const ready = look(starting, 3 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)], pods, group });
+    expect(entriesOf(ready)[0]).toMatchObject({ joinedAtMs: START_MS + MINUTE, readyAtMs: START_MS + 3 * MINUTE });
+    expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3) - 1)).toHaveLength(3);
+    expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3))).toEqual([]);
+    expect(schedulerWaitMs(3)).toBeLessThan(25 * SECOND);
+  });
+
+  it('are joined in their order: later nodes do not prolong an earlier one', () => {
+    const asked = grow(grow(START, 1, { from: 0, to: 1, pods: [big] }), 2, { from: 1, to: 3, pods: [small] });
+    const part = look(asked, MINUTE, { nodes: [joined(0, MINUTE)], pods: [big, small] });
+    expect(entriesOf(part).map((entry) => entry.readyAtMs)).toEqual([START_MS + MINUTE, undefined]);
+    const more = look(part, 2 * MINUTE, { nodes: [joined(0, MINUTE), joined(1, 2 * MINUTE, { ready: false })], pods: [big, small] });
+    expect(awaited(more, 2 * MINUTE)).toEqual([small.uid]);
+  });
+
+  it('await nothing for their pods once a node failed or was given back', () => {
+    const asked = grow(START, 1, { from: 0, to: 2, pods });
+    const seen = look(asked, SECOND, { target: 2, pods });
+    expect(awaited(seen, SECOND)).toHaveLength(3);
+    const error = { code: 'AllocationFailed', message: 'no', detail: { kind: 'out-of-capacity', scope: {} } } as const;
+    const instances = [anInstance({ node: 'g-0', state: 'failed', firstSeenMs: START_MS + MINUTE, error })];
+    expect(awaited(look(seen, MINUTE, { target: 2, pods, group: { instances } }), MINUTE)).toEqual([]);
+    expect(awaited(look(seen, MINUTE, { target: 1, pods }), MINUTE)).toEqual([]);
+    expect(awaited(look(seen, 16 * MINUTE, { target: 2, pods }), 16 * MINUTE)).toEqual([]);
+  });
+
+  it('find their pods after a restart by class and age', () => {
+    const old = [1, 2].map(() => aPod({ cpu: '1', createdAtMs: START_MS }));
+    const late = aPod({ cpu: '1', createdAtMs: START_MS + MINUTE });
+    const saved = { nodes: 2, acceptedAtMs: START_MS + 1, pods: [{ class: podClass(late.shape), count: 3 }] };
+    const state = look({ ...START, accepted: new Map([[G, [saved]]]) }, 2 * MINUTE, { target: 2, pods: [late, ...old] });
+    expect(awaited(state, 2 * MINUTE)).toEqual(old.map(({ uid }) => uid));
+  });
+
+  it('of a group that vanished are forgotten', () => {
+    const asked = grow(START, 1, { from: 0, to: 2, pods });
+    const cluster = aCluster({ pods });
+    expect(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy).accepted?.size).toBe(0);
+  });
+});
+
+describe('the hash of a template', () => {
+  it('depends on what it offers, and not on the order of labels', () => {
+    const template = aTemplate({ labels: { a: '1', b: '2' } });
+    const hash = templateHash(template);
+    expect(templateHash(aTemplate({ labels: { b: '2', a: '1' } }))).toBe(hash);
+    expect(templateHash(aTemplate({ labels: { a: '1', b: '3' } }))).not.toBe(hash);
+    expect(templateHash(aTemplate({ cpu: '2', labels: { a: '1', b: '2' } }))).not.toBe(hash);
+  });
+});
