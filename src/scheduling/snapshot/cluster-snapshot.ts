@@ -17,7 +17,7 @@ import { fitsAlone, fitReasons, type FitIndexes } from './pod-fit.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
 import { TopologyIndex } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
-import { compareBy } from '../../lib/comparison.ts';
+import { compareText } from '../../lib/comparison.ts';
 import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
 // When the snapshot drops its caches, so that weeks of churn do not let them grow for ever.
@@ -306,8 +306,8 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #rebuildOrder(): void {
-    const entries = [...this.#slots.slotOf].sort(compareBy(([key]) => key));
-    this.#order = entries.map(([, slot]) => slot);
+    const names = [...this.#slots.slotOf.keys()].sort(compareText);
+    this.#order = names.map((name) => this.#slots.slotNamed(name));
   }
 
   #reset(): void {
