@@ -97,6 +97,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       nodeGroups: [],
       discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
       requestTimeoutMs: 30_000,
+      // The library waits by the machine's clock, not by the world's.
+      signInRetryDelayMs: 1,
       maxConcurrentCalls: 8,
       userAgentSuffix: '',
       ...rest,

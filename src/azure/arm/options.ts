@@ -93,6 +93,8 @@ export interface AzureOptions {
   /** Longest wait for one response. */
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
+  /** The first wait between the sign-in library's own three tries, milliseconds; each next wait is twice as long. If absent, its own second. */
+  readonly signInRetryDelayMs?: number;
   /** For how long the start retries while Azure throttles or does not respond. If absent, the first failure ends it. */
   readonly startPatienceMs?: number;
   /** The user's own limit, below Azure's. If absent, only Azure's limits apply. */

@@ -101,9 +101,14 @@ function managedIdentity(id: string | undefined): TokenCredential {
   return id.startsWith('/') ? new ManagedIdentityCredential({ resourceId: id }) : new ManagedIdentityCredential({ clientId: id });
 }
 
+/** As the sign-in library retries by default. */
+const SIGN_IN_RETRIES = 3;
+
 function authorityOptions(options: AzureOptions) {
   const host = new URL(options.authorityHost).hostname.toLowerCase();
-  return { authorityHost: options.authorityHost, disableInstanceDiscovery: !PUBLIC_AUTHORITIES.includes(host), ...tlsOptions(options) };
+  const { authorityHost, signInRetryDelayMs: retryDelayInMs } = options;
+  const retries = retryDelayInMs === undefined ? {} : { retryOptions: { maxRetries: SIGN_IN_RETRIES, retryDelayInMs } };
+  return { authorityHost, disableInstanceDiscovery: !PUBLIC_AUTHORITIES.includes(host), ...retries, ...tlsOptions(options) };
 }
 
 function tlsOptions(options: AzureOptions) {

@@ -88,6 +88,7 @@ export async function startRig(spec: WorldSpec, options: RigOptions = {}): Promi
     authorityHost: arm.url,
     disableInstanceDiscovery: true,
     tlsOptions,
+    retryOptions: { maxRetries: 3, retryDelayInMs: 1 },
   });
   const common = { endpoint: arm.url, tlsOptions, retryOptions: { maxRetries, retryDelayInMs: 1 } };
   const agent = new Agent({ keepAlive: true, ca: tls.caPem, servername: 'localhost' });
