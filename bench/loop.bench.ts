@@ -16,17 +16,24 @@ const NODES_PER_GROUP = 50;
 const PODS_PER_NODE = 30;
 const WORKLOADS = 300;
 const RUNS = 9;
+const REFUSED_CLASSES = 100;
 
 export async function loopBench(): Promise<readonly BenchRow[]> {
   const policy = aPolicy();
   const quiet = observationOf({ podsPerNode: PODS_PER_NODE, pending: 0 });
   const busy = observationOf({ podsPerNode: PODS_PER_NODE, pending: 500 });
   const idle = observationOf({ podsPerNode: PODS_PER_NODE / 3, pending: 0 });
+  const refused = withRefusedClasses(quiet);
   const filled = Array.from({ length: RUNS }, () => time(() => new ClusterSnapshot({ names: resourceNames }).sync(quiet.cluster)));
   return [
     { name: 'snapshot filled, 1,000 nodes / 30,000 pods', samples: filled, unit: 'ms' },
     { name: 'loop without news, same cluster', samples: loopsOf(quiet, policy), unit: 'ms' },
     { name: 'loop with 500 pending pods that need new nodes', samples: loopsOf(busy, policy), unit: 'ms' },
+    {
+      name: `loop with ${REFUSED_CLASSES} classes of pods that all ${GROUPS} groups refuse, with every obstacle`,
+      samples: loopsOf(refused, policy),
+      unit: 'ms',
+    },
     { name: 'loop over 1,000 nodes that could all be emptied, 10,000 pods', samples: loopsOf(idle, policy), unit: 'ms' },
   ];
 }
@@ -64,6 +71,14 @@ function observationOf({ podsPerNode, pending }: { readonly podsPerNode: number;
   for (let index = 0; index < pending; index++) pods.push(podOf(pods.length, large, undefined));
   const groups = Array.from({ length: GROUPS }, (_, group) => aGroup({ id: `group${group}`, target: NODES_PER_GROUP, maxSize: 100 }));
   return anObservation(groups, aCluster({ nodes, pods }));
+}
+
+/** Five pods of each class; each class lacks CPU, memory and a label in every group. */
+function withRefusedClasses(observation: Observation): Observation {
+  const pendingPods = Array.from({ length: REFUSED_CLASSES }, (_, at) =>
+    aShape({ cpu: `${5 + at}`, memory: '64Gi', nodeSelector: { disk: 'ssd' } }),
+  ).flatMap((shape, at) => Array.from({ length: 5 }, (__, index) => aPod({ name: `refused-${at}-${index}`, shape })));
+  return { ...observation, cluster: { ...observation.cluster, pendingPods } };
 }
 
 function podOf(serial: number, shapes: readonly Pod['shape'][], nodeName: string | undefined): Pod {

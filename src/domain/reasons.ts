@@ -1,4 +1,11 @@
 import type { NodeGroupId } from './ids.ts';
+import type { Requirement } from './labels.ts';
+
+/** A requirement that a node's labels, or its name, do not meet. */
+export interface LabelGap extends Requirement {
+  /** The node's value. Absent if the node has no such label. */
+  readonly found?: string;
+}
 
 /** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics are made from it. */
 export type FitReason =
@@ -14,6 +21,8 @@ export type FitReason =
   | {
       readonly kind: 'node-selector-mismatch';
       readonly detail: string;
+      /** What the nearest alternative requires of the node's labels and the node does not have. Absent in dumps of earlier versions. */
+      readonly gaps?: readonly LabelGap[];
       /** The label that decides and is unknown until a node was seen. */
       readonly untold?: string;
     }
@@ -78,7 +87,7 @@ export type SkipReason =
   | { readonly kind: 'not-judged' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
 
-/** Why a pending pod stays pending: for each group the first reason against it, or why the pod was not considered. */
+/** Why a pending pod stays pending: for each group every reason against it, or why the pod was not considered. */
 export type PodVerdict =
   | { readonly kind: 'triggered'; readonly group: NodeGroupId }
   | { readonly kind: 'fits-present-node'; readonly node: string }

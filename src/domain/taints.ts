@@ -50,6 +50,11 @@ export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly
   return taints.find((taint) => taint.effect !== 'PreferNoSchedule' && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
+/** `key=value:Effect`, or `key:Effect` for an empty value, as `kubectl taint` writes it. */
+export function taintText({ key, value, effect }: Taint): string {
+  return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
+}
+
 /** On a node from its registration, and again while it is not ready. The node controller removes it. */
 export const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
 

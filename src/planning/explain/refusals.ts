@@ -12,7 +12,9 @@ import {
   MISSING_LABEL,
 } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
-import { describeFit, describeSkip } from './describe-reasons.ts';
+import { formatAmount } from './amounts.ts';
+import { describeSkip } from './describe-reasons.ts';
+import { asOneReason, explainFit } from './obstacles.ts';
 
 interface Explanation {
   /** The reason's name, one of a closed list. */
@@ -26,7 +28,7 @@ interface Explanation {
 type NamedGroup = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
 
 export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): Explanation {
-  const described = { reason: reason.kind, detail: describeSkip(reason) };
+  const described = { reason: reason.kind, detail: asOneReason(describeSkip(reason)) };
   switch (reason.kind) {
     case 'max-size': {
       const size = group?.target?.known === true ? group.target.value : reason.max;
@@ -44,7 +46,7 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
       return { ...described, fix: 'wait for the one node that was requested' };
     case 'cluster-limit': {
       const limits = [reason, ...(reason.also ?? [])];
-      const detail = `${described.detail}: ${limits.map(describeUsage).join('; ')}`;
+      const detail = `${described.detail}: ${limits.map(describeUsage).join(', and ')}`;
       return {
         ...described,
         detail,
@@ -56,7 +58,7 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
     case 'capacity-quota':
       return {
         ...described,
-        detail: `${described.detail} (${reason.exceeded.flatMap(describeShortages).join('; ')})`,
+        detail: `${described.detail} (${reason.exceeded.flatMap(describeShortages).join(', and ')})`,
         fix: reason.exceeded.map(({ quota, resources }) => `raise ${resources.join(' and ')} of ${quota}`).join(' and '),
       };
     case 'atomic-limit':
@@ -97,53 +99,21 @@ function describeShortages({ resources, short }: ExceededQuota): readonly string
   });
 }
 
-/** A reason of the pod comes before a reason of the group: while the pod fits no node, a larger group does not help. */
-export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explanation {
-  const [fit] = refusal.fit ?? [];
-  if (fit !== undefined) {
-    const details = (refusal.fit ?? []).map(explainFit);
-    return {
-      reason: fit.kind,
-      detail: details.join('; '),
-      fix: [...new Set((refusal.fit ?? []).map(fixForFit))].filter((text) => text !== '').join('; '),
-    };
-  }
-  return refusal.skip === undefined
-    ? { reason: 'limit-per-scale-up', detail: 'the limit of nodes per scale-up is reached', fix: '' }
-    : explainSkip(refusal.skip, group ?? { id: refusal.group });
-}
-
-function explainFit(reason: FitReason): string {
-  switch (reason.kind) {
-    case 'insufficient-resource':
-      if (isAttachResource(reason.resource))
-        return `${describeFit(reason)}: needs ${reason.requested} volumes attached, a new node has room for ${Math.max(0, reason.free)}`;
-      if (reason.resource === 'pods')
-        return `${describeFit(reason)}: a new node has room for ${Math.max(0, reason.free)} besides its DaemonSet and static pods`;
-      if (reason.untold === true) return `unknown how much ${reason.resource} a new node has: no node of the group was seen yet`;
-      return `needs ${formatAmount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${formatAmount(reason.resource, Math.max(0, reason.free))} free`;
-    case 'topology-spread':
-      return `${describeFit(reason)}: ${reason.detail === MISSING_LABEL ? reason.topologyKey : reason.detail}`;
-    case 'node-selector-mismatch':
-      if (reason.untold !== undefined)
-        return `unknown whether a new node has the label ${reason.untold}: no node of the group was seen yet`;
-      return `${describeFit(reason)}: ${reason.detail}`;
-    case 'pod-affinity':
-    case 'volume':
-    case 'device':
-      return `${describeFit(reason)}: ${reason.detail}`;
-    case 'host-port-taken':
-      return `host port ${reason.port}/${reason.protocol} is already in use on a new node`;
-    case 'node-features':
-      if (reason.untold === true)
-        return `unknown whether a new node declares ${reason.features.join(', ')}: no node of the group was seen yet`;
-      return `${describeFit(reason)}: ${reason.features.join(', ')}`;
-    case 'untolerated-taint':
-      return `${describeFit(reason)}: ${reason.taint}`;
-    case 'unschedulable':
-    case 'unsupported':
-      return describeFit(reason);
-  }
+/**
+ * Every obstacle between a pod and a new node of the group. Those of the pod come before that of the group: while the pod fits no
+ * node, a larger group does not help.
+ */
+export function explainRefusal({ fit = [], skip, group: id }: GroupRefusal, group: NodeGroup | undefined): Explanation {
+  const stop = skip === undefined ? undefined : explainSkip(skip, group ?? { id });
+  const [first] = fit;
+  if (first === undefined) return stop ?? { reason: 'limit-per-scale-up', detail: 'the limit of nodes per scale-up is reached', fix: '' };
+  const details = [...fit.map(explainFit), ...(stop === undefined ? [] : [stop.detail])];
+  const fixes = [...fit.map(fixForFit), stop?.fix ?? ''];
+  return {
+    reason: first.kind,
+    detail: [...new Set(details)].join('; '),
+    fix: [...new Set(fixes)].filter((text) => text !== '').join(' and '),
+  };
 }
 
 function fixForFit(reason: FitReason): string {
@@ -174,17 +144,3 @@ function fixForFit(reason: FitReason): string {
       return '';
   }
 }
-
-/** Formats CPU in cores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
-function formatAmount(resource: string, value: number): string {
-  if (resource === 'cpu') return String(value / 1000);
-  if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(value);
-  const unit = UNITS.find(([, size]) => value >= size);
-  return unit === undefined ? String(value) : `${Math.round((value / unit[1]) * 10) / 10} ${unit[0]}`;
-}
-
-const UNITS: readonly (readonly [string, number])[] = [
-  ['GiB', 2 ** 30],
-  ['MiB', 2 ** 20],
-  ['KiB', 2 ** 10],
-];

@@ -1,12 +1,14 @@
 /** From what the groups grew by to the plan that is carried out, with a reason for everything else. */
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
 import type { ReservedRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.ts';
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
@@ -22,28 +24,47 @@ const MAX_CHECKS = 500;
 /** One name for all: the snapshot remembers every host name. */
 const CHECKED_NODE = simulatedNodeName('checked');
 
+/** The same for pods that a new node refuses anyway. */
+const MAX_FURTHER_CHECKS = 200;
+
 /** Reasons that depend on other pods. */
 const DEPENDING_ON_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
+/** Those that the node itself never gives. */
+const ONLY_OF_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity']);
 
-type RefusalsOnNewNode = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
+interface RefusalsOnNewNode {
+  /** For a pod that an empty new node accepts. */
+  readonly alone: (pod: Pod, template: GroupTemplate) => readonly FitReason[];
+  /** For a pod that an empty new node refuses: reasons beside those. */
+  readonly further: (pod: Pod, template: GroupTemplate) => readonly FitReason[];
+}
 
 /**
  * Why other pods keep a pod off a new node, with the counts of the snapshot as it is. Leaves the snapshot as found. The result
  * is empty if nothing refuses a single pod on a single new node, or after too many checks.
  */
 function refusalsOnNewNode(snapshot: ClusterSnapshot): RefusalsOnNewNode {
-  let checks = 0;
-  return (pod, template) => {
-    for (const variant of template.variants) {
-      if (!fitsStatically(pod.shape, variant) || checks >= MAX_CHECKS) continue;
-      checks += 1;
-      const reasons = withFork(snapshot, () => {
-        snapshot.addNode(newNodeFrom(variant, CHECKED_NODE), template.daemonPods);
-        return snapshot.check(pod, CHECKED_NODE).filter(({ kind }) => DEPENDING_ON_OTHERS.has(kind));
-      });
-      if (reasons.length > 0) return reasons;
-    }
-    return [];
+  const checkOn = (pod: Pod, variant: Node, { daemonPods }: GroupTemplate): readonly FitReason[] =>
+    withFork(snapshot, () => {
+      snapshot.addNode(newNodeFrom(variant, CHECKED_NODE), daemonPods);
+      return snapshot.check(pod, CHECKED_NODE);
+    });
+  const left = { alone: MAX_CHECKS, further: MAX_FURTHER_CHECKS };
+  return {
+    alone(pod, template) {
+      for (const variant of template.variants) {
+        if (!fitsStatically(pod.shape, variant) || left.alone-- <= 0) continue;
+        const reasons = checkOn(pod, variant, template).filter(({ kind }) => DEPENDING_ON_OTHERS.has(kind));
+        if (reasons.length > 0) return reasons;
+      }
+      return [];
+    },
+    // Where the node's labels already exclude the pod, its rules about other pods mean nothing.
+    further(pod, template) {
+      const variant = template.variants.find((each) => matchesNodeAffinity(pod.shape, each));
+      if (variant === undefined || left.further-- <= 0) return [];
+      return checkOn(pod, variant, template).filter(({ kind }) => ONLY_OF_OTHERS.has(kind));
+    },
   };
 }
 
@@ -113,14 +134,14 @@ interface RefusalInput {
   readonly onNewNode: RefusalsOnNewNode;
 }
 
-/** Includes what the pod itself lacks, even if the group may not grow: to wait for such a group would not help the pod. */
+/** Every reason: what the pod itself lacks, and why the group may not grow. To wait for a group whose nodes do not fit would not help. */
 function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
   const { names } = input.context.input;
   const template =
     known ?? (target.template === undefined ? undefined : makeTemplate(target, withAttachLimits(target.template, names), [], new Set()));
   const skip = input.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, names);
-  const fit = alone.length > 0 || template === undefined ? alone : refusalsByOtherPods(input, pods, template);
+  const fit = template === undefined ? alone : [...alone, ...refusalsByOtherPods(input, pods, template, alone.length === 0)];
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
   return input.endedEarly === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
@@ -131,9 +152,10 @@ function refusalsByOtherPods(
   { endedEarly, onNewNode }: RefusalInput,
   { pods: [pod], interdependent, shape }: EquivalenceGroup,
   template: GroupTemplate,
+  fitsAlone: boolean,
 ): readonly FitReason[] {
   if (pod === undefined || endedEarly !== undefined || !(interdependent || shape.devices !== undefined)) return [];
-  return onNewNode(pod, template);
+  return fitsAlone ? onNewNode.alone(pod, template) : onNewNode.further(pod, template);
 }
 
 /** If a pod fits an empty node and yet found none, the placement of other pods kept it out. */

@@ -1,8 +1,9 @@
 /** nodeSelector and required node affinity: both must hold; terms are OR'ed, requirements within a term are AND'ed. */
-import { matchesRequirement, type NodeSelectorTerm, type Requirement } from '../../domain/labels.ts';
+import { type Labels, matchesRequirement, type NodeSelectorTerm, type Requirement } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { PodShape } from '../../domain/pod.ts';
-import type { FitReason } from '../../domain/reasons.ts';
+import type { FitReason, LabelGap } from '../../domain/reasons.ts';
+import { defined } from '../../lib/defined.ts';
 
 type NodeAffinityShape = Pick<PodShape, 'nodeSelector' | 'nodeAffinity'>;
 type NamedLabels = Pick<Node, 'name' | 'labels'>;
@@ -11,15 +12,39 @@ export function matchesNodeAffinity(shape: NodeAffinityShape, node: NamedLabels)
   return unmetSelector(shape, node) === undefined && matchesTerms(shape.nodeAffinity, node);
 }
 
+/** One reason for each unmet label of the selector, and one for the affinity. */
 export function refusedByNodeAffinity(shape: NodeAffinityShape, node: NamedLabels): readonly FitReason[] {
-  const unmet = unmetSelector(shape, node);
-  if (unmet !== undefined) {
-    return [{ kind: 'node-selector-mismatch', detail: `${unmet}=${shape.nodeSelector[unmet] ?? ''} is required` }];
-  }
-  if (matchesTerms(shape.nodeAffinity, node)) return [];
+  const unmet = Object.entries(shape.nodeSelector).filter(([key, value]) => !hasLabel(node, key, value));
+  const selector = unmet.map(([key, value]): FitReason => ({
+    kind: 'node-selector-mismatch',
+    detail: `${key}=${value} is required`,
+    gaps: [gapOf({ key, operator: 'In', values: [value] }, node.labels)],
+  }));
+  return matchesTerms(shape.nodeAffinity, node) ? selector : [...selector, unmetAffinity(shape.nodeAffinity ?? [], node)];
+}
+
+function unmetAffinity(terms: readonly NodeSelectorTerm[], node: NamedLabels): FitReason {
+  const detail = `none of the ${terms.length} required node affinity terms matches`;
+  const [nearest = []] = terms.map((term) => gapsOf(term, node)).sort((left, right) => left.length - right.length);
+  return { kind: 'node-selector-mismatch', detail, ...(nearest.length === 0 ? {} : { gaps: nearest }) };
+}
+
+/** What the term requires and the node does not have. Empty for an empty term, which matches nothing. */
+function gapsOf({ expressions, fields }: NodeSelectorTerm, node: NamedLabels): readonly LabelGap[] {
+  const labels = expressions.filter((requirement) => !matchesRequirement(requirement, node.labels));
+  const names = fields.filter((requirement) => !matchesField(requirement, node));
   return [
-    { kind: 'node-selector-mismatch', detail: `none of the ${shape.nodeAffinity?.length ?? 0} required node affinity terms matches` },
+    ...labels.map((requirement) => gapOf(requirement, node.labels)),
+    ...names.map((requirement) => gapOf(requirement, { 'metadata.name': node.name })),
   ];
+}
+
+function gapOf(requirement: Requirement, labels: Labels): LabelGap {
+  return { ...requirement, ...(Object.hasOwn(labels, requirement.key) ? defined({ found: labels[requirement.key] }) : {}) };
+}
+
+function hasLabel({ labels }: NamedLabels, key: string, value: string): boolean {
+  return Object.hasOwn(labels, key) && labels[key] === value;
 }
 
 function unmetSelector(shape: NodeAffinityShape, node: NamedLabels): string | undefined {

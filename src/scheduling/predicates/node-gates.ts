@@ -5,13 +5,14 @@
 import type { Node } from '../../domain/node.ts';
 import type { PodShape, HostPort } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { untoleratedTaint, type Taint } from '../../domain/taints.ts';
+import { taintText, untoleratedTaint, type Taint } from '../../domain/taints.ts';
 
+/** One reason for each taint that the pod does not tolerate. */
 export function refusedByTaints(shape: Pick<PodShape, 'tolerations'>, node: Pick<Node, 'taints'>): readonly FitReason[] {
-  const taint = untoleratedTaint(node.taints, shape.tolerations);
-  if (taint === undefined) return [];
-  const value = taint.value === '' ? '' : `=${taint.value}`;
-  return [{ kind: 'untolerated-taint', taint: `${taint.key}${value}:${taint.effect}` }];
+  const first = untoleratedTaint(node.taints, shape.tolerations);
+  if (first === undefined) return [];
+  const refusing = node.taints.filter((taint) => untoleratedTaint([taint], shape.tolerations) !== undefined);
+  return refusing.map((taint) => ({ kind: 'untolerated-taint', taint: taintText(taint) }));
 }
 
 // A cordoned node takes only pods that tolerate the taint which kubelets and `kubectl cordon` set.
@@ -46,9 +47,10 @@ export function takenPort(wanted: readonly HostPort[], used: readonly HostPort[]
   return wanted.find((port) => used.some((other) => portsCollide(port, other)));
 }
 
+/** One reason for each port that is taken. */
 export function refusedByPorts(shape: Pick<PodShape, 'hostPorts'>, used: readonly HostPort[]): readonly FitReason[] {
-  const taken = takenPort(shape.hostPorts, used);
-  return taken === undefined ? [] : [{ kind: 'host-port-taken', port: taken.port, protocol: taken.protocol }];
+  const taken = shape.hostPorts.filter((port) => takenPort([port], used) !== undefined);
+  return taken.map(({ port, protocol }) => ({ kind: 'host-port-taken', port, protocol }));
 }
 
 // Unsupported requirements are reported by name: a wrong guess would add useless nodes or move pods that fit nowhere.

@@ -67,7 +67,7 @@ describe('plan on files', () => {
     expect(big?.groups[0]).toEqual({
       group: 'general',
       reason: 'insufficient-resource',
-      detail: 'needs 9 cpu, a new node has 4 free',
+      detail: 'needs 9 CPU, the node offers 4',
       fix: 'use a VM size with at least 9 cpu allocatable, or reduce the request',
     });
     expect(gpu).toMatchObject({ pod: 'default/g', verdict: 'blocked-by-max' });

@@ -98,26 +98,34 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
       container({ memory: '40Gi' }),
       of(
         'insufficient-resource',
-        'needs 40 GiB memory, a new node has 13.1 GiB free',
+        '^needs 40 GiB memory, the node offers 13.1',
         'use a VM size with at least 40 GiB memory allocatable, or reduce the request',
       ),
     ],
     [
       'a label',
       { nodeSelector: { team: 'x' } },
-      of('node-selector-mismatch', 'team=x is required', 'add the labels that the pod selects to the group, or change the selector'),
+      of(
+        'node-selector-mismatch',
+        '^needs the label team=x, the node does not have it',
+        'add the labels that the pod selects to the group, or change the selector',
+      ),
     ],
     [
       'the name of a node that is none',
       { affinity: { nodeAffinity: pinned } },
-      of('node-selector-mismatch', 'none of the 1 required', 'add the labels that the pod selects to the group, or change the selector'),
+      of(
+        'node-selector-mismatch',
+        '^needs a node that is template-a',
+        'add the labels that the pod selects to the group, or change the selector',
+      ),
     ],
     [
       'a host name that is none',
       { nodeSelector: { 'kubernetes.io/hostname': 'template-a' } },
       of(
         'node-selector-mismatch',
-        'hostname=template-a is required',
+        '^needs a node that is template-a',
         'add the labels that the pod selects to the group, or change the selector',
       ),
     ],
@@ -141,7 +149,7 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
         verdict: 'impossible',
         groups: [
           { group: 'a', ...expected },
-          { group: 'full', ...expected },
+          { group: 'full', ...expected, fix: `${expected.fix} and raise the maximum of full above 0` },
         ],
       },
     ]);
@@ -161,7 +169,7 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
       groups: [
         {
           reason: 'insufficient-resource',
-          detail: 'Too many pods: a new node has room for 0 besides its DaemonSet and static pods',
+          detail: 'the node has room for 0 pods besides its DaemonSet and static pods',
           fix: 'raise maxPods of the pool',
         },
       ],
@@ -178,7 +186,7 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
     expect(scaleUp.helpless[0]?.verdict).toBe('blocked-by-quota');
     expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({
       reason: 'cluster-limit',
-      detail: expect.stringMatching(/1 of 1 nodes in use, a new node takes 1; 4 of 7 cores in use, a new node takes 4$/),
+      detail: expect.stringMatching(/1 of 1 nodes in use, a new node takes 1, and 4 of 7 cores in use, a new node takes 4$/),
       fix: 'raise scaleUp.maxNodesTotal above 1 and raise scaleUp.maxCoresTotal above 7',
     });
   });

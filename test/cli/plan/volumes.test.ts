@@ -71,7 +71,7 @@ describe('plan and volumes', () => {
     expect(grown(await answerOf(cluster))).toEqual(['zone1 0->1']);
     const other = await answerOf(cluster, { pools: POOLS.split('\n')[1] ?? '' });
     expect(whys(other)).toEqual([
-      `zone2: node(s) had volume node affinity conflict: wants ${AZURE_DISK_ZONE} In [westeurope-1]; the node has ${AZURE_DISK_ZONE}=westeurope-2`,
+      `zone2: node(s) had volume node affinity conflict: wants ${AZURE_DISK_ZONE} In [westeurope-1], the node has ${AZURE_DISK_ZONE}=westeurope-2`,
     ]);
   });
 
@@ -86,7 +86,7 @@ describe('plan and volumes', () => {
     const cluster = [mounting('p', 'data'), claim('data', { storageClassName: 'one' }), storageClass('one', { allowedTopologies })];
     expect(grown(await answerOf(cluster))).toEqual(['zone1 0->1']);
     expect(whys(await answerOf(cluster, { pools: POOLS.split('\n')[1] ?? '' }))).toEqual([
-      `zone2: node(s) didn't find available persistent volumes to bind: wants ${ZONE} In [westeurope-1]; the node has ${ZONE}=westeurope-2`,
+      `zone2: node(s) didn't find available persistent volumes to bind: wants ${ZONE} In [westeurope-1], the node has ${ZONE}=westeurope-2`,
     ]);
   });
 
@@ -137,7 +137,7 @@ describe('plan and volumes', () => {
       {
         group: 'zone1',
         reason: 'insufficient-resource',
-        detail: 'node(s) exceed max volume count: needs 5 volumes attached, a new node has room for 4',
+        detail: 'needs 5 volumes attached, the node has room for 4',
         fix: 'use a VM size with at least 5 data disks, or fewer volumes',
       },
     ]);

@@ -3,8 +3,10 @@ import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/dom
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { FitReason } from '../../../src/domain/reasons.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import { explainFit } from '../../../src/planning/explain/obstacles.ts';
 import { explainRefusal } from '../../../src/planning/explain/refusals.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy, NO_STATE } from './world.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -59,6 +61,56 @@ describe('a refusal by other pods on a new node', () => {
   it('of anti-affinity says how many pods repel it', () => {
     expect(refusal({ podAntiAffinity: [apart] })).toEqual([
       { kind: 'pod-affinity', rule: 'anti-affinity', topologyKey: ZONE, detail: '2 matching pods are there' },
+    ]);
+  });
+});
+
+describe('the refusal of a pod names every obstacle', () => {
+  const taints = [{ key: 'gpu', value: '', effect: 'NoSchedule' }] as const;
+  const fitOf = (shape: Parameters<typeof aShape>[0], template: ReturnType<typeof aTemplate>, nodes: readonly Node[] = []) => {
+    const residents = nodes.map(({ name }) => aPod({ nodeName: name, shape: { cpu: '100m', labels } }));
+    const pod = aPod({ shape: aShape({ labels, ...shape }) });
+    const observation = anObservation([aGroup({ id: 'one', target: 0, template })], aCluster({ nodes, pods: [...residents, pod] }));
+    const verdict = planScaleUp({ observation, state: NO_STATE, policy: aPolicy(), names: resourceNames }).verdicts.get(pod);
+    return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit?.map(explainFit) : verdict?.kind;
+  };
+
+  it('of the node: taints, labels and resources together', () => {
+    const template = aTemplate({ cpu: '8', memory: '16Gi', taints, labels: { size: 's' } });
+    expect(fitOf({ cpu: '40', memory: '64Gi', nodeSelector: { size: 'l', disk: 'ssd' } }, template)).toEqual([
+      'taint gpu:NoSchedule is not tolerated',
+      'needs the label size=l, the node has size=s',
+      'needs the label disk=ssd, the node does not have it',
+      'needs 40 CPU, the node offers 8',
+      'needs 64 GiB memory, the node offers 16',
+    ]);
+  });
+
+  it('in the zone that suits it best, so that another zone of the pool is no obstacle', () => {
+    const nodeAffinity = [{ expressions: [{ key: ZONE, operator: 'In', values: ['we-2'] }], fields: [] }] as const;
+    const template = aTemplate({ cpu: '8', zones: ['we-1', 'we-2'] });
+    expect(fitOf({ cpu: '1', nodeAffinity, nodeSelector: { disk: 'ssd' } }, template)).toEqual([
+      'needs the label disk=ssd, the node does not have it',
+    ]);
+  });
+
+  it('of other pods, beside what the node lacks', () => {
+    const nodes = [
+      aNode({ name: 'n-1', cpu: '1', labels: { [ZONE]: 'we-1' } }),
+      aNode({ name: 'n-2', cpu: '1', labels: { [ZONE]: 'we-1' } }),
+    ];
+    const template = aTemplate({ cpu: '2', labels: { [ZONE]: 'we-1' } });
+    expect(fitOf({ cpu: '3', podAntiAffinity: [apart] }, template, nodes)).toEqual([
+      'needs 3 CPU, the node offers 2',
+      "node(s) didn't match pod anti-affinity rules: 2 matching pods are there",
+    ]);
+  });
+
+  it('but no rule about other pods on a node that its labels exclude', () => {
+    const nodes = [aNode({ name: 'n-1', cpu: '1', labels: { [ZONE]: 'we-1' } })];
+    const template = aTemplate({ cpu: '2', labels: { [ZONE]: 'we-1' } });
+    expect(fitOf({ cpu: '1', nodeSelector: { disk: 'ssd' }, podAntiAffinity: [apart] }, template, nodes)).toEqual([
+      'needs the label disk=ssd, the node does not have it',
     ]);
   });
 });

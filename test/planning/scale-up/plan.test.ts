@@ -190,7 +190,9 @@ describe('planScaleUp: groups that may not grow', () => {
     const pod = aPod({ shape: { nodeSelector: { disk: 'ssd' } } });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, maxSize: 1 })], pods: [pod] });
     expect(verdictOf(plan, pod)).toMatchObject({
-      byGroup: [{ skip: { kind: 'max-size' }, fit: [{ kind: 'node-selector-mismatch', detail: 'disk=ssd is required' }] }],
+      byGroup: [
+        { skip: { kind: 'max-size' }, fit: [{ kind: 'node-selector-mismatch', detail: 'disk=ssd is required', gaps: [{ key: 'disk' }] }] },
+      ],
     });
   });
 

@@ -55,7 +55,20 @@ describe('node affinity', () => {
     const nodeAffinity = [term([need('size', 'Exists')])];
     expect(matchesNodeAffinity(aShape({ nodeSelector: { size: '5' }, nodeAffinity }), node)).toBe(true);
     expect(refusedByNodeAffinity(aShape({ nodeSelector: { size: '6' }, nodeAffinity }), node)).toEqual([
-      { kind: 'node-selector-mismatch', detail: 'size=6 is required' },
+      { kind: 'node-selector-mismatch', detail: 'size=6 is required', gaps: [{ ...need('size', 'In', '6'), found: '5' }] },
+    ]);
+  });
+
+  it('names every label of the selector that is unmet, and the affinity term that lacks least', () => {
+    const nodeAffinity = [
+      term([need('none', 'Exists'), need('size', 'Lt', '5')]),
+      term([need('word', 'NotIn', 'x'), need('gone', 'Exists')]),
+    ];
+    const reasons = refusedByNodeAffinity(aShape({ nodeSelector: { size: '6', none: '1', word: 'abc' }, nodeAffinity }), node);
+    expect(reasons.map((reason) => (reason.kind === 'node-selector-mismatch' ? reason.gaps : []))).toEqual([
+      [{ ...need('size', 'In', '6'), found: '5' }],
+      [need('none', 'In', '1')],
+      [need('gone', 'Exists')],
     ]);
   });
 });
@@ -81,6 +94,19 @@ describe('taints', () => {
   ])('%s', (_, one, tolerations, fits) => {
     const reasons = refusedByTaints({ tolerations }, { taints: [one] });
     expect(reasons).toEqual(fits ? [] : [{ kind: 'untolerated-taint', taint: `dedicated=${one.value}:${one.effect}` }]);
+  });
+
+  it('names every taint that is not tolerated', () => {
+    const taints = [
+      taint,
+      { ...taint, key: 'soft', effect: 'PreferNoSchedule' as const },
+      { ...taint, key: 'b', value: '' },
+      { ...taint, key: 'ok' },
+    ];
+    expect(refusedByTaints({ tolerations: [toleration({ key: 'ok' })] }, { taints })).toEqual([
+      { kind: 'untolerated-taint', taint: 'dedicated=gpu:NoSchedule' },
+      { kind: 'untolerated-taint', taint: 'b:NoSchedule' },
+    ]);
   });
 
   it('a cordoned node takes only what tolerates it', () => {

@@ -81,9 +81,9 @@ export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate)
   return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
 }
 
-/** Why the pods do not fit an empty new node: the reasons of the first predicate that refuses, as in kube-scheduler. */
+/** Every reason why the pods do not fit an empty new node, in the zone that suits them best. Certain reasons come before possible ones. */
 export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
-  const node = template.variants.find((variant) => fitsStatically(pods.shape, variant)) ?? template.variants[0];
+  const node = nearestVariant(pods, template);
   if (node === undefined) return [];
   const all = [
     ...staticRefusals(pods.shape, node),
@@ -91,10 +91,15 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
     ...insufficientResources(requestsAlone(pods.shape), template.free, names),
     ...refusedByDevices(pods, template),
   ].map((reason) => markUnknown(reason, pods.shape, node, template.template));
-  // Certain reasons are reported before possible ones.
-  const known = all.filter((reason) => !isUnknown(reason));
-  const reported = known.length > 0 ? known : all;
-  return reported.filter((reason) => reason.kind === reported[0]?.kind);
+  return [...all.filter((reason) => !isUnknown(reason)), ...all.filter(isUnknown)];
+}
+
+/** The variant with the fewest reasons of the node itself against the pods. */
+function nearestVariant({ shape }: EquivalenceGroup, { variants }: GroupTemplate): Node | undefined {
+  const fitting = variants.find((variant) => fitsStatically(shape, variant));
+  if (fitting !== undefined || variants.length < 2) return fitting ?? variants[0];
+  const counts = variants.map((variant) => staticRefusals(shape, variant).length);
+  return variants[counts.indexOf(Math.min(...counts))];
 }
 
 /** Whether a new node has devices for the claims of one pod. The snapshot decides what its DaemonSet pods take of them. */

@@ -4,7 +4,7 @@
  */
 import type { Node } from '../../../domain/node.ts';
 import type { PodShape } from '../../../domain/pod.ts';
-import type { FitReason } from '../../../domain/reasons.ts';
+import type { FitReason, LabelGap } from '../../../domain/reasons.ts';
 import { undecidedLabel } from '../../../scheduling/predicates/node-affinity.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
@@ -20,8 +20,15 @@ export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { un
   if (reason.kind === 'insufficient-resource')
     return reason.free <= 0 && isAmong(untold.resources, reason.resource) ? { ...reason, untold: true } : reason;
   if (reason.kind !== 'node-selector-mismatch') return reason;
-  const label = undecidedLabel(shape, node, (key) => isAmong(untold.labels, key));
+  const label = undecidedLabel(ruleOf(reason.gaps, shape), node, (key) => isAmong(untold.labels, key));
   return label === undefined ? reason : { ...reason, untold: label };
+}
+
+/** The part of the shape that the reason is about: one label of the selector, or the affinity. */
+function ruleOf(gaps: readonly LabelGap[] = [], { nodeSelector, nodeAffinity }: PodShape): Pick<PodShape, 'nodeSelector' | 'nodeAffinity'> {
+  const [gap] = gaps;
+  const isSelector = gap !== undefined && gaps.length === 1 && gap.values.length === 1 && nodeSelector[gap.key] === gap.values[0];
+  return isSelector ? { nodeSelector: { [gap.key]: gap.values[0] ?? '' }, nodeAffinity: undefined } : { nodeSelector: {}, nodeAffinity };
 }
 
 function isAmong(names: readonly string[], name: string): boolean {

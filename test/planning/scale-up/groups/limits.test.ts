@@ -33,7 +33,7 @@ describe('planScaleUp: limits', () => {
     expect(skip).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, used: 8, needs: 4, also: [memory] });
     expect(describeSkip(skip!)).toBe('cluster limit of 10 cores reached and cluster limit of 40 GiB of memory reached');
     const { detail, fix } = explainSkip(skip!, undefined);
-    expect(detail).toContain(': 8 of 10 cores in use, a new node takes 4; 32 of 40 GiB of memory in use, a new node takes 16');
+    expect(detail).toContain(': 8 of 10 cores in use, a new node takes 4, and 32 of 40 GiB of memory in use, a new node takes 16');
     expect(fix).toBe('raise scaleUp.maxCoresTotal above 10 and raise scaleUp.maxMemoryTotalGib above 40');
   });
 

@@ -42,7 +42,7 @@ describe('what the kubelet of a new node declares', () => {
   it('is what a node of the group did, and not known before one was seen', () => {
     expect(growth(plan({ declaredFeatures: ['A'], source: 'live-node' }))).toEqual(['a 0->1']);
     expect(told({ source: 'live-node' })).toBe("node(s) didn't match Pod's required features: A");
-    expect(told({ source: 'cloud' })).toBe('unknown whether a new node declares A: no node of the group was seen yet');
+    expect(told({ source: 'cloud' })).toBe('unknown whether the node declares A: no node of the group was seen yet');
   });
 });
 

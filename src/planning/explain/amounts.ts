@@ -1,0 +1,37 @@
+/** Amounts of resources for people: both sides of a comparison in one unit, CPU with at most 2 decimals, memory with 1. */
+
+/** CPU in cores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
+export function formatAmount(resource: string, value: number): string {
+  if (resource === 'cpu') return `${rounded(value / 1000, 3)}`;
+  const [unit, size] = unitOf(resource, value);
+  return unit === '' ? `${value}` : `${rounded(value / size, 1)} ${unit}`;
+}
+
+/**
+ * `needs 64 GiB memory, the node offers 24.9`. The amounts are in base units: millicores, bytes or ones. Amounts that would look
+ * equal get more decimals.
+ */
+export function describeNeed(resource: string, needs: number, offers: number): string {
+  const [unit, size] = resource === 'cpu' ? ['CPU', 1000] : unitOf(resource, needs);
+  const texts = [2, 3, 6].map((decimals) =>
+    [needs, Math.max(0, offers)].map((value) => `${rounded(value / size, resource === 'cpu' ? decimals : decimals - 1)}`),
+  );
+  const [left = '', right = ''] = texts.find(([one, other]) => one !== other) ?? texts.at(-1) ?? [];
+  const what = resource === 'cpu' ? unit : [unit, resource].filter((word) => word !== '').join(' ');
+  return `needs ${left} ${what}, the node offers ${right}`;
+}
+
+function unitOf(resource: string, value: number): readonly [unit: string, size: number] {
+  if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return ['', 1];
+  return UNITS.find(([, size]) => value >= size) ?? ['', 1];
+}
+
+const UNITS: readonly (readonly [unit: string, size: number])[] = [
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+  ['KiB', 2 ** 10],
+];
+
+function rounded(value: number, decimals: number): number {
+  return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}
