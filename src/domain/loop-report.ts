@@ -7,7 +7,7 @@ import type { Observation } from './observation.ts';
 import type { PriceSources } from './policy.ts';
 
 /** What started a loop. */
-export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'manual';
+export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'timer' | 'manual';
 
 export type StepName =
   | 'leftovers'
@@ -48,8 +48,10 @@ export interface LoopReport {
   readonly observation: Observation | undefined;
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
-  /** Whether the last plan of the loop met a conflict, so that another loop follows soon. */
+  /** Whether the last plan of the loop met a conflict, or found nothing in its time, so that another loop follows soon. */
   readonly replanSoon: boolean;
+  /** Whether nodes were requested and more pods wait only because the plan ended early. If absent, no pod does. */
+  readonly unfinished?: boolean;
   /** Removals that ended since the previous loop. */
   readonly removed: readonly RemovalOutcome[];
   readonly stepMs: Readonly<Partial<Record<StepName, number>>>;

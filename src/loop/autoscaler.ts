@@ -9,6 +9,7 @@ import { asAutoscalerError, reactionTo, type AutoscalerError } from '../lib/erro
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Policy } from '../domain/policy.ts';
 import { emptyLoopState } from '../planning/state/loop-state.ts';
+import { nextRemovalTimerMs } from '../planning/scale-down/next-timer.ts';
 import { afterClockShift } from '../planning/state/after-restart.ts';
 import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
@@ -77,15 +78,24 @@ export class Autoscaler {
         const cause = await this.#trigger.next(until);
         const report = await this.runOnce(cause, signal);
         if (report.outcome === 'exit') return exitError(report);
-        // Only one early loop follows a conflict. More of them would not resolve a conflict that lasts.
+        this.#trigger.wakeIn(this.#nextTimerInMs(report));
+        // Only one early loop follows a conflict. More of them would not resolve a conflict that lasts. A plan that ended early is
+        // continued each time, since each of its loops requests nodes.
         hurried = report.replanSoon && !hurried;
-        if (hurried) this.#trigger.wake('cloud');
+        if (hurried || report.unfinished === true) this.#trigger.wake('cloud');
       } catch (thrown) {
         const error = asAutoscalerError(thrown);
         if (!until.aborted) return error;
       }
     }
     return undefined;
+  }
+
+  /** undefined: no timer of a removal runs. */
+  #nextTimerInMs({ scaleDown: plan, state, observation }: LoopReport): number | undefined {
+    if (plan === undefined || observation === undefined) return undefined;
+    const atMs = nextRemovalTimerMs({ plan, state, rules: this.#deps.policy.scaleDown, nowMs: observation.nowMs });
+    return atMs === undefined ? undefined : atMs - this.#deps.clock.now();
   }
 
   /** Runs one loop now, after the one under way. Never rejects: the report contains every failure. */

@@ -51,6 +51,7 @@ interface Progress {
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
   readonly replanSoon: boolean;
+  readonly unfinished?: boolean;
   readonly answers?: readonly StatusWrite[];
   readonly podsWait?: boolean;
 }

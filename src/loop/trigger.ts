@@ -1,6 +1,6 @@
 /**
- * When the next loop starts: at the scan interval, or early after pods became unschedulable or the cloud changed. Early
- * wakes are batched, so that a burst of a thousand pods makes one plan. Must not know what a loop does.
+ * When the next loop starts: at the scan interval, or early after pods became unschedulable, the cloud changed or a timer ended.
+ * Early wakes are batched, so that a burst of a thousand pods makes one plan. Must not know what a loop does.
  */
 import { onAbort } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -29,6 +29,11 @@ interface Batch {
   readonly lastMs: number;
 }
 
+interface Due {
+  readonly atMs: number;
+  readonly cause: LoopTriggerCause;
+}
+
 /** Owns the waiting between loops. */
 export class LoopTrigger {
   readonly #clock: Clock;
@@ -36,6 +41,10 @@ export class LoopTrigger {
   #batch: Batch | undefined;
   /** Start times of the last few loops, oldest first. */
   #starts: readonly number[] = [];
+  /** When the loop's earliest timer ends (monotonic). */
+  #timerAtMs: number | undefined;
+  /** When a timer last started a loop. Of many timers, only one starts a loop in each scan interval. */
+  #timerLoopAtMs = Number.NEGATIVE_INFINITY;
   #nudge: AbortController | undefined;
 
   constructor(clock: Clock, times: TriggerTimes) {
@@ -57,6 +66,12 @@ export class LoopTrigger {
     this.#nudge?.abort();
   }
 
+  /** Requests an early loop in `ms` milliseconds. Replaces the last such request; undefined only withdraws it. */
+  wakeIn(ms: number | undefined): void {
+    this.#timerAtMs = ms === undefined ? undefined : this.#clock.monotonic() + ms;
+    this.#nudge?.abort();
+  }
+
   /**
    * Resolves with the cause when the next loop is due, and resets the batch. Later wakes count for the loop after it.
    * @throws AutoscalerError `cancelled` when the signal fires.
@@ -73,18 +88,32 @@ export class LoopTrigger {
 
   #begin(cause: LoopTriggerCause, nowMs: number): LoopTriggerCause {
     this.#batch = undefined;
+    this.#timerAtMs = undefined;
+    if (cause === 'timer') this.#timerLoopAtMs = nowMs;
     this.#starts = [...this.#starts, nowMs].slice(-CLOSE_LOOPS.count);
     return cause;
   }
 
-  #due(): { readonly atMs: number; readonly cause: LoopTriggerCause } {
+  #due(): Due {
     const last = this.#starts.at(-1);
     const scanAtMs = last === undefined ? 0 : last + this.#times.scanIntervalMs;
+    const scan = { atMs: scanAtMs, cause: 'scan' } as const;
+    if (!this.#times.startEarly) return scan;
+    const early = [this.#batchDue(), this.#timerDue()].flatMap((due) => (due !== undefined && due.atMs <= scanAtMs ? [due] : []));
+    return early.reduce((first, due) => (due.atMs < first.atMs ? due : first), early[0] ?? scan);
+  }
+
+  #batchDue(): Due | undefined {
     const batch = this.#batch;
-    if (batch === undefined || !this.#times.startEarly) return { atMs: scanAtMs, cause: 'scan' };
+    if (batch === undefined) return undefined;
     const quietAtMs = Math.min(batch.lastMs + this.#times.batchIdleMs, batch.firstMs + this.#times.batchMaxMs);
-    const batchAtMs = Math.max(quietAtMs, this.#roomAtMs());
-    return batchAtMs <= scanAtMs ? { atMs: batchAtMs, cause: batch.cause } : { atMs: scanAtMs, cause: 'scan' };
+    return { atMs: Math.max(quietAtMs, this.#roomAtMs()), cause: batch.cause };
+  }
+
+  #timerDue(): Due | undefined {
+    if (this.#timerAtMs === undefined) return undefined;
+    const atMs = Math.max(this.#timerAtMs, this.#roomAtMs(), this.#timerLoopAtMs + this.#times.scanIntervalMs);
+    return { atMs, cause: 'timer' };
   }
 
   /** When one more early loop is within the rate. */

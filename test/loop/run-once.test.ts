@@ -101,6 +101,53 @@ describe('a loop that grows', () => {
     expect(writers).toBeGreaterThanOrEqual(3 * 6);
   });
 
+  it('goes on at once with a plan that reached its limit of new nodes, and is at rest when no pod waits for that', async () => {
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxNodesPerScaleUp: 2 } });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, maxSize: 7 })], pods: pods(30), policy });
+    const starts: number[] = [];
+    stage.loop.onLoop(({ startedAtMs }) => starts.push(startedAtMs - START_MS));
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(9_000);
+    stage.stop.abort();
+    await settle();
+    // Four loops of two nodes; the last is stopped by the maximum, which another loop would not change.
+    expect(targetOf(stage, 'a')).toBe(7);
+    expect(starts).toHaveLength(4);
+    expect(starts[3]).toBeLessThan(4_000);
+  });
+
+  it('a plan whose time was up before it found anything is followed by one early loop in each scan interval', async () => {
+    const taints = [{ key: 'other', value: '', effect: 'NoSchedule' as const }];
+    const groups = Array.from({ length: 6 }, (_, index) =>
+      aGroup({ id: `g${index}`, target: 0, ...(index === 0 ? {} : { template: aTemplate({ taints }) }) }),
+    );
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
+    const stage = aStage({ groups, pods: pods(3), policy });
+    const starts: number[] = [];
+    stage.loop.onLoop(({ startedAtMs }) => starts.push(startedAtMs - START_MS));
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(29_000);
+    stage.stop.abort();
+    await settle();
+    expect(starts).toEqual([0, 250, 10_250, 10_500, 20_500, 20_750]);
+    // Each loop begins with another group, so the one that helps is found.
+    expect(targetOf(stage, 'g0')).toBe(1);
+  });
+
+  it.each([
+    ['refused', { kind: 'refused', reason: 'not now' }],
+    ['withheld', { kind: 'withheld' }],
+  ] as const)('does not go on with a plan that ended early if its write was %s', async (_name, outcome) => {
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxNodesPerScaleUp: 2 } });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(30), policy });
+    stage.cloud.onIncrease = ({ group }) => ({ ...outcome, group });
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(9_000);
+    stage.stop.abort();
+    await settle();
+    expect(stage.cloud.increases).toHaveLength(1);
+  });
+
   it('a group that is out of stock rests, and another takes its pods in the same loop', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })],

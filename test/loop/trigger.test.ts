@@ -127,6 +127,61 @@ describe('trigger', () => {
     expect(started.length).toBeLessThanOrEqual(64);
   });
 
+  it('a timer starts a loop at its end, unless the scan comes first; it counts once', async () => {
+    trigger.wakeIn(4_000);
+    arm();
+    await clock.advance(3_999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started[1]).toBe('timer@5000');
+    arm();
+    await clock.advance(9_999);
+    expect(started).toHaveLength(2);
+    trigger.wakeIn(60_000);
+    await clock.advance(1);
+    expect(started[2]).toBe('scan@15000');
+  });
+
+  it('a timer that is replaced or withdrawn starts no loop, and pods wake earlier than it', async () => {
+    arm();
+    trigger.wakeIn(1_000);
+    trigger.wakeIn(5_000);
+    await clock.advance(2_000);
+    expect(started).toHaveLength(1);
+    trigger.wakeIn(undefined);
+    await clock.advance(7_999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    arm();
+    trigger.wakeIn(5_000);
+    trigger.wake('pods');
+    await clock.advance(250);
+    expect(started.slice(1)).toEqual(['scan@11000', 'pods@11250']);
+  });
+
+  it('of timers that end every second, one starts a loop in each scan interval', async () => {
+    const ended = new AbortController();
+    const loops = (async () => {
+      for (;;) {
+        started.push(await trigger.next(ended.signal));
+        trigger.wakeIn(1_000);
+      }
+    })().catch(() => undefined);
+    await clock.advance(100_000);
+    ended.abort();
+    await loops;
+    expect(started.length).toBeLessThanOrEqual(23);
+    expect(started.filter((cause) => cause === 'timer').length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('without early loops no timer starts one', async () => {
+    trigger.reconfigure({ ...TIMES, startEarly: false });
+    trigger.wakeIn(1_000);
+    arm();
+    await clock.advance(9_999);
+    expect(started).toHaveLength(1);
+  });
+
   it('stops waiting on an abort, and leaves no sleeper behind', async () => {
     const ended = new AbortController();
     const waiting = trigger.next(ended.signal);

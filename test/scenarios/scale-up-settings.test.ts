@@ -48,13 +48,18 @@ describe('limits of the cluster', () => {
     expect(events(world, 'NotTriggerScaleUp').join()).toMatch(/max total nodes in cluster reached/);
   });
 
-  it('--max-nodes-per-scaleup: so many in one loop, the rest in the next ones', async () => {
+  it('--max-nodes-per-scaleup: so many in one loop, the rest in the next ones, which follow at once', async () => {
     const world = await start(['--max-nodes-per-scaleup=2']);
-    world.world.cluster.apply(web());
+    await world.advance(15 * SECOND);
+    world.world.cluster.apply(web({ replicas: 10 }));
     await world.until('a first write', () => puts(world).length === 1, MINUTE);
     expect(capacity(world, 'general')).toBe(3);
-    await world.until('all bound', () => bound(world, 'web') === 6, 10 * MINUTE);
-    expect(puts(world).length).toBeGreaterThanOrEqual(3);
+    const began = world.clock.now();
+    await world.until('all requested', () => capacity(world, 'general') === 10, MINUTE);
+    expect((world.clock.now() - began) / SECOND).toBeLessThan(6);
+    await world.until('all bound', () => bound(world, 'web') === 10, 10 * MINUTE);
+    expect(puts(world)).toHaveLength(5);
+    expect(world.world.violations()).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import type { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
+import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
@@ -32,8 +33,10 @@ export interface RoundsOutcome {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly rounds: readonly ScaleUpRound[];
-  /** The last plan of the loop met a conflict: the next loop should not wait for the scan interval. */
+  /** The last plan of the loop met a conflict, or its time was up before it found anything: the next loop should not wait. */
   readonly replanSoon: boolean;
+  /** Nodes were requested, and pods wait only because the plan ended early: the next loop should begin at once. */
+  readonly unfinished?: boolean;
   /** Statuses to write to ProvisioningRequests. */
   readonly answers?: readonly StatusWrite[];
   /** The loop served a ProvisioningRequest while pods were pending: its plan contains no verdicts for them. */
@@ -59,8 +62,9 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     rounds.push({ plan, increases });
     state = rememberIncreases(state, increases, observation, policy);
     const cause = replanCause(increases);
+    const unfinished = isUnfinished(plan, increases);
     // Kept at once: writes must be remembered even if the next observation fails.
-    keep({ observation, state, rounds: [...rounds], replanSoon: cause !== undefined });
+    keep({ observation, state, rounds: [...rounds], replanSoon: cause !== undefined, unfinished });
     if (cause !== undefined) {
       observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
       state = reduceObservation(state, observation, policy);
@@ -70,7 +74,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       cause === 'refused' ||
       cause === 'quota' ||
       (cause === 'conflict' && hasTargetMoved(increases, observation));
-    keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile });
+    keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile || endedWithoutIncrease(plan), unfinished });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
       recordUnhelpedPods(plan, deps);
       return;
@@ -78,6 +82,24 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     deps.metrics.scaleUp.replans.inc({ cause });
     for (const { increase } of refusedIncreases(increases)) exclude.add(increase.group);
   }
+}
+
+/**
+ * Whether the next loop continues a plan that reached the limit of new nodes per plan, or its time limit. Each such loop requests
+ * nodes, so the number of these loops is bounded by the nodes that pods need.
+ */
+function isUnfinished(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): boolean {
+  return increases.some(({ outcome }) => outcome.kind === 'accepted') && hasWaitingPods(plan);
+}
+
+/** The time was up before any group was found that helps. The next loop begins with another group. */
+function endedWithoutIncrease(plan: ScaleUpPlan): boolean {
+  return plan.cutShortAfter !== undefined && plan.increases.length === 0 && hasWaitingPods(plan);
+}
+
+function hasWaitingPods({ verdicts }: ScaleUpPlan): boolean {
+  for (const { kind } of verdicts.values()) if (kind === 'waiting') return true;
+  return false;
 }
 
 /** While a plan is made, no lease is renewed and no watch event is read: hence the limit. */

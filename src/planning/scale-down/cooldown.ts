@@ -1,4 +1,6 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 
@@ -15,12 +17,25 @@ export function cooldownReason(context: ScaleDownContext, scaleUpPlanned: boolea
   if (old !== undefined) return old;
   if (scaleUpPlanned === 'unknown') return 'the needs of pending pods are unknown: planning the scale-up failed';
   if (scaleUpPlanned) return 'nodes are being added in this loop';
-  if (rules.delaysPerGroup === true) return undefined;
-  return (
-    remainingCooldown('a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs, observation.nowMs) ??
-    remainingCooldown('a failed removal', state.lastScaleDownFailureMs + rules.delayAfterFailureMs, observation.nowMs) ??
-    remainingCooldown('a removal', state.lastScaleDownMs + rules.delayAfterDeleteMs, observation.nowMs)
-  );
+  return cooldowns(state, rules)
+    .map(([after, endsAtMs]) => remainingCooldown(after, endsAtMs, observation.nowMs))
+    .find((reason) => reason !== undefined);
+}
+
+/** What the cluster as a whole cools down after, and until when: milliseconds since the epoch. Empty if delays apply to single groups. */
+function cooldowns(state: LoopState, rules: ScaleDownPolicy): readonly (readonly [after: string, endsAtMs: number])[] {
+  if (rules.delaysPerGroup === true) return [];
+  return [
+    ['a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs],
+    ['a failed removal', state.lastScaleDownFailureMs + rules.delayAfterFailureMs],
+    ['a removal', state.lastScaleDownMs + rules.delayAfterDeleteMs],
+  ];
+}
+
+/** When the cooldown of the whole cluster ends, milliseconds since the epoch; undefined if there is none. */
+export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: number): number | undefined {
+  const endsAtMs = Math.max(-Infinity, ...cooldowns(state, rules).map(([, atMs]) => atMs));
+  return nowMs < endsAtMs ? endsAtMs : undefined;
 }
 
 /** When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none, or delays apply to all groups together. */
