@@ -14,6 +14,7 @@ import { RateLimits } from './arm/rate-limits.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
 import { AzureInventory } from './inventory/inventory.ts';
+import { hasFailed } from './rows/scale-set.ts';
 import type { SkuShare } from './inventory/sku-agent.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
@@ -97,6 +98,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   };
   const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
   reportExternalChanges({ inventory, events, clock, log, metrics });
+  wakeOnFailedInstances(inventory, events);
   return {
     calls,
     rateLimits,
@@ -150,4 +152,18 @@ function reportExternalChanges({ inventory, events, clock, log, metrics }: Exter
       events.push({ kind: 'external-change', group: group.id, from, to, atMs: clock.now() });
     });
   }
+}
+
+/** A failed instance of an increase frees its pods for another group, so the loop must not wait for its next scan. */
+function wakeOnFailedInstances(inventory: AzureInventory, events: CloudEventQueue): void {
+  inventory.instances.subscribe((event) => {
+    if (event.kind !== 'changed' || event.after === undefined) return;
+    const { value } = event.after;
+    if (
+      hasFailed(value) &&
+      !(event.before !== undefined && hasFailed(event.before.value)) &&
+      inventory.changes.awaitsInstances(value.group)
+    )
+      events.wake();
+  });
 }

@@ -38,6 +38,9 @@ export interface AgentDeps {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
+/** A list of instances is the most expensive read: 10 pages a minute are allowed for each set. */
+const INSTANCE_LISTS = { runs: 2, withinMs: MINUTE } as const;
+
 const SPREAD: Jitter = { kind: 'spread', fraction: 0.1 };
 
 interface AgentShape {
@@ -113,6 +116,7 @@ export function scaleSetInstancesAgent(deps: AgentDeps, setKey: string): Caching
     errorIntervalMs: 60 * SECOND,
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 60 * SECOND,
+    requestedRate: INSTANCE_LISTS,
   };
   const id = instancesAgent(setKey);
   return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {

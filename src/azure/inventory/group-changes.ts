@@ -20,6 +20,8 @@ export interface GroupChangesDeps {
   readonly listedAtMs: (groupKey: string) => number | undefined;
   /** Requests a list of a group's instances. */
   readonly listDue: (groupKey: string) => void;
+  /** Looks at the instances of a group soon, several times. */
+  readonly lookSoon: (groupKey: string) => void;
 }
 
 export class GroupChanges {
@@ -57,6 +59,7 @@ export class GroupChanges {
   noteIncrease(groupKey: string): void {
     this.#touch(groupKey);
     this.listTiming.noteIncrease(groupKey, this.#deps.clock.now());
+    this.#deps.lookSoon(groupKey);
   }
 
   /** Our increase of a group has ended. Requests a list unless the last one was complete. */
@@ -85,6 +88,11 @@ export class GroupChanges {
   noteExternalChange({ key, from, to }: { readonly key: string; readonly from: number; readonly to: number }): void {
     if (to > from) this.listTiming.noteIncrease(key, this.#deps.clock.now());
     this.#deps.listDue(key);
+  }
+
+  /** Whether new instances of a group are expected, so that a failed one is news. */
+  awaitsInstances(groupKey: string): boolean {
+    return this.listTiming.isWatched(groupKey, this.#deps.clock.now());
   }
 
   /** Whether another writer changed the scale set, and perhaps its instances: its tag changed without us. */

@@ -30,8 +30,8 @@ export class AgentRoster {
   }
 
   /** Runs the agent soon, if there is one. */
-  due(id: string): void {
-    if (this.#ids.has(id)) this.#scheduler.dueNow(id);
+  due(id: string, options: { readonly atAnyRate?: boolean } = {}): void {
+    if (this.#ids.has(id)) this.#scheduler.dueNow(id, options);
   }
 
   /** Keeps one agent for the instances of each of these scale sets, and removes the others. */

@@ -25,11 +25,13 @@ import { GroupRegistry, type RegisteredGroup, type Registration } from '../group
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { AgentRoster, instanceListAgentId } from './instance-list-agents.ts';
 import { loadInitially } from './initial-load.ts';
+import { EarlyLooks } from './early-looks.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from './all-agents.ts';
 import { Refresh } from './refresh.ts';
+import { countInstances } from './single-reads.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, VMS_AGENT, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
@@ -66,6 +68,7 @@ export class AzureInventory {
   readonly #deps: AzureInventoryDeps;
   readonly #agentDeps: AgentDeps;
   readonly #reads: Refresh;
+  readonly #looks: EarlyLooks;
   readonly #roster: AgentRoster;
   readonly #registrations: GroupRegistry;
   #choice: GroupSelection;
@@ -108,7 +111,18 @@ export class AzureInventory {
     const known = { pools: () => this.#pools, catalog: () => this.#catalog, groups };
     this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, tokens: deps.ownWrites.tokens, quota, ...known });
     const lists = { listedAtMs: (key: string) => this.instancesListedAtMs(key), listDue: (key: string) => this.requestInstanceList(key) };
-    this.changes = new GroupChanges({ clock, scaleSets, instances, vmsPools, ...lists });
+    const lookSoon = (key: string): void => this.#looks.begin(key);
+    this.changes = new GroupChanges({ clock, scaleSets, instances, vmsPools, ...lists, lookSoon });
+    this.#looks = new EarlyLooks({
+      clock,
+      log: deps.log,
+      countFailed: (key, signal) => this.#countFailed(key, signal),
+      listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
+      listDue: (key) => {
+        this.changes.listTiming.noteListRequested(key, clock.now());
+        this.requestInstanceList(key);
+      },
+    });
     this.prices = createRetailPrices(deps, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.skuShare);
     if (options.agents !== undefined) this.scheduler.select(options.agents);
@@ -212,7 +226,8 @@ export class AzureInventory {
     this.scaleSets.invalidate(groupKey === undefined ? {} : { key: groupKey });
     this.instances.invalidate(groupKey === undefined ? {} : { scope: groupKey });
     this.vmsPools.sizes.invalidate(groupKey === undefined ? {} : { key: groupKey });
-    for (const id of groupKey === undefined ? this.#roster.ids : [SCALE_SETS_AGENT, instanceListAgentId(groupKey)]) this.#roster.due(id);
+    for (const id of groupKey === undefined ? this.#roster.ids : [SCALE_SETS_AGENT, instanceListAgentId(groupKey)])
+      this.#roster.due(id, { atAnyRate: true });
   }
 
   status(): readonly AgentStatus[] {
@@ -227,7 +242,14 @@ export class AzureInventory {
 
   stop(): void {
     this.#reads.stop();
+    this.#looks.stop();
     this.vmsPools.stop();
+  }
+
+  /** undefined: not a Uniform scale set, or unknown. @throws AutoscalerError */
+  async #countFailed(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const set = this.scaleSets.get(key)?.value;
+    return set?.orchestration === 'Uniform' ? countInstances(this.#agentDeps, { set: set.name, state: 'failed' }, signal) : undefined;
   }
 
   /** Does not read while our own change is in progress; its end triggers the read. */

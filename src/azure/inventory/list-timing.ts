@@ -5,7 +5,7 @@
  */
 
 /** After an increase the first list shows the new instances, and later ones whether they started or failed. */
-const FIRST_LISTS_MS = [15_000, 45_000];
+const FIRST_LISTS_MS = [20_000, 45_000];
 const FURTHER_EVERY_MS = 60_000;
 /** After this time the usual interval is enough: an instance that is still missing will not come soon. */
 const WATCHED_FOR_MS = 20 * 60_000;
@@ -18,6 +18,8 @@ interface ListedIncrease {
   readonly sinceMs: number;
   /** The operation is over: only instances that are being created can still come. */
   readonly ended: boolean;
+  /** When a list was last requested. If absent, none was. */
+  readonly requestedAtMs?: number;
 }
 
 /** The target size and the listed instances of a group. All times in ms since the epoch. */
@@ -46,7 +48,19 @@ export class ListTiming {
     if (increase !== undefined) this.#increases.set(group, { ...increase, ended: true });
   }
 
-  /** Whether to list now: instances are expected, and 15, 45, 105, 165 ... seconds have passed since the increase. */
+  /** A list of the group was requested: the next one is not due before the next mark. */
+  noteListRequested(group: string, nowMs: number): void {
+    const increase = this.#increases.get(group);
+    if (increase !== undefined) this.#increases.set(group, { ...increase, requestedAtMs: nowMs });
+  }
+
+  /** Whether new instances of the group are expected. */
+  isWatched(group: string, nowMs: number): boolean {
+    const increase = this.#increases.get(group);
+    return increase !== undefined && nowMs - increase.sinceMs <= WATCHED_FOR_MS;
+  }
+
+  /** Whether to list now: instances are expected, and 20, 45, 105, 165 ... seconds have passed since the increase. */
   isListDue(group: string, awaited: AwaitedInstances): boolean {
     const { nowMs, listedAtMs, creating, missing } = awaited;
     const increase = this.#increases.get(group);
@@ -60,7 +74,10 @@ export class ListTiming {
     // An instance that stays in creation keeps its old record, so that it is not watched again and again.
     if (!isAwaited && (increase.ended || isLong)) this.#increases.delete(group);
     if (!isAwaited || isLong) return false;
-    return nowMs - increase.sinceMs >= nextListAfter(listedAtMs - increase.sinceMs);
+    const lastAtMs = Math.max(listedAtMs, increase.requestedAtMs ?? listedAtMs);
+    const isDue = nowMs - increase.sinceMs >= nextListAfter(lastAtMs - increase.sinceMs);
+    if (isDue) this.noteListRequested(group, nowMs);
+    return isDue;
   }
 
   /** An operation was in progress in the scale set when this process began to read. */

@@ -24,18 +24,19 @@ export async function readScaleSet(deps: AgentDeps, key: string, signal: AbortSi
 }
 
 /**
- * The number of instances that the scale set itself counts, over all provisioning states (failed and leaving ones included). It
- * confirms the list, which may be late. undefined: there is no count, as in orchestration mode Flexible.
+ * The number of instances that the scale set itself counts: in all provisioning states (leaving ones included), or those that failed.
+ * It confirms the list, which may be late. undefined: there is no count, as in orchestration mode Flexible.
  */
 export async function countInstances(
   { clients, calls, options }: Pick<AgentDeps, 'clients' | 'calls' | 'options'>,
-  set: string,
+  { set, state }: { readonly set: string; readonly state: 'any' | 'failed' },
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const { virtualMachine } = await calls.run({ operation: 'countInstances', resource: set }, signal, () =>
     clients.compute.virtualMachineScaleSets.getInstanceView(options.nodeResourceGroup, set),
   );
-  const states = virtualMachine?.statusesSummary?.filter(({ code }) => /^ProvisioningState\//i.test(code ?? ''));
+  const counted = state === 'any' ? /^ProvisioningState\//i : /^ProvisioningState\/failed\b/i;
+  const states = virtualMachine?.statusesSummary?.filter(({ code }) => counted.test(code ?? ''));
   return states?.reduce((sum, { count = 0 }) => sum + count, 0);
 }
 

@@ -139,6 +139,11 @@ export interface InstanceRow {
   readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
 }
 
+/** Whether its creation or its bootstrap failed, as far as Azure shows. */
+export function hasFailed({ state, bootstrapError }: InstanceRow): boolean {
+  return state === 'failed' || bootstrapError !== undefined;
+}
+
 interface InstanceView {
   readonly statuses?: readonly { readonly code?: string; readonly level?: string; readonly message?: string }[];
   readonly extensions?: readonly {

@@ -15,7 +15,12 @@ export class CloudEventQueue {
 
   push(event: CloudEvent): void {
     this.#events.push(event);
-    for (const listener of this.#listeners) this.#wake(listener);
+    this.wake();
+  }
+
+  /** Wakes the loop without an event: the next observation shows the news itself. */
+  wake(): void {
+    for (const listener of this.#listeners) this.#callListener(listener);
   }
 
   drain(): readonly CloudEvent[] {
@@ -30,7 +35,7 @@ export class CloudEventQueue {
   }
 
   /** A listener that throws must not lose the event for the other listeners. */
-  #wake(listener: () => void): void {
+  #callListener(listener: () => void): void {
     try {
       listener();
     } catch (thrown) {

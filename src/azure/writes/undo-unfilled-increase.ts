@@ -120,7 +120,7 @@ export class UnfilledIncreaseUndo {
   async #confirm(group: RegisteredGroup, increase: OwnIncrease, set: string): Promise<Verdict> {
     const { closing } = this.#deps.writes;
     try {
-      const counted = await countInstances(this.#deps.writes, set, closing);
+      const counted = await countInstances(this.#deps.writes, { set, state: 'any' }, closing);
       return this.#checkOurs(group, increase) ?? decideUndo({ ...this.#undoInput(group), counted }, increase);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);

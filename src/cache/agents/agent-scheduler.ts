@@ -12,6 +12,8 @@ import {
   isRunnable,
   newAgentState,
   nextRun,
+  noteStart,
+  ownDueMs,
   statusOf,
   type AgentState,
   type AgentStatus,
@@ -143,12 +145,13 @@ export class AgentScheduler {
   }
 
   /**
-   * Makes the agent due at once, before agents that are merely overdue. During a run: once more after it. Holds still
-   * apply.
+   * Makes the agent due at once, before agents that are merely overdue. During a run: once more after it. Holds and the agent's
+   * requested rate still apply; with `atAnyRate`, an operator asks, and the rate begins again.
    */
-  dueNow(agentId: string): void {
+  dueNow(agentId: string, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): void {
     const state = this.#states.get(agentId);
     if (state === undefined) return;
+    if (atAnyRate) state.starts = [];
     state.requested = true;
     this.#wake();
   }
@@ -223,6 +226,7 @@ export class AgentScheduler {
     state.waiting = [];
     state.requested = false;
     state.lastStartMs = run.startedAtMs;
+    noteStart(state, run.startMs);
     this.#buckets.enter(state.agent.bucket);
     const ended = this.#carryOut(state, run).finally(() => {
       this.#buckets.leave(state.agent.bucket);
@@ -291,7 +295,7 @@ export class AgentScheduler {
   }
 
   #dueMs(state: AgentState): number {
-    const due = state.requested ? Number.NEGATIVE_INFINITY : state.dueMs;
+    const due = ownDueMs(state);
     return Math.max(due, this.#buckets.heldUntilMs(state.agent.bucket) ?? due);
   }
 

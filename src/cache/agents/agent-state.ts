@@ -111,6 +111,8 @@ export interface AgentState {
   run: Run | undefined;
   /** Callers that wait for a run that has not begun. */
   waiting: RunWaiting[];
+  /** Monotonic starts of the last runs, oldest first: as many as the requested rate counts. */
+  starts: readonly number[];
   failures: number;
   lastStartMs: number | undefined;
   lastSuccessMs: number | undefined;
@@ -133,6 +135,7 @@ export function newAgentState(
     again: false,
     run: undefined,
     waiting: [],
+    starts: [],
     failures: 0,
     lastStartMs: undefined,
     lastSuccessMs: undefined,
@@ -185,6 +188,22 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
     overdueMs: monotonicMs - state.dueMs,
     intervalMs: policy.intervalMs,
   };
+}
+
+/** When the agent is due by its own timing, without holds. Monotonic. */
+export function ownDueMs(state: AgentState): number {
+  if (!state.requested) return state.dueMs;
+  const { requestedRate: rate } = state.agent.policy;
+  const oldest = state.starts[0];
+  if (rate === undefined || oldest === undefined || state.starts.length < rate.runs || state.waiting.length > 0)
+    return Number.NEGATIVE_INFINITY;
+  return oldest + rate.withinMs;
+}
+
+/** Notes that a run of the agent starts. */
+export function noteStart(state: AgentState, monotonicMs: number): void {
+  const { requestedRate: rate } = state.agent.policy;
+  if (rate !== undefined) state.starts = [...state.starts, monotonicMs].slice(-rate.runs);
 }
 
 export function isRunnable(state: AgentState): boolean {

@@ -22,6 +22,11 @@ export interface AgentPolicy {
   readonly maxErrorIntervalMs: number;
   /** After this the run is aborted and its token is invalid. */
   readonly timeoutMs: number;
+  /**
+   * Requested runs keep to this rate, since each is expensive. Runs that a caller waits for are counted, but not delayed.
+   * If absent, requested runs start at once.
+   */
+  readonly requestedRate?: { readonly runs: number; readonly withinMs: number };
 }
 
 export interface RunContext {

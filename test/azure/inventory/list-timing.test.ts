@@ -23,18 +23,18 @@ function watch(
 const NONE = { creating: 0, missing: 0 };
 
 describe('lists while a group settles', () => {
-  it('come 15, 45, 105, 165 ... seconds after the growth while machines are missing, for twenty minutes', () => {
+  it('come 20, 45, 105, 165 ... seconds after the growth while machines are missing, for twenty minutes', () => {
     const settling = new ListTiming();
     settling.noteIncrease('g', 0);
     const lists = watch(settling, 60 * MINUTE, () => ({ creating: 0, missing: 2 }));
-    expect(lists.slice(0, 5)).toEqual([15, 45, 105, 165, 225]);
+    expect(lists.slice(0, 5)).toEqual([20, 45, 105, 165, 225]);
     expect(lists.at(-1)).toBeLessThanOrEqual(20 * 60);
   });
 
   it('stop when all are there, and nothing is due for a group that did not grow', () => {
     const settling = new ListTiming();
     settling.noteIncrease('g', 0);
-    expect(watch(settling, 5 * MINUTE, (nowMs) => (nowMs < 50 * SECOND ? { creating: 1, missing: 0 } : NONE))).toEqual([15, 45]);
+    expect(watch(settling, 5 * MINUTE, (nowMs) => (nowMs < 50 * SECOND ? { creating: 1, missing: 0 } : NONE))).toEqual([20, 45]);
     expect(watch(new ListTiming(), 5 * MINUTE, () => ({ creating: 0, missing: 3 }))).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('lists while a group settles', () => {
 
   it('follow instances that another writer creates, and give up on one that never settles', () => {
     const lists = watch(new ListTiming(), 60 * MINUTE, () => ({ creating: 1, missing: 0 }));
-    expect(lists.slice(0, 3)).toEqual([15, 45, 105]);
+    expect(lists.slice(0, 3)).toEqual([20, 45, 105]);
     expect(lists.at(-1)).toBeLessThanOrEqual(20 * 60 + 1);
   });
 

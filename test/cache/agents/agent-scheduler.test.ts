@@ -51,6 +51,28 @@ describe('when agents run', () => {
     expect(at.status('sets').nextDueMs).toBe(START + due);
   });
 
+  it('requested runs keep to their rate, and a run that a caller waits for is counted but not delayed', async () => {
+    const at = world();
+    at.add('list', undefined, { policy: { ...POLICY, intervalMs: 300_000, requestedRate: { runs: 2, withinMs: MINUTE } } });
+    const running = at.run();
+    for (let second = 0; second < 130; second += 5) {
+      at.scheduler.dueNow('list');
+      await at.clock.advance(5_000);
+    }
+    expect(at.starts.map(({ atMs }) => atMs / 1000)).toEqual([0, 5, 60, 65, 120, 125]);
+    const before = at.starts.length;
+    await Promise.all([at.scheduler.runNow('list', never), at.clock.advance(0)]);
+    expect(at.starts).toHaveLength(before + 1);
+    at.scheduler.dueNow('list');
+    await at.clock.advance(54_000);
+    expect(at.starts).toHaveLength(before + 1);
+    at.scheduler.dueNow('list', { atAnyRate: true });
+    await at.clock.advance(0);
+    expect(at.starts).toHaveLength(before + 2);
+    at.stop.abort();
+    await running;
+  });
+
   it('a run that took longer than its interval is followed by a tenth of it', async () => {
     const at = world();
     const slow = gate();

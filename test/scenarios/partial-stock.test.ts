@@ -1,0 +1,63 @@
+/** A pool that gets only a part of its increase: the next pool is asked as soon as Azure shows it, and for nothing but the rest. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const SIZE = 'Standard_D4s_v5';
+
+/** Two pools; the first, which least-waste prefers, gets one node more. Refusals come after so many seconds. */
+async function start(refusedAfter: number, pool = {}): Promise<VirtualRun> {
+  const refusedMs = refusedAfter * SECOND;
+  run = await VirtualRun.start({
+    spec: worldOf(
+      [aPool({ name: 'short', vmSize: SIZE, count: 0, ...pool }), aPool({ name: 'other', vmSize: 'Standard_E4s_v5', count: 0 })],
+      {
+        stock: { [`${SIZE}/0`]: 1 },
+      },
+    ),
+    flags: ['--scale-down-enabled=false', '--expander=least-waste'],
+    knobs: { allocationRefused: { p50: refusedMs, p95: refusedMs }, instanceVisible: { p50: 3 * SECOND, p95: 3 * SECOND } },
+  });
+  return run;
+}
+
+const hasFailedInstance = (world: VirtualRun): boolean =>
+  world.world.arm.control.state().sets.some(({ instances }) => instances.some(({ provisioningState }) => provisioningState === 'Failed'));
+
+const readsSince = (world: VirtualRun, atMs: number) =>
+  world.world.arm.control.journal().filter(({ at, method, path }) => at >= atMs && method === 'GET' && /aks-short/i.test(path));
+
+const isList = ({ path }: { readonly path: string }): boolean => /\/virtualMachines(?:\?|$)/.test(path);
+
+describe('partial stock', () => {
+  it.each([
+    [4, 5],
+    [8, 10],
+    [12, 20],
+  ])('refused after %i s: Azure is looked at after %i s, and the next pool is asked within a second', async (refusedAfter, lookAt) => {
+    const world = await start(refusedAfter);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '3' }));
+    await world.until('the increase', () => capacity(world, 'short') === 4, MINUTE);
+    const increasedAt = world.clock.now();
+    await world.until('a failed instance', () => hasFailedInstance(world), MINUTE);
+    await world.until('the next pool', () => capacity(world, 'other') > 0, 2 * MINUTE);
+    const waited = (world.clock.now() - increasedAt) / SECOND;
+    expect(waited).toBeGreaterThanOrEqual(lookAt);
+    expect(waited).toBeLessThan(lookAt + 1);
+    // The reads of one set in that time are few, and at most two of them are lists.
+    const reads = readsSince(world, increasedAt);
+    expect(reads.filter(isList).length).toBeLessThanOrEqual(2);
+    expect(reads.length).toBeLessThanOrEqual(6);
+    await world.until('all bound', () => bound(world, 'web') === 4, 8 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect(capacity(world, 'other')).toBe(3);
+    expect(world.world.arm.control.state().sets.find(({ pool }) => pool === 'short')?.instances.length).toBe(1);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
