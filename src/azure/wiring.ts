@@ -8,6 +8,7 @@ import type { Random } from '../lib/random.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ArmCalls } from './arm/arm-client.ts';
+import { credentialOnClock } from './arm/credential-on-clock.ts';
 import { OperationTracker } from './arm/operations.ts';
 import type { AzureOptions } from './arm/options.ts';
 import { RateLimits } from './arm/rate-limits.ts';
@@ -43,6 +44,8 @@ export interface AzureDeps {
   readonly beforeWrite?: () => void;
   /** Replaces the credential made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
+  /** Tokens age on `clock` instead of the clock of the machine, for processes in virtual time. */
+  readonly tokensFollowClock?: boolean;
 }
 
 export interface AzureRooms {
@@ -68,7 +71,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const closing = new AbortController();
   const rateLimits = new RateLimits(clock, metrics.arm);
   const calls = createCalls(deps, rateLimits);
-  const clients = createClients(options, deps.credential ?? createCredential(options), calls);
+  const clients = createClients(options, credentialOf(deps), calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
   const ownWrites = new OwnWrites();
   const { skuShare, keptPrices } = deps;
@@ -115,6 +118,11 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     undo,
     closing,
   };
+}
+
+function credentialOf({ options, clock, credential, tokensFollowClock = false }: AzureDeps): TokenCredential {
+  if (credential !== undefined) return credential;
+  return tokensFollowClock ? credentialOnClock(() => createCredential(options), clock) : createCredential(options);
 }
 
 function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, rateLimits: RateLimits): ArmCalls {

@@ -20,7 +20,7 @@ const DAEMON: Program<Config, Daemon, Metrics> = {
     const metrics = createMetrics();
     const { dryRun } = input.config;
     const log = onLog === undefined ? createLog('silent') : createLog('info', { write: onLog }, input.clock, { dryRun });
-    return { metrics, composed: composeDaemon({ ...input, log, metrics }) };
+    return { metrics, composed: composeDaemon({ ...input, log, metrics, tokensFollowClock: true }) };
   },
 };
 

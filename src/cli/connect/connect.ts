@@ -28,6 +28,8 @@ export interface ConnectInput {
   readonly signal?: AbortSignal;
   /** How long the first reads of Azure are retried while it throttles or is unavailable. Default 0: one attempt. */
   readonly startPatienceMs?: number;
+  /** Tokens for Azure age on `clock`, for processes in virtual time. Default: on the clock of the machine. */
+  readonly tokensFollowClock?: boolean;
 }
 
 export interface Connections {
@@ -97,6 +99,7 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
       names,
       foreignLock: kubernetes.foreignLock,
       beforeWrite: () => kubernetes.lease.verify(),
+      ...defined({ tokensFollowClock: input.tokensFollowClock }),
     });
   } catch (error) {
     await kubernetes.close();
