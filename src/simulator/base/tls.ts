@@ -26,10 +26,13 @@ export interface ServerTls {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Creates a CA and a certificate for `localhost` and 127.0.0.1, valid from an hour before `nowMs` for thirty days. */
+/** Clients compare validity with the machine's clock, from which the clock of a virtual world may differ by years. */
+const VALID_FOR_MS = 20 * 365 * 86_400_000;
+
+/** Creates a CA and a certificate for `localhost` and 127.0.0.1, valid for twenty years before and after `nowMs`. */
 export async function createServerTls(nowMs: number): Promise<ServerTls> {
   cryptoProvider.set(webcrypto);
-  const validity = { notBefore: new Date(nowMs - 3_600_000), notAfter: new Date(nowMs + 30 * 86_400_000) };
+  const validity = { notBefore: new Date(nowMs - VALID_FOR_MS), notAfter: new Date(nowMs + VALID_FOR_MS) };
   const caKeys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const ca = await X509CertificateGenerator.createSelfSigned({
     serialNumber: '01',
