@@ -15,6 +15,7 @@ import type { ArmLatencies } from '../simulator/arm/state/latencies.ts';
 import { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { startWorld, type World } from '../simulator/world.ts';
+import type { InstantListener } from '../simulator/world-hash.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from './client-files.ts';
 import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
 import { MortalProcess, type CrashPlan } from './mortal-process.ts';
@@ -25,6 +26,7 @@ import { untilQuiet } from './quiet.ts';
 const TOKEN = 'only-known-to-this-simulation';
 /** The world's time before the daemon starts, in milliseconds. The first nodes join in that time. */
 const WARM_UP_MS = 60_000;
+const WRITE = /^(PUT|POST|PATCH|DELETE)/;
 
 export interface VirtualRunInput {
   readonly spec: WorldSpec;
@@ -41,6 +43,10 @@ export interface VirtualRunInput {
   readonly onLog?: (line: string) => void;
   /** Decides at which of its calls the daemon dies. If absent, it does not die. */
   readonly crashPlan?: CrashPlan;
+  /** The number of last reports in memory. If absent, all are kept: each holds an observation. */
+  readonly reportsKept?: number;
+  /** Called with what happened in the world in each instant, to find where two runs differ. */
+  readonly onInstant?: InstantListener;
 }
 
 /** A world with a daemon in it. Time passes only in `advance` and `until`. */
@@ -48,6 +54,8 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly clock: VirtualSimClock;
   readonly world: World;
   readonly reports: LoopReport[] = [];
+  readonly #writes: JournalEntry[] = [];
+  #loops = 0;
   readonly #program: Program<Config, Daemon, Metrics>;
   readonly #dir: string;
   readonly #input: VirtualRunInput;
@@ -67,6 +75,9 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.world = made.world;
     this.#process = made.process;
     this.#dir = made.dir;
+    this.world.arm.control.onEntry((entry) => {
+      if (entry.principal === CLIENT.clientId && WRITE.test(entry.route)) this.#writes.push(entry);
+    });
   }
 
   /** Starts the world, then the daemon, and waits until both are quiet. */
@@ -77,8 +88,8 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     const clock = new VirtualSimClock(input.startMs);
     let onDeath = (): void => undefined;
     const process = new MortalProcess(input.crashPlan ?? (() => undefined), () => onDeath());
-    const { spec, knobs } = input;
-    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, requestFilter: process, ...defined({ knobs }) });
+    const { spec, knobs, onInstant } = input;
+    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, requestFilter: process, ...defined({ knobs, onInstant }) });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
     await writeClientFiles(dir, world);
     const run = new VirtualRun(program, input, { clock, world, process, dir });
@@ -122,7 +133,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     const daemon = await Promise.race([composed, this.#process.died()]);
     if (daemon === undefined) return;
     daemon.onLoop((report) => {
-      if (!state.dead) this.reports.push(report);
+      if (!state.dead) this.#keep(report);
     });
     this.#daemon = daemon;
     await this.#drive(daemon.start(), state);
@@ -196,15 +207,25 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
 
   /** All writes of the daemon to Azure, oldest first. */
   writes(): readonly JournalEntry[] {
-    return this.world.arm.control
-      .journal()
-      .filter((entry) => entry.principal === CLIENT.clientId && /^(PUT|POST|PATCH|DELETE)/.test(entry.route));
+    return [...this.#writes];
+  }
+
+  /** Number of loops that ended, in all lives of the daemon. */
+  get loops(): number {
+    return this.#loops;
   }
 
   async stop(): Promise<void> {
     await this.stopDaemon();
     await this.world.stop();
     await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  #keep(report: LoopReport): void {
+    const { reportsKept } = this.#input;
+    this.#loops++;
+    this.reports.push(report);
+    if (reportsKept !== undefined && this.reports.length > reportsKept) this.reports.splice(0, this.reports.length - reportsKept);
   }
 
   /** Waits for work of the daemon and lets time pass where that work waits for time. Returns early if the daemon dies. */

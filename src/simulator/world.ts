@@ -12,6 +12,7 @@ import type { SimClock } from './base/sim-clock.ts';
 import { createServerTls } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
 import type { WorldSpec } from './base/world-spec.ts';
+import { lineOfChange, lineOfEntry, WorldHash, type InstantListener } from './world-hash.ts';
 import { defined } from '../lib/defined.ts';
 
 export interface WorldOptions {
@@ -29,6 +30,8 @@ export interface WorldOptions {
   readonly ambient?: BackgroundActorOptions;
   /** Default: every request passes. */
   readonly requestFilter?: RequestFilter;
+  /** Called with what happened in each instant, when it is over. */
+  readonly onInstant?: InstantListener;
 }
 
 export interface World {
@@ -38,6 +41,8 @@ export interface World {
   readonly cluster: SimCluster;
   readonly caPem: string;
   violations(): readonly Violation[];
+  /** A hash over everything that happened so far, hexadecimal. Two runs of one seed have the same. */
+  hash(): string;
   stop(): Promise<void>;
 }
 
@@ -63,6 +68,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     token: options.token,
     ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),
   });
+  const hash = hashOf({ arm, cluster, clock }, options.onInstant);
   return {
     spec,
     clock,
@@ -70,8 +76,19 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     cluster,
     caPem: tls.caPem,
     violations: () => violations.list(),
+    hash: () => hash.digest(),
     stop: async () => {
       await Promise.all([cluster.stop(), arm.stop()]);
     },
   };
+}
+
+function hashOf({ arm, cluster, clock }: Pick<World, 'arm' | 'cluster' | 'clock'>, onInstant: InstantListener | undefined): WorldHash {
+  const hash = new WorldHash(onInstant);
+  arm.control.onEntry((entry) => hash.add(clock.now(), lineOfEntry(entry)));
+  cluster.onChange((change) => {
+    const line = lineOfChange(change);
+    if (line !== undefined) hash.add(clock.now(), line);
+  });
+  return hash;
 }

@@ -78,14 +78,14 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   control.setAmbient(options.ambient ?? {});
   const gateway = createGateway({ world, identity, faults, frozen });
   let controlSeq = 0;
-  const occasions = new RequestCounts();
+  const occasions = new RequestCounts(world.clock.now());
   const answer = (raw: RawRequest): ResponseOptions => {
     // The body of a control request is JSON with any content type, since curl sends a form type.
     const body = parseBody(raw.text, isControlPath(raw.path) ? '' : (raw.headers['content-type'] ?? ''));
     const request: ArmRequest = { ...raw, seq: 0, occasion: '', params: {}, body, principal: identity.principalOf(raw.headers) };
     if (isControlPath(raw.path)) return { reply: handleControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
     const seq = world.journal.nextSeq();
-    const occasion = occasions.next(raw);
+    const occasion = occasions.next(raw, world.clock.now());
     const { reply, fault } = gateway.answer({ ...request, seq, occasion });
     return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, occasion, fault), manner: mannerOf(fault) };
   };
@@ -143,7 +143,7 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     clusterWork: 'Updating',
     timers: new Set(),
     lists: { sets: () => undefined, vms: () => undefined },
-    operationCount: 0,
+    operationCounts: new Map(),
   };
   vms = () => allVms(world);
   return world;

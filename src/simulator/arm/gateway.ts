@@ -26,7 +26,7 @@ import { defined } from '../../lib/defined.ts';
 /** Echoes the client's own ids. `dateSkewMs`: the offset of `Date`. */
 function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
   const { draws, spec } = world;
-  const requestId = draws.guid(`request|${request.seq}`);
+  const requestId = draws.guid(`request|${request.occasion}`);
   const clientId = request.headers['x-ms-client-request-id'];
   const echo =
     clientId !== undefined && request.headers['x-ms-return-client-request-id'] === 'true' ? { 'x-ms-client-request-id': clientId } : {};
@@ -45,7 +45,7 @@ function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply
       'strict-transport-security': 'max-age=31536000; includeSubDomains',
       'x-content-type-options': 'nosniff',
       'x-cache': 'CONFIG_NOCACHE',
-      'x-msedge-ref': `Ref A: ${draws.hex(`edge|a|${request.seq}`, 32).toUpperCase()} Ref B: AMS231 Ref C: ${time.replace(/\.\d+Z$/, 'Z')}`,
+      'x-msedge-ref': `Ref A: ${draws.hex(`edge|a|${request.occasion}`, 32).toUpperCase()} Ref B: AMS231 Ref C: ${time.replace(/\.\d+Z$/, 'Z')}`,
       'x-ms-request-id': requestId,
       'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
       'x-ms-routing-request-id': `${spec.location.toUpperCase()}:${time.replace(/[-:]|\.\d+/g, '')}:${requestId}`,
@@ -232,8 +232,16 @@ function recordRequest(world: ArmWorld, { request, reply, fault, pool, match }: 
     ...defined({ pool }),
     ...traceOf(request, reply.trace),
     ...(fault === undefined ? {} : { faultId: fault.id }),
+    ...defined({ retryAfterSeconds: retryAfterOf(world, reply, fault?.effect) }),
     ...(match === undefined ? { loud: 'The emulator does not know this route.' } : {}),
   });
+}
+
+/** Of a fault, or of the resource itself. */
+function retryAfterOf({ throttle }: ArmWorld, { headers }: ArmReply, effect: FaultEffect | undefined): number | undefined {
+  const ofFault = effect?.kind === 'answer' ? effect.retryAfterSeconds : undefined;
+  const text = ofFault === undefined ? headers?.['retry-after'] : throttle.retryAfter(ofFault);
+  return text === undefined ? undefined : Number(text);
 }
 
 function routeOf(request: ArmRequest, match: RouteMatch<{ readonly template: string }> | undefined): string {

@@ -42,13 +42,17 @@ interface TimedAction {
   cancelled: boolean;
 }
 
+/** Fewer canceled actions than this are not worth a new heap. */
+const MIN_DROPPED = 1_000;
+
 /** A clock that moves only by `advance`. Due actions run in order of time, then of registration. */
 export class VirtualSimClock implements SimClock {
   readonly speed = 1;
   #now: number;
   #sequence = 0;
-  /** A binary heap, the next action first. Canceled actions stay until they are first. */
-  readonly #heap: TimedAction[] = [];
+  /** A binary heap, the next action first. Canceled actions stay until they are first or in the majority. */
+  #heap: TimedAction[] = [];
+  #canceled = 0;
 
   constructor(startMs: number) {
     this.#now = startMs;
@@ -62,8 +66,16 @@ export class VirtualSimClock implements SimClock {
     const entry: TimedAction = { at: this.#now + Math.max(0, ms), sequence: this.#sequence++, action, cancelled: false };
     this.#push(entry);
     return () => {
+      if (entry.cancelled) return;
       entry.cancelled = true;
+      this.#canceled++;
+      this.#dropCanceled();
     };
+  }
+
+  /** Number of actions in memory, canceled ones included. */
+  get size(): number {
+    return this.#heap.length;
   }
 
   /** Time of the next action. undefined: no action is waiting. */
@@ -77,13 +89,25 @@ export class VirtualSimClock implements SimClock {
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
       this.#pop();
       this.#now = Math.max(this.#now, next.at);
+      // It is no longer in the heap, so to cancel it has no effect.
+      next.cancelled = true;
       next.action();
     }
     this.#now = end;
   }
 
+  /** A sorted list is a heap. */
+  #dropCanceled(): void {
+    if (this.#canceled < MIN_DROPPED || 2 * this.#canceled < this.#heap.length) return;
+    this.#heap = this.#heap.filter(({ cancelled }) => !cancelled).sort((left, right) => (isBefore(left, right) ? -1 : 1));
+    this.#canceled = 0;
+  }
+
   #next(): TimedAction | undefined {
-    while (this.#heap[0]?.cancelled === true) this.#pop();
+    while (this.#heap[0]?.cancelled === true) {
+      this.#pop();
+      this.#canceled--;
+    }
     return this.#heap[0];
   }
 

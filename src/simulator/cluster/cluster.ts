@@ -26,7 +26,7 @@ import { seedCluster } from './seed.ts';
 import { createApi, placeOf, type Api } from './store/api.ts';
 import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
 import { findKind } from './store/resource-types.ts';
-import { ObjectStore } from './store/store.ts';
+import { ObjectStore, type StoreChange } from './store/store.ts';
 import { createTimers } from './store/timers.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -111,7 +111,10 @@ export interface SimCluster {
    */
   remove(object: ObjectDraft): void;
   readonly control: ClusterControl;
+  /** The last requests. */
   journal(): readonly JournalEntry[];
+  /** Calls back after each change of an object. Returns a function that unsubscribes. */
+  onChange(listener: (change: StoreChange) => void): () => void;
   resourceVersion(): number;
   /** Requests without a response yet, without watches. */
   pendingRequests(): number;
@@ -147,6 +150,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     isForeign: options.isForeign ?? isForeignByName,
   });
   seedCluster(api, options.spec);
+  startCompaction(api, knobs.compactionMs);
   const url = `https://127.0.0.1:${server.port}`;
   return {
     url,
@@ -165,6 +169,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     },
     control: controlOf(api, server),
     journal: () => server.journal,
+    onChange: (listener) => api.store.subscribe(listener),
     resourceVersion: () => api.store.version,
     pendingRequests: () => server.pending,
     openWatches: () => server.watches.count,
@@ -174,6 +179,17 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
       await server.stop();
     },
   };
+}
+
+/** Each time, versions from before the previous time expire. */
+function startCompaction({ store, timers }: Api, everyMs: number): void {
+  const compactLater = (upTo: number): void => {
+    timers.after(everyMs, () => {
+      store.compact(upTo);
+      compactLater(store.version);
+    });
+  };
+  compactLater(store.version);
 }
 
 /** The names under which the ARM side lets other writers write. */

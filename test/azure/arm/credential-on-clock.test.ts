@@ -58,7 +58,7 @@ describe('a credential whose tokens age on the clock of the process', () => {
     expect(await token()).toBe('token 2');
   });
 
-  it('tells the SDK that the token has expired, so that it asks for every request', async () => {
+  it('shows the SDK an expired token, so that it asks for every request', async () => {
     expect(await stage().expiry()).toBe(0);
   });
 });

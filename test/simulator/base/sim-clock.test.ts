@@ -50,4 +50,17 @@ describe('VirtualSimClock', () => {
       { numRuns: 300, seed: 7 },
     );
   });
+
+  it('forgets canceled actions that are in the majority, and keeps the order of the others', () => {
+    const clock = new VirtualSimClock(0);
+    const ran: number[] = [];
+    const cancels = Array.from({ length: 4_000 }, (_, index) => clock.after((index * 7) % 1_000, () => ran.push((index * 7) % 1_000)));
+    for (const [index, cancel] of cancels.entries()) if (index % 4 !== 0) cancel();
+    expect(clock.size).toBeLessThan(2_100);
+    clock.advance(1_000);
+    expect(ran).toHaveLength(1_000);
+    expect(ran).toEqual(ran.toSorted((left, right) => left - right));
+    for (const cancel of cancels) cancel();
+    expect([clock.size, clock.nextDueAt()]).toEqual([0, undefined]);
+  });
 });

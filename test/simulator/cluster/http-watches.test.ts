@@ -34,6 +34,22 @@ describe('watches', () => {
     watch.close();
   });
 
+  it.each([
+    { afterMinutes: 4, status: 200 },
+    { afterMinutes: 11, status: 410 },
+  ])(
+    'a version from $afterMinutes minutes ago answers $status: history is compacted every five minutes',
+    async ({ afterMinutes, status }) => {
+      stage = await setStage([], { knobs: { goneAs: 'status' } });
+      const version = stage.cluster.resourceVersion();
+      await stage.client.call('POST', MAPS, aMap('a'));
+      stage.clock.advance(afterMinutes * 60_000);
+      const watch = await stage.client.watch(`${MAPS}?watch=1&resourceVersion=${version}`);
+      expect(watch.status).toBe(status);
+      watch.close();
+    },
+  );
+
   it('ends initial events with the bookmark that says so', async () => {
     stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));

@@ -26,7 +26,7 @@ export interface OperationStart {
 /** Starts an operation. Without VMs to wait for, it ends after the time of a model update. */
 export function beginOperation(world: ArmWorld, start: OperationStart): Operation {
   forgetOld(world);
-  const id = world.draws.guid(`operation|${world.operationCount++}`);
+  const id = world.draws.guid(`operation|${start.pool}|${start.kind}|${countOperation(world, start)}`);
   const operation: Operation = {
     id,
     kind: start.kind,
@@ -47,6 +47,14 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
     later(world, world.draws.latency(`model|${id}`, world.knobs.modelUpdate), () => endOperation(world, operation));
   }
   return operation;
+}
+
+/** Counts for each pool and kind: requests that arrive together must not swap their ids, from which durations are drawn. */
+function countOperation(world: ArmWorld, { pool, kind }: OperationStart): number {
+  const key = `${pool}|${kind}`;
+  const count = (world.operationCounts.get(key) ?? 0) + 1;
+  world.operationCounts.set(key, count);
+  return count;
 }
 
 /** Records that a VM is idle, with or without a failure, in every operation that waits for it. */

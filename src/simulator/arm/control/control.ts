@@ -83,6 +83,8 @@ export interface ArmControl {
   state(): ArmState;
   /** Entries with a sequence number above `seq` (default: all). */
   journal(seq?: number): readonly JournalEntry[];
+  /** Calls back for each new entry of the journal, which keeps only the last ones. Returns a function that unsubscribes. */
+  onEntry(listener: (entry: JournalEntry) => void): () => void;
   addFault(fault: Fault): void;
   /**
    * Raises an incident of the catalogue by its number. `removeFault` ends it. @returns what is wrong with the request, or
@@ -127,6 +129,7 @@ export function createControl({ world, faults, frozen }: ControlDeps): ArmContro
     state: () => stateOf(world, faults, ambient.settings),
     setAmbient: (settings) => ambient.set(settings),
     journal: (seq = 0) => world.journal.since(seq),
+    onEntry: (listener) => world.journal.subscribe(listener),
     addFault,
     addCatalogued: (order) => {
       const raised = raiseIncident({ world, addFault, removeFault, raise: (event) => raiseEvent(world, event) }, order);

@@ -14,13 +14,17 @@ export interface JournalEntry extends Trace {
   /** Client id of the token; empty without a token. */
   readonly principal: string;
   readonly faultId?: string;
+  /** `Retry-After` of the response, as sent. */
+  readonly retryAfterSeconds?: number;
 }
 
 export class Journal {
   readonly #limit: number;
-  readonly #entries: JournalEntry[] = [];
+  readonly #listeners = new Set<(entry: JournalEntry) => void>();
+  #entries: JournalEntry[] = [];
   #lastSeq = 0;
 
+  /** Keeps at least the last `limit` entries and at most twice as many. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -31,7 +35,14 @@ export class Journal {
 
   add(entry: JournalEntry): void {
     this.#entries.push(entry);
-    if (this.#entries.length > this.#limit) this.#entries.splice(0, this.#entries.length - this.#limit);
+    if (this.#entries.length > 2 * this.#limit) this.#entries = this.#entries.slice(-this.#limit);
+    for (const listener of this.#listeners) listener(entry);
+  }
+
+  /** Called with each new entry. Returns a function that unsubscribes. */
+  subscribe(listener: (entry: JournalEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Entries with a sequence number above `seq`, in order of arrival. */

@@ -74,16 +74,26 @@ export interface CallCost {
   readonly refusal: ArmReply | undefined;
 }
 
+/** Simulated milliseconds between two removals of full buckets. */
+const SWEEP_MS = 600_000;
+
 /** Owns every bucket of the world. */
 export class Throttle {
   readonly #clock: SimClock;
   readonly #olderNames: boolean;
   readonly #buckets = new Map<string, Bucket>();
+  #sweptAt: number;
 
   /** `olderNames`: headers use the policy names that Compute used before. */
   constructor(clock: SimClock, olderNames = false) {
     this.#clock = clock;
     this.#olderNames = olderNames;
+    this.#sweptAt = clock.now();
+  }
+
+  /** Number of buckets in memory. */
+  get size(): number {
+    return this.#buckets.size;
   }
 
   /**
@@ -190,12 +200,24 @@ export class Throttle {
 
   #bucket(key: string, size: BucketSize): Bucket {
     const now = this.#clock.now();
+    this.#sweep(now);
     const bucket = this.#buckets.get(key) ?? { size, tokens: size.burst, at: now };
-    const flowed = (Math.max(0, now - bucket.at) * this.#clock.speed * size.perMinute) / 60_000;
-    bucket.tokens = Math.min(size.burst, bucket.tokens + flowed);
+    bucket.tokens = this.#tokensAt(bucket, now);
     bucket.at = now;
     this.#buckets.set(key, bucket);
     return bucket;
+  }
+
+  #tokensAt({ size, tokens, at }: Bucket, now: number): number {
+    const flowed = (Math.max(0, now - at) * this.#clock.speed * size.perMinute) / 60_000;
+    return Math.min(size.burst, tokens + flowed);
+  }
+
+  /** A full bucket is as good as a new one. Each operation and VM has buckets, so they would pile up. */
+  #sweep(now: number): void {
+    if ((now - this.#sweptAt) * this.#clock.speed < SWEEP_MS) return;
+    this.#sweptAt = now;
+    for (const [key, bucket] of this.#buckets) if (this.#tokensAt(bucket, now) >= bucket.size.burst) this.#buckets.delete(key);
   }
 }
 

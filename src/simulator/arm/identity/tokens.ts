@@ -153,7 +153,7 @@ interface SignInRefusal {
 }
 
 function signInError(world: ArmWorld, request: ArmRequest, { status, code, kind, message }: SignInRefusal): ArmReply {
-  const trace = world.draws.guid(`trace|${request.seq}`);
+  const trace = world.draws.guid(`trace|${request.occasion}`);
   const timestamp = new Date(world.clock.now())
     .toISOString()
     .replace('T', ' ')

@@ -145,8 +145,8 @@ export interface ArmWorld {
   readonly timers: Set<() => void>;
   /** Set once at the start of the world. */
   lists: ListHistory;
-  /** Number of operations so far; ids derive from it. */
-  operationCount: number;
+  /** Number of operations so far by pool and kind; ids derive from it. */
+  readonly operationCounts: Map<string, number>;
 }
 
 /** Runs a step later, unless the world stops first. */

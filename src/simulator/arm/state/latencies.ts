@@ -54,7 +54,7 @@ export interface ArmLatencies {
   readonly aksPatienceMs: number;
   /** How long finished operations can be read. */
   readonly operationKeptMs: number;
-  /** Journal entries kept; older ones are dropped. */
+  /** The last journal entries that can be read again; at most twice as many are in memory. */
   readonly journalLimit: number;
 }
 
@@ -91,5 +91,5 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   tokenLifetimeSeconds: 3_599,
   aksPatienceMs: 1_200 * SECOND,
   operationKeptMs: 3_600 * SECOND,
-  journalLimit: 200_000,
+  journalLimit: 20_000,
 };

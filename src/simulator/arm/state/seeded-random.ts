@@ -46,15 +46,52 @@ export function seededRandomOf(seed: number): SeededRandom {
   };
 }
 
+interface RequestCount {
+  count: number;
+  /** Milliseconds of the world's clock. */
+  lastMs: number;
+  /** Distinguishes this count from an earlier one of the same request that was forgotten. Empty for the first. */
+  readonly epoch: string;
+}
+
+/** Counts of requests that were not repeated for so long are forgotten: ids of operations and VMs never come again. */
+const FORGOTTEN_AFTER_MS = 2 * 3_600_000;
+
 /** Counts repetitions of each request, so that draws for one request do not depend on others. */
 export class RequestCounts {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<string, RequestCount>();
+  readonly #startMs: number;
+  #sweptMs: number;
+
+  /** Times are milliseconds of the world's clock. */
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+    this.#sweptMs = startMs;
+  }
+
+  get size(): number {
+    return this.#counts.size;
+  }
 
   /** The name of this request and its repetition. It is the same in every run, whatever other requests were sent. */
-  next({ method, path }: Pick<ArmRequest, 'method' | 'path'>): string {
+  next({ method, path }: Pick<ArmRequest, 'method' | 'path'>, nowMs: number): string {
+    this.#sweep(nowMs);
     const key = `${method} ${path.toLowerCase()}`;
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, count);
-    return `${key}|${count}`;
+    const known = this.#counts.get(key) ?? { count: 0, lastMs: nowMs, epoch: this.#epochAt(nowMs) };
+    known.count++;
+    known.lastMs = nowMs;
+    this.#counts.set(key, known);
+    return `${key}|${known.epoch}${known.count}`;
+  }
+
+  /** Nothing was forgotten in the first period. */
+  #epochAt(nowMs: number): string {
+    return nowMs - this.#startMs < FORGOTTEN_AFTER_MS ? '' : `${nowMs - this.#startMs}|`;
+  }
+
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptMs < FORGOTTEN_AFTER_MS) return;
+    this.#sweptMs = nowMs;
+    for (const [key, { lastMs }] of this.#counts) if (nowMs - lastMs >= FORGOTTEN_AFTER_MS) this.#counts.delete(key);
   }
 }

@@ -29,6 +29,8 @@ export interface ClusterLatencies {
   readonly bookmarkMs: number;
   /** Number of changes that a watch can replay. */
   readonly eventLogLimit: number;
+  /** Changes older than this are compacted, as an API server does with etcd every five minutes. */
+  readonly compactionMs: number;
   readonly eventTtlMs: number;
   readonly goneAs: 'event' | 'status';
   /** Pod capacity of a node: 110 with kubenet, 30 or 250 with Azure CNI. The pools of this world do not set it. */
@@ -52,6 +54,7 @@ export const DEFAULT_LATENCIES: ClusterLatencies = {
   initialNodeAgeMs: 3_600_000,
   bookmarkMs: 60_000,
   eventLogLimit: 10_000,
+  compactionMs: 300_000,
   eventTtlMs: 3_600_000,
   goneAs: 'event',
   maxPods: 110,

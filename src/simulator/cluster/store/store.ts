@@ -109,10 +109,10 @@ export class ObjectStore {
     return this.#log.filter((change) => change.version > version && change.storage === storage);
   }
 
-  /** Drops the log: every version except the current one is expired. */
-  compact(): void {
-    this.#log = [];
-    this.#compactedTo = this.#version;
+  /** Drops the log up to a version, by default the current one: older versions are expired. */
+  compact(upTo = this.#version): void {
+    this.#log = this.#log.filter(({ version }) => version > upTo);
+    this.#compactedTo = Math.max(this.#compactedTo, upTo);
   }
 
   subscribe(listener: (change: StoreChange) => void): () => void {
