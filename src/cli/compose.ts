@@ -82,6 +82,7 @@ function composeLoopDeps(
     cloud,
     cluster: kubernetes.reader,
     tainter: kubernetes.tainter,
+    deletionOwner: () => kubernetes.lease.owner(),
     evictor: kubernetes.evictor,
     owners: kubernetes.owners,
     events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),

@@ -98,10 +98,11 @@ export interface RememberedUnremovable {
   readonly detail?: string;
 }
 
-/** A deletion taint on a node. `ours`: this process wrote it, or found it at its start. Otherwise another writer set it. */
+/** A deletion taint on a node. */
 export interface SeenDeletionTaint {
   readonly sinceMs: number;
-  readonly ours: boolean;
+  /** Its value and its owner: another text is another taint. Absent in a state of an earlier version. */
+  readonly text?: string;
 }
 
 export interface LoopState {

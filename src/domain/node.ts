@@ -33,6 +33,8 @@ export interface Node {
   readonly disabledBecause?: string;
   /** The suffix of each delay-deletion annotation: who asks to wait before the instance is deleted. If absent, there is no annotation. */
   readonly delayDeletion?: readonly string[];
+  /** Who wrote its deletion taint, by the annotation. If absent, the writer left no name. */
+  readonly deletionOwner?: string;
   /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
 }

@@ -19,8 +19,21 @@ export interface Toleration {
 
 /** Value: unix seconds. Effect NoSchedule. The Cluster Autoscaler uses the same names. */
 export const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
+/** On nodes that were cordoned before the deletion taint was added. Its effect is PreferNoSchedule. */
+export const CORDONED_BEFORE_TAINT = 'aks-autoscaler/cordoned-before';
+/** Annotation of a node with a deletion taint: who wrote the taint. Its format is in domain/deletion-owner.ts. */
+export const DELETION_OWNER_ANNOTATION = 'aks-autoscaler/deletion-owner';
 /** Value: unix seconds since when the node is unneeded. Effect PreferNoSchedule. */
 export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
+
+/** Taints that one writer at a time may have on a node. An annotation names the writer, and is written with the taint. */
+export interface TaintOwner {
+  readonly annotation: string;
+  /** The writer. Empty: a writer that left no name. */
+  readonly value: string;
+  /** The keys of these taints. */
+  readonly covers: readonly string[];
+}
 
 /** As the API server accepts it: without plus sign and leading zeros. */
 const WHOLE = /^(?:0|-?[1-9]\d{0,18})$/;

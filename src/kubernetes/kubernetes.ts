@@ -5,6 +5,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { Random } from '../lib/random.ts';
+import type { LeaderLease } from '../domain/ports/leadership.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -49,7 +50,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const { options, clock, random, log, metrics } = deps;
   const { namespace, identity, eventSource = DEFAULT_NAME, userAgent = DEFAULT_NAME, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
   const connection = await openConnection(options, clock);
-  let lease = soleLeadership();
+  let lease: LeaderLease = soleLeadership({ identity, clock });
   const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
   try {
     await probe(rest, deps.signal ?? new AbortController().signal);

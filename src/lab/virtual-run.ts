@@ -61,6 +61,8 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly #input: VirtualRunInput;
   readonly #process: MortalProcess;
   #daemon: Daemon | undefined;
+  /** Daemons on the same world beside the first. */
+  readonly #beside: Daemon[] = [];
   #state: ProcessState = { skewMs: 0, dead: false };
   #metrics: Metrics | undefined;
 
@@ -115,20 +117,12 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
    * resolves if the daemon dies during the start.
    */
   async startDaemon(flags: readonly string[] = []): Promise<void> {
-    const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
     await this.#rest();
     forgetClientRequests();
     this.#process.restart();
     const state: ProcessState = { skewMs: 0, dead: false, onWaitEnd: (waitedMs) => this.#process.endWait(waitedMs) };
     this.#state = state;
-    const { journal, onLog } = this.#input;
-    const { metrics, composed } = this.#program.launch({
-      config,
-      clock: clockOf(this.clock, state),
-      random: seededRandom(this.world.spec.seed),
-      ...(journal === undefined ? {} : { journal: { record: (entry) => (state.dead ? undefined : journal.record(entry)) } }),
-      ...defined({ onLog }),
-    });
+    const { metrics, composed } = this.#launch(flags, state);
     this.#metrics = metrics;
     const daemon = await Promise.race([composed, this.#process.died()]);
     if (daemon === undefined) return;
@@ -137,6 +131,30 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     });
     this.#daemon = daemon;
     await this.#drive(daemon.start(), state);
+  }
+
+  /**
+   * Starts another daemon on the same world, as after a mistaken installation. It has the run's flags and these, and ends with the run. It
+   * does not die, and its reports are not collected.
+   */
+  async startBeside(flags: readonly string[] = []): Promise<void> {
+    await this.#rest();
+    const state: ProcessState = { skewMs: 0, dead: false };
+    const daemon = await this.#launch(flags, state).composed;
+    this.#beside.push(daemon);
+    await this.#drive(daemon.start(), state);
+  }
+
+  #launch(flags: readonly string[], state: ProcessState): ReturnType<Program<Config, Daemon, Metrics>['launch']> {
+    const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
+    const { journal, onLog } = this.#input;
+    return this.#program.launch({
+      config,
+      clock: clockOf(this.clock, state),
+      random: seededRandom(this.world.spec.seed),
+      ...(journal === undefined ? {} : { journal: { record: (entry) => (state.dead ? undefined : journal.record(entry)) } }),
+      ...defined({ onLog }),
+    });
   }
 
   /** A configuration for this world with these flags. */
@@ -217,6 +235,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
 
   async stop(): Promise<void> {
     await this.stopDaemon();
+    for (const daemon of this.#beside.splice(0)) await this.#drive(daemon.stop(), this.#state);
     await this.world.stop();
     await rm(this.#dir, { recursive: true, force: true });
   }
@@ -253,7 +272,8 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       if (openClientRequests() > this.#process.unansweredRequests) return 'a request of the daemon is in flight';
       // Only time completes a call whose response is delayed by the clock.
-      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.delayedRequests()) return 'the daemon waits for ARM';
+      const daemons = this.#daemon === undefined ? this.#beside : [this.#daemon, ...this.#beside];
+      if (daemons.reduce((sum, { cloud }) => sum + cloud.inFlightCalls(), 0) > arm.delayedRequests()) return 'the daemon waits for ARM';
       return undefined;
     });
   }

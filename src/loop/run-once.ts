@@ -123,7 +123,7 @@ function updateState({ deps, runner, state }: RunOnceInput, observation: Observa
   const removed = runner.collect();
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const reduced = reduceObservation(afterRemovals, observation, deps.policy);
-  for (const node of newForeignDeletionTaints(afterRemovals, reduced)) {
+  for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
   }
@@ -137,7 +137,8 @@ function updateState({ deps, runner, state }: RunOnceInput, observation: Observa
 async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {
   if (observation === undefined) return;
   const { tainter, events, log, policy } = deps;
-  await undoLeftovers({ observation, state, inFlight: runner.inFlight(), tainter, events, log, cordon: policy.drain.cordon }, signal);
+  const ours = { state, inFlight: runner.inFlight(), cordon: policy.drain.cordon, self: deps.deletionOwner() };
+  await undoLeftovers({ observation, ...ours, tainter, events, log }, signal);
 }
 
 async function respondToPreemptions(

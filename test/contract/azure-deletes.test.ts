@@ -129,6 +129,31 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(0);
   });
 
+  it("the caller's last look comes after every read and wait, and what it spares is not in the request", async () => {
+    const { r } = await started(5);
+    r.arm.requests.length = 0;
+    const seen: string[] = [];
+    const objections = async (instances: readonly InstanceKey[]) => {
+      seen.push(`${instances.length} after ${r.arm.requests.length} requests`);
+      return new Map([[key(1), 'a pod came']]);
+    };
+    const request = { group: nodeGroupId(USER_POOL), instances: [key(1), key(3)], allowBelowMin: false, objections };
+    expect(await r.azure.deleteInstances(request, r.signal)).toEqual({ kind: 'accepted', group: USER_POOL, instances: [key(3)] });
+    expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['3'] }]);
+    const before = r.arm.requests.findIndex(({ method }) => method === 'POST');
+    expect(seen).toEqual([`2 after ${before} requests`, `1 after ${before} requests`]);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 4 });
+  });
+
+  it('nothing is sent if the last look spares everything, and the size is as before', async () => {
+    const { r } = await started(5);
+    const objections = async () => new Map([[key(1), 'a pod came']]);
+    const request = { group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false, objections };
+    expect(await r.azure.deleteInstances(request, r.signal)).toEqual({ kind: 'refused', group: USER_POOL, reason: 'a pod came' });
+    expect(posts(r)).toHaveLength(0);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
+  });
+
   it('reads again before it deletes: five by GET, more by one list', async () => {
     const { r } = await started(9);
     r.arm.requests.length = 0;

@@ -111,11 +111,11 @@ describe('a mark that comes up while we run', () => {
   };
 
   it.each([
-    { name: 'of now', value: String(START_MS / 1000 + 10), rests: 5 * MINUTE },
-    { name: 'that says nothing', value: 'soon', rests: 5 * MINUTE },
-    { name: 'of the future', value: '999999999999', rests: 5 * MINUTE },
+    { name: 'of now', value: String(START_MS / 1000 + 10), rests: 10 * MINUTE },
+    { name: 'that says nothing', value: 'soon', rests: 10 * MINUTE },
+    { name: 'of the future', value: '999999999999', rests: 10 * MINUTE },
     { name: 'of hours ago', value: '1', rests: 0 },
-  ])('is foreign: one $name stays for five minutes from then, and is reported once', async ({ value, rests }) => {
+  ])('is foreign: one $name stays for ten minutes from then, and is reported once', async ({ value, rests }) => {
     const stage = aBusyStage();
     await stage.runOnce();
     await stage.clock.advance(10_000);
@@ -129,9 +129,8 @@ describe('a mark that comes up while we run', () => {
     await stage.clock.advance(1_000);
     await stage.runOnce();
     expect(stage.cluster.nodes.get('a-0')).toMatchObject({ taints: [], unschedulable: false });
-    expect(stage.lines.filter(({ msg }) => msg.startsWith('Node is being deleted by another component'))).toMatchObject([
-      { node: 'a-0', level: 'warn' },
-    ]);
+    const reports = stage.lines.filter(({ msg }) => msg.startsWith('Node is being deleted by another component'));
+    expect(reports).toMatchObject(rests > 0 ? [{ node: 'a-0', level: 'warn' }] : []);
   });
 
   it('is ours when we wrote it: what could not be taken off at once is taken off by the next loop', async () => {

@@ -43,7 +43,7 @@ export function aStage(options: StageOptions) {
   const records: LoopRecord[] = [];
   const journal = { record: (entry: LoopRecord) => void records.push(entry) };
   const policy = options.policy ?? aPolicy({ scaleUp: { enforceMinSize: false } });
-  const ports = { cloud, cluster, tainter: cluster, evictor: cluster, events: cluster, journal };
+  const ports = { cloud, cluster, tainter: cluster, deletionOwner: () => 'a/1', evictor: cluster, events: cluster, journal };
   const deps: LoopDeps = {
     clock,
     log,

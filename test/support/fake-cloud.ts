@@ -72,6 +72,13 @@ export class FakeCloud implements CloudNodeGroups {
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     await this.#enter('deleteInstances', request.group, signal);
+    const objections = await request.objections?.(request.instances, signal);
+    const left = request.instances.filter((key) => objections?.has(key) !== true);
+    if (left.length === 0) return { kind: 'refused', group: request.group, reason: [...(objections ?? new Map()).values()].join(', ') };
+    return this.#delete({ group: request.group, instances: left, allowBelowMin: request.allowBelowMin });
+  }
+
+  #delete(request: DeleteRequest): DeleteOutcome {
     this.deletes.push(request);
     const answer = this.onDelete(request);
     if (answer !== undefined) return answer;

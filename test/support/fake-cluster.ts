@@ -8,7 +8,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { Taint } from '../../src/domain/taints.ts';
+import type { Taint, TaintOwner } from '../../src/domain/taints.ts';
 import type { DaemonSet, DisruptionBudget } from '../../src/domain/workloads.ts';
 import type { ClusterReader } from '../../src/domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
@@ -99,23 +99,33 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   async taint(
     name: string,
     taint: Taint,
-    options: { readonly cordon: boolean },
+    { cordon, owner }: { readonly cordon: boolean; readonly owner?: TaintOwner },
     signal: AbortSignal,
-  ): Promise<{ readonly uncordonLater: boolean }> {
+  ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }> {
     await this.#enter('taint', name, signal);
     const node = this.nodes.get(name);
     if (node === undefined) throw new AutoscalerError({ kind: 'not-found' }, `Node ${name} is gone.`);
+    const heldBy = node.deletionOwner ?? '';
+    if (owner !== undefined && isCovered(node, owner) && heldBy !== owner.value) return { uncordonLater: false, heldBy };
     const others = node.taints.filter((other) => other.key !== taint.key || other.effect !== taint.effect);
-    this.nodes.set(name, { ...node, taints: [...others, taint], unschedulable: node.unschedulable || options.cordon });
-    return { uncordonLater: options.cordon && !node.unschedulable };
+    const named = owner === undefined ? {} : { deletionOwner: owner.value };
+    this.nodes.set(name, { ...node, ...named, taints: [...others, taint], unschedulable: node.unschedulable || cordon });
+    return { uncordonLater: cordon && !node.unschedulable };
   }
 
-  async untaint(name: string, key: string, options: { readonly uncordon: boolean }, signal: AbortSignal): Promise<void> {
+  async untaint(
+    name: string,
+    key: string,
+    { uncordon, owner }: { readonly uncordon: boolean; readonly owner?: TaintOwner },
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#enter('untaint', name, signal);
     const node = this.nodes.get(name);
-    if (node === undefined) return;
+    if (node === undefined || (owner !== undefined && (node.deletionOwner ?? '') !== owner.value)) return;
     const taints = node.taints.filter((taint) => taint.key !== key);
-    this.nodes.set(name, { ...node, taints, unschedulable: node.unschedulable && !options.uncordon });
+    const next = { ...node, taints, unschedulable: node.unschedulable && !uncordon };
+    const { deletionOwner: _writer, ...unnamed } = next;
+    this.nodes.set(name, owner === undefined || isCovered(next, owner) ? next : unnamed);
   }
 
   async evict(pod: { readonly uid: string; readonly name: string }, gracePeriodMs: number, signal: AbortSignal): Promise<EvictOutcome> {
@@ -141,4 +151,8 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     await this.onCall(call, subject);
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `${call} was cancelled.`);
   }
+}
+
+function isCovered({ taints }: Node, { covers }: TaintOwner): boolean {
+  return taints.some(({ key }) => covers.includes(key));
 }

@@ -68,16 +68,23 @@ export async function getAgentPool(deps: AgentPoolApiDeps, pool: string, signal:
   return jsonOf(response.bodyAsText);
 }
 
+/** The machines to remove. */
+export interface MachineDeletion {
+  readonly machineNames: readonly string[];
+  /** Called right before the request is sent. If it throws, nothing is sent. */
+  readonly beforeSend: () => Promise<void>;
+}
+
 /** Asks AKS to remove these machines. The call takes no condition, so read the pool first. @throws AutoscalerError */
 export async function postDeleteMachines(
   deps: AgentPoolApiDeps,
   pool: string,
-  machineNames: readonly string[],
+  { machineNames, beforeSend }: MachineDeletion,
   signal: AbortSignal,
 ): Promise<AgentPoolResponse> {
   const { resourceGroup, name } = clusterOf(deps);
   const { agentPools } = deps.clients.containers;
-  const response = await deps.calls.run({ operation: 'deleteMachines', resource: pool }, signal, () =>
+  const response = await deps.calls.run({ operation: 'deleteMachines', resource: pool, beforeSend }, signal, () =>
     untouchedResponse((onResponse) =>
       agentPools.deleteMachines(resourceGroup, name, pool, { machineNames: [...machineNames] }, { onResponse }).submitted(),
     ),

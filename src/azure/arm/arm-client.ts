@@ -149,6 +149,17 @@ export class ArmCalls {
     }
   }
 
+  /** The caller's question goes elsewhere: meanwhile no request to ARM is in flight. */
+  async #askBeforeSend({ beforeSend }: ArmCall): Promise<void> {
+    if (beforeSend === undefined) return;
+    this.#inFlight -= 1;
+    try {
+      await beforeSend();
+    } finally {
+      this.#inFlight += 1;
+    }
+  }
+
   /** A waiting retry does not count as in flight. */
   async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     this.#inFlight -= 1;
@@ -169,6 +180,7 @@ export class ArmCalls {
     }
     request.abortSignal = context.signal;
     const { metrics, clock, beforeWrite } = this.#deps;
+    await this.#askBeforeSend(context.call);
     if (isWrite(context.call)) beforeWrite?.();
     const { operation } = context.call;
     const startedMs = clock.monotonic();

@@ -56,6 +56,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
 export interface ArmCall {
   readonly operation: ArmOperation;
   readonly resource: string;
+  /** Called when the request could be sent at once, after all waits. If it throws, nothing is sent. If absent, nothing is asked. */
+  readonly beforeSend?: () => Promise<void>;
 }
 
 export function isWrite(call: ArmCall): boolean {

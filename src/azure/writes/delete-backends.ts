@@ -11,7 +11,7 @@ import { sizeFrozenReason } from '../groups/vms-pool-groups.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
-import { deleteFromGroup, type Batch, type DeleteBackend } from './delete.ts';
+import { deleteFromGroup, type Batch, type DeleteBackend, type SentBatch } from './delete.ts';
 import { whenPoolIsFree } from './pool-turn.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
@@ -78,7 +78,7 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string |
     post: (set, batch, signal) =>
       pool === null
         ? postToScaleSet(deps, set, batch, signal)
-        : postToPool(deps, { pool, poolKey: foldName(pool), names: machineNames(batch) }, signal),
+        : postToPool(deps, { pool, poolKey: foldName(pool), names: machineNames(batch), beforeSend: batch.beforeSend }, signal),
     nextBatch: (batch, refusal) => Promise.resolve(withoutForceOrGone(batch, refusal)),
     resendsPreempted: pool === null,
     readAfterEnd: readInstances,
@@ -103,9 +103,9 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend 
     isForced: () => false,
     resource: poolName,
     beginSizeMutation: (count) => vmsPools.sizes.beginMutation({ kind: 'remove', key: group.key, count }),
-    post: (pool, { instances }, signal) => {
+    post: (pool, { instances, beforeSend }, signal) => {
       const names = instances.map(({ value }) => value.instanceId);
-      return postToPool(deps, { pool, poolKey: poolKeyOf(group.key), names }, signal);
+      return postToPool(deps, { pool, poolKey: poolKeyOf(group.key), names, beforeSend }, signal);
     },
     nextBatch: async (batch, refusal, signal) => {
       if (batch.retried || (refusal.kind !== 'bug' && refusal.kind !== 'not-found')) return undefined;
@@ -126,12 +126,17 @@ async function untilWritable({ ownWrites, clock }: WriteDeps, setKey: string, si
   if (waitMs > 0) await clock.sleep(waitMs, signal);
 }
 
-async function postToScaleSet(deps: WriteDeps, set: string, { instances, force }: Batch, signal: AbortSignal): Promise<WriteAnswer> {
+async function postToScaleSet(
+  deps: WriteDeps,
+  set: string,
+  { instances, force, beforeSend }: SentBatch,
+  signal: AbortSignal,
+): Promise<WriteAnswer> {
   const instanceIds = instances.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
   await untilWritable(deps, foldName(set), signal);
   deps.ownWrites.tokens.noteWrite(foldName(set), deps.clock.monotonic());
-  await deps.calls.run({ operation: 'deleteInstances', resource: set }, signal, async () => {
+  await deps.calls.run({ operation: 'deleteInstances', resource: set, beforeSend }, signal, async () => {
     const poller = deps.clients.compute.virtualMachineScaleSets.deleteInstances(
       deps.options.nodeResourceGroup,
       set,
@@ -152,13 +157,19 @@ function machineNames({ instances }: Batch): readonly string[] {
   return instances.map(({ value }) => value.machineName);
 }
 
+interface PoolDeletion extends Pick<SentBatch, 'beforeSend'> {
+  readonly pool: string;
+  readonly poolKey: string;
+  readonly names: readonly string[];
+}
+
 /** Makes AKS delete machines by name. The pool is held until the end of the operation is noted. */
 async function postToPool(
   deps: WriteDeps,
-  { pool, poolKey, names }: { readonly pool: string; readonly poolKey: string; readonly names: readonly string[] },
+  { pool, poolKey, names: machineNames, beforeSend }: PoolDeletion,
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
-  const { operationUrl, retryAfterMs } = await postDeleteMachines(deps, pool, names, signal);
+  const { operationUrl, retryAfterMs } = await postDeleteMachines(deps, pool, { machineNames, beforeSend }, signal);
   deps.inventory.vmsPools.operationBegan(poolKey);
   return { operationUrl, retryAfterMs, etag: undefined, capacity: undefined };
 }

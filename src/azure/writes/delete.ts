@@ -9,7 +9,7 @@ import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd } from '../arm/operations.ts';
 import { scaleSetOfInstance } from '../arm/resource-ids.ts';
@@ -35,7 +35,7 @@ export interface DeleteBackend {
   resource(): string;
   beginSizeMutation(count: number): Mutation;
   /** Sends the call. @throws AutoscalerError */
-  post(resource: string, batch: Batch, signal: AbortSignal): Promise<WriteAnswer>;
+  post(resource: string, batch: SentBatch, signal: AbortSignal): Promise<WriteAnswer>;
   /** What to send instead of a batch that was refused; undefined: nothing. @throws AutoscalerError */
   nextBatch(batch: Batch, refusal: AutoscalerError, signal: AbortSignal): Promise<Batch | undefined>;
   /** Whether a delete is sent once more after a newer operation preempted it. */
@@ -55,6 +55,12 @@ export interface Batch {
   readonly retried: boolean;
 }
 
+/** A batch on its way. */
+export interface SentBatch extends Batch {
+  /** To be called right before the request is sent. If it throws, nothing is sent. */
+  readonly beforeSend: () => Promise<void>;
+}
+
 /** See the port. Instances that are gone, or already going, are success. */
 export async function deleteFromGroup(
   deps: WriteDeps,
@@ -63,7 +69,7 @@ export async function deleteFromGroup(
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
   try {
-    return await backend.whenItsTurn(() => new Deletion({ deps, group, backend, signal }).run(request), signal);
+    return await backend.whenItsTurn(() => new Deletion({ deps, group, backend, request, signal }).run(), signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
@@ -73,6 +79,7 @@ interface DeletionInput {
   readonly deps: WriteDeps;
   readonly group: RegisteredGroup;
   readonly backend: DeleteBackend;
+  readonly request: DeleteRequest;
   /** The caller's. Aborted when it stops its work or loses the lease: then nothing is sent a second time. */
   readonly signal: AbortSignal;
 }
@@ -91,19 +98,21 @@ class Deletion {
   readonly #deps: WriteDeps;
   readonly #group: RegisteredGroup;
   readonly #backend: DeleteBackend;
+  readonly #request: DeleteRequest;
   readonly #signal: AbortSignal;
 
-  constructor({ deps, group, backend, signal }: DeletionInput) {
+  constructor({ deps, group, backend, request, signal }: DeletionInput) {
     this.#deps = deps;
     this.#group = group;
     this.#backend = backend;
+    this.#request = request;
     this.#signal = signal;
   }
 
-  async run(request: DeleteRequest): Promise<DeleteOutcome> {
+  async run(): Promise<DeleteOutcome> {
     const { instances: table } = this.#deps.inventory;
     const group = this.#group;
-    const keys = [...new Set(request.instances)];
+    const keys = [...new Set(this.#request.instances)];
     const foreign = keys.find((key) => (table.get(key)?.value.group ?? scaleSetOfInstance(key) ?? group.key) !== group.key);
     if (foreign !== undefined) return this.#refused(`${foreign} does not belong to it`);
     const meant = new Map(keys.map((key) => [key, table.get(key)?.value.vmId ?? '']));
@@ -116,7 +125,7 @@ class Deletion {
     if (instances.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
     const guarded = instances.find(({ value }) => isGuarded(value));
     const refusal = guarded === undefined ? this.#backend.refusal() : `${guarded.key} is protected by its owner`;
-    const reason = refusal ?? (await this.#belowMinimum(instances, request.allowBelowMin));
+    const reason = refusal ?? (await this.#belowMinimum(instances, this.#request.allowBelowMin));
     if (reason !== undefined) return this.#refused(reason);
     return this.#send({ instances, keys, force: this.#backend.isForced(), retried: false });
   }
@@ -139,27 +148,50 @@ class Deletion {
   }
 
   async #send(batch: Batch): Promise<DeleteOutcome> {
-    const { inventory, log } = this.#deps;
+    const { log } = this.#deps;
     const group = this.#group;
     const resource = this.#backend.resource();
     const accepted: DeleteOutcome = { kind: 'accepted', group: group.id, instances: batch.keys };
-    const mutations = [
-      this.#backend.beginSizeMutation(batch.instances.length),
-      inventory.instances.beginMutation({ kind: 'remove-rows', keys: batch.instances.map(({ key }) => key) }),
-    ];
+    const mutations: Mutation[] = [];
+    let spared: ReadonlyMap<InstanceKey, string> = new Map();
+    const beforeSend = async (): Promise<void> => {
+      spared = await this.#lookAt(batch.instances);
+      if (spared.size > 0) throw new AutoscalerError({ kind: 'conflict' }, `${spared.size} instances must not be deleted any more.`);
+      if (mutations.length === 0) mutations.push(...this.#beginMutations(batch.instances));
+    };
     try {
-      const answer = await this.#backend.post(resource, batch, this.#signal);
+      const answer = await this.#backend.post(resource, { ...batch, beforeSend }, this.#signal);
       for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
       this.#follow({ batch, resource, answer, mutations, resent: false });
       return accepted;
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       for (const mutation of mutations) mutation.settle(isEffectUnknown(error) ? 'unknown' : 'refused');
+      if (spared.size > 0) return this.#sendWithout(batch, spared);
       const next = await this.#backend.nextBatch(batch, error, this.#signal);
       if (next === undefined) return { kind: 'failed', group: group.id, error };
       log.info({ nodeGroup: group.id, code: error.code, left: next.instances.length }, 'Delete refused; sending it again with changes');
       return next.instances.length === 0 ? accepted : this.#send(next);
     }
+  }
+
+  #beginMutations(instances: readonly ListedInstance[]): readonly Mutation[] {
+    const rows = this.#deps.inventory.instances.beginMutation({ kind: 'remove-rows', keys: instances.map(({ key }) => key) });
+    return [this.#backend.beginSizeMutation(instances.length), rows];
+  }
+
+  /** The caller's last look. Returns what it objects to. */
+  async #lookAt(instances: readonly ListedInstance[]): Promise<ReadonlyMap<InstanceKey, string>> {
+    const keys = keysOf(instances);
+    const found = await this.#request.objections?.(keys, this.#signal);
+    return new Map([...(found ?? [])].filter(([key]) => keys.includes(key)));
+  }
+
+  #sendWithout(batch: Batch, spared: ReadonlyMap<InstanceKey, string>): Promise<DeleteOutcome> | DeleteOutcome {
+    const [reason = ''] = spared.values();
+    const instances = batch.instances.filter(({ key }) => !spared.has(key as InstanceKey));
+    if (instances.length === 0) return this.#refused(reason);
+    return this.#send({ ...batch, instances, keys: batch.keys.filter((key) => !spared.has(key)) });
   }
 
   #follow(accepted: Accepted): void {
@@ -226,7 +258,11 @@ class Deletion {
   async #resend(accepted: Accepted): Promise<void> {
     const { batch, resource } = accepted;
     try {
-      const answer = await this.#backend.post(resource, batch, this.#signal);
+      const beforeSend = async (): Promise<void> => {
+        const [reason] = (await this.#lookAt(batch.instances)).values();
+        if (reason !== undefined) throw new AutoscalerError({ kind: 'conflict' }, reason);
+      };
+      const answer = await this.#backend.post(resource, { ...batch, beforeSend }, this.#signal);
       this.#follow({ ...accepted, answer, resent: true });
     } catch (thrown) {
       this.#settle(accepted, 'unknown');

@@ -16,6 +16,11 @@ export interface DeleteRequest {
   readonly instances: readonly InstanceKey[];
   /** Failed instances may be deleted below the minimum size; nodes may not. */
   readonly allowBelowMin: boolean;
+  /**
+   * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
+   * why one must not be deleted any more; the others are deleted. If absent, no look is needed.
+   */
+  readonly objections?: (instances: readonly InstanceKey[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceKey, string>>;
 }
 
 /** The node groups of the cloud. Reads come from a cache and never wait for the network; writes are conditional. */
@@ -33,6 +38,7 @@ export interface CloudNodeGroups {
   untilRemovable(group: NodeGroupId, signal: AbortSignal): Promise<void>;
   /**
    * Deletes instances by id, after a fresh read that each is still the one that the caller means. An instance that is gone is a success.
+   * Refuses if the caller objects to all of them.
    */
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
   /** Reads the group from Azure now (one GET and its instances), for a decision that must not use old data. */

@@ -1,23 +1,32 @@
 import type { CapacityObjectRef, CapacityStatus } from '../capacity-objects.ts';
 import type { NodeName, PodUid } from '../ids.ts';
 import type { EvictOutcome } from '../outcome.ts';
-import type { Taint } from '../taints.ts';
+import type { Taint, TaintOwner } from '../taints.ts';
 
 /** Changes to `spec.taints` and `spec.unschedulable`, always conditional on the resourceVersion that was read. */
 export interface NodeTainter {
   /**
    * Adds or replaces the taint with this key and effect, and cordons if requested. On a conflict it reads again and retries.
-   * `uncordonLater` is true if this call cordoned the node: only then may an undo un-cordon it.
+   * `uncordonLater` is true if this call cordoned the node: only then may an undo un-cordon it. With `owner`, nothing is written if the
+   * node already has such a taint of another writer, whom `heldBy` then names.
    * @throws AutoscalerError `not-found` if the node is gone, `kube-api` otherwise.
    */
   taint(
     node: NodeName,
     taint: Taint,
-    options: { readonly cordon: boolean },
+    options: { readonly cordon: boolean; readonly owner?: TaintOwner },
     signal: AbortSignal,
-  ): Promise<{ readonly uncordonLater: boolean }>;
-  /** Removes every taint with the key, and un-cordons if requested. A node that is gone is a success. */
-  untaint(node: NodeName, key: string, options: { readonly uncordon: boolean }, signal: AbortSignal): Promise<void>;
+  ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }>;
+  /**
+   * Removes every taint with the key, and un-cordons if requested. With `owner`, nothing is changed while the annotation names another
+   * writer; the annotation goes with the last of these taints. A node that is gone is a success.
+   */
+  untaint(
+    node: NodeName,
+    key: string,
+    options: { readonly uncordon: boolean; readonly owner?: TaintOwner },
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** One eviction call. The caller owns retries and deadlines. */

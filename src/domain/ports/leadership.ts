@@ -1,5 +1,10 @@
 /** Leadership of the cluster. */
 export interface LeaderLease {
+  /**
+   * This process's name while it leads, for what it must recognise as its own work later (domain/deletion-owner.ts). Another
+   * process, and the same one after others have led, has another name. Call it after `acquire`.
+   */
+  owner(): string;
   /** Resolves when this process leads. Rejects with `cancelled` if the signal fires first. */
   acquire(signal: AbortSignal): Promise<void>;
   /** Fires when leadership is lost or released. Every write is bound to it. */

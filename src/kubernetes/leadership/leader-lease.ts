@@ -7,6 +7,7 @@ import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
+import { leaseOwnerName, processOwnerName } from '../../domain/deletion-owner.ts';
 import type { LeaderLease } from '../../domain/ports/leadership.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -39,6 +40,8 @@ export class LeaseLeadership implements LeaderLease {
   readonly #stopRenewing = new AbortController();
   readonly #grace = new RefusalGrace();
   #held: LeaseJson | undefined;
+  /** Of the record that was last ours. */
+  #transitions = 0;
   #renewing: Promise<void> | undefined;
   /** Monotonic time at which the last successful write of our record began. */
   #renewedAtMs = 0;
@@ -56,6 +59,10 @@ export class LeaseLeadership implements LeaderLease {
     return this.#lost.signal;
   }
 
+  owner(): string {
+    return leaseOwnerName(this.#deps.identity, this.#transitions);
+  }
+
   async acquire(signal: AbortSignal): Promise<void> {
     const { clock, log, metrics, identity } = this.#deps;
     metrics.process.leader.set(0);
@@ -67,6 +74,7 @@ export class LeaseLeadership implements LeaderLease {
         const tried = await this.#tryAcquire(signal);
         if (typeof tried === 'object') {
           this.#held = tried;
+          this.#transitions = tried.spec?.leaseTransitions ?? 0;
           this.#renewedAtMs = startedAt;
           metrics.process.leader.set(1);
           log.info({ identity }, 'Leadership acquired');
@@ -275,9 +283,11 @@ export class LeaseLeadership implements LeaderLease {
 }
 
 /** Without election: leads at once, until released. */
-export function soleLeadership(): LeaderLease {
+export function soleLeadership({ identity, clock }: Pick<LeaseDeps, 'identity' | 'clock'>): LeaderLease {
   const lost = new AbortController();
+  const name = processOwnerName(identity, clock.now());
   return {
+    owner: () => name,
     acquire: async (signal) => {
       if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Acquiring leadership was cancelled.');
     },

@@ -1,7 +1,15 @@
 /** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
 import { type Node, RESOURCE_NOT_READY, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import { isStartupTaint, NOT_READY_TAINT, type Taint, type TaintEffect, type TaintRules } from '../../domain/taints.ts';
+import {
+  DELETION_OWNER_ANNOTATION,
+  isStartupTaint,
+  NOT_READY_TAINT,
+  type Taint,
+  type TaintEffect,
+  type TaintRules,
+} from '../../domain/taints.ts';
+import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { timeOf, type ConditionJson, type NodeJson, type TaintJson, type Quantities } from '../api/core-json.ts';
 import { Interner, StringInterner } from '../watch/interner.ts';
@@ -150,7 +158,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
     ...declared(json, shared.strings),
     ...disabling(metadata.annotations ?? {}, unreadable),
-    ...delays(metadata.annotations ?? {}),
+    ...removalNotes(metadata.annotations ?? {}),
     ...preemptionOf(json, shared.notices),
   };
 }
@@ -171,9 +179,11 @@ function disabling(
   return { scaleDownDisabled: true, disabledBecause: 'karpenter.sh/do-not-disrupt: "true"' };
 }
 
-function delays(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion'> {
+/** Who removes the node, and who asks to wait with it. */
+function removalNotes(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion' | 'deletionOwner'> {
   const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
-  return asking.length === 0 ? {} : { delayDeletion: asking.map((key) => key.slice(DELAY_PREFIX.length)).sort() };
+  const delayDeletion = asking.length === 0 ? undefined : asking.map((key) => key.slice(DELAY_PREFIX.length)).sort();
+  return defined({ delayDeletion, deletionOwner: annotations[DELETION_OWNER_ANNOTATION] });
 }
 
 interface Sizes {

@@ -4,7 +4,7 @@
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { NodeName } from '../../domain/ids.ts';
-import type { Taint } from '../../domain/taints.ts';
+import type { Taint, TaintOwner } from '../../domain/taints.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { NodeJson, TaintJson } from '../api/core-json.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
@@ -15,14 +15,16 @@ interface TainterDeps {
   readonly retry: Retry;
 }
 
+type Spec = NonNullable<NodeJson['spec']>;
+
 /** What a node's spec becomes; undefined if it needs no change. */
-type Change = (spec: NonNullable<NodeJson['spec']>) => NonNullable<NodeJson['spec']> | undefined;
+type Change = (spec: Spec) => Spec | undefined;
 
 export function createNodeTainter(deps: TainterDeps): NodeTainter {
   return {
-    taint: async (node, taint, { cordon }, signal) => {
+    taint: async (node, taint, { cordon, owner }, signal) => {
       let answerLost = false;
-      const attempt = async (): Promise<{ readonly uncordonLater: boolean }> => {
+      const attempt = async (): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }> => {
         let cordons = false;
         const change: Change = (spec) => {
           // Taint and cordon are set in one write. After a lost answer, a cordon beside our taint is ours; one without
@@ -31,20 +33,21 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
           cordons = cordon && (spec.unschedulable !== true || isOurs);
           return withTaint(spec, taint, cordon);
         };
+        let heldBy: string | undefined;
         try {
-          await changeNode(deps.rest, { node, operation: 'taint', change }, signal);
+          heldBy = await changeNode(deps.rest, { node, operation: 'taint', change, owner }, signal);
         } catch (thrown) {
           const { detail } = asAutoscalerError(thrown);
           if (cordons && detail.kind === 'unavailable' && detail.effect === 'unknown') answerLost = true;
           throw thrown;
         }
-        return { uncordonLater: cordons };
+        return heldBy === undefined ? { uncordonLater: cordons } : { uncordonLater: false, heldBy };
       };
       return retrying(deps.retry, attempt, signal);
     },
-    untaint: async (node, key, { uncordon }, signal) => {
-      const attempt = (): Promise<void> =>
-        changeNode(deps.rest, { node, operation: 'untaint', change: (spec) => withoutTaint(spec, key, uncordon) }, signal);
+    untaint: async (node, key, { uncordon, owner }, signal) => {
+      const attempt = (): Promise<unknown> =>
+        changeNode(deps.rest, { node, operation: 'untaint', change: (spec) => withoutTaint(spec, key, uncordon), owner }, signal);
       try {
         await retrying(deps.retry, attempt, signal);
       } catch (thrown) {
@@ -56,26 +59,59 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
 
 interface NodeChange {
   readonly node: NodeName;
-  readonly operation: string;
+  readonly operation: 'taint' | 'untaint';
   readonly change: Change;
+  readonly owner: TaintOwner | undefined;
 }
 
-async function changeNode(rest: Rest, { node, operation, change }: NodeChange, signal: AbortSignal): Promise<void> {
+/** Returns the name of the other writer whose taints are there, or undefined. */
+async function changeNode(rest: Rest, { node, operation, change, owner }: NodeChange, signal: AbortSignal): Promise<string | undefined> {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const present = (await rest.json({ method: 'GET', path }, signal)) as NodeJson;
+  const writer = owner === undefined ? undefined : otherWriter(present, owner, operation);
+  if (writer !== undefined) return writer;
   const spec = change(present.spec ?? {});
-  if (spec === undefined) return;
-  await rest.json({ method: 'PUT', path, body: { ...present, spec }, operation }, signal);
+  const next = { ...present, spec: spec ?? present.spec ?? {} };
+  const annotations = owner === undefined ? undefined : annotationsAfter(next, owner, operation);
+  if (spec === undefined && annotations === undefined) return undefined;
+  const body = annotations === undefined ? next : { ...next, metadata: { ...next.metadata, annotations } };
+  await rest.json({ method: 'PUT', path, body, operation }, signal);
+  return undefined;
+}
+
+/**
+ * Whose taints these are, if not the owner's. A taint is only added where there is none of another writer, and only removed while the
+ * annotation says what the caller knows.
+ */
+function otherWriter({ metadata, spec }: NodeJson, owner: TaintOwner, operation: NodeChange['operation']): string | undefined {
+  const writer = metadata?.annotations?.[owner.annotation] ?? '';
+  const isOther = operation === 'untaint' || hasAny(spec, owner.covers) ? writer !== owner.value : false;
+  return isOther ? writer : undefined;
+}
+
+/** The annotation is on the node as long as one of the taints. undefined: the annotations stay as they are. */
+function annotationsAfter(
+  { metadata, spec }: NodeJson,
+  { annotation, value, covers }: TaintOwner,
+  operation: NodeChange['operation'],
+): Readonly<Record<string, string>> | undefined {
+  const { [annotation]: writer, ...others } = metadata?.annotations ?? {};
+  if (operation === 'taint') return writer === value ? undefined : { ...others, [annotation]: value };
+  return writer === undefined || hasAny(spec, covers) ? undefined : others;
+}
+
+function hasAny(spec: NodeJson['spec'], keys: readonly string[]): boolean {
+  return (spec?.taints ?? []).some(({ key = '' }) => keys.includes(key));
 }
 
 /** Whether the node has the taint, value included. */
-function carries(spec: NonNullable<NodeJson['spec']>, taint: Taint): boolean {
+function carries(spec: Spec, taint: Taint): boolean {
   return (spec.taints ?? []).some(
     ({ key, effect, value }) => key === taint.key && effect === taint.effect && (value ?? '') === taint.value,
   );
 }
 
-function withTaint(spec: NonNullable<NodeJson['spec']>, taint: Taint, cordon: boolean): ReturnType<Change> {
+function withTaint(spec: Spec, taint: Taint, cordon: boolean): ReturnType<Change> {
   const isSame = (other: TaintJson): boolean => other.key === taint.key && other.effect === taint.effect;
   const taints = spec.taints ?? [];
   const cordoned = !cordon || spec.unschedulable === true;
@@ -84,7 +120,7 @@ function withTaint(spec: NonNullable<NodeJson['spec']>, taint: Taint, cordon: bo
   return { ...spec, taints: [...taints.filter((other) => !isSame(other)), wanted], ...(cordon ? { unschedulable: true } : {}) };
 }
 
-function withoutTaint(spec: NonNullable<NodeJson['spec']>, key: string, uncordon: boolean): ReturnType<Change> {
+function withoutTaint(spec: Spec, key: string, uncordon: boolean): ReturnType<Change> {
   const taints = spec.taints ?? [];
   const kept = taints.filter((taint) => taint.key !== key);
   const uncordons = uncordon && spec.unschedulable === true;

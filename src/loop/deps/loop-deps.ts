@@ -34,6 +34,8 @@ export interface LoopDeps {
   readonly cloud: CloudNodeGroups;
   readonly cluster: ClusterReader;
   readonly tainter: NodeTainter;
+  /** The name that this process writes on its deletion taints. Call it only while it leads. */
+  readonly deletionOwner: () => string;
   readonly evictor: PodEvictor;
   /** If absent, controllers that are not watched are assumed to exist. */
   readonly owners?: OwnerReader;
@@ -51,6 +53,8 @@ export interface LoopDeps {
 export interface DrainDeps {
   readonly reader: ClusterReader;
   readonly tainter: NodeTainter;
+  /** The name that this process writes on its deletion taints. */
+  readonly deletionOwner: () => string;
   readonly evictor: PodEvictor;
   /** If absent, controllers that are not watched are assumed to exist. */
   readonly owners?: OwnerReader;

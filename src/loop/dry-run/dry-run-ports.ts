@@ -4,7 +4,9 @@
  * is planned.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { PodUid } from '../../domain/ids.ts';
+import type { NodeName, PodUid } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import { TO_BE_DELETED_TAINT, hasTaint, type Taint } from '../../domain/taints.ts';
 import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
 import type { ClusterReader } from '../../domain/ports/cluster.ts';
@@ -19,12 +21,13 @@ const GONE_FOR_MS = 600_000;
 /** Returns the same dependencies without a way to change the cluster or Azure. */
 export function dryRunDeps(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
   const evicted = new EvictedPods(deps.clock);
+  const tainted = new Map<NodeName, WithheldTaint>();
   return {
     ...deps,
     metrics: withoutActs(deps.metrics),
     cloud: withholdingCloud(deps.cloud, writes),
-    cluster: withholdingReader(deps.cluster, evicted),
-    tainter: withholdingTainter(deps.cluster, deps.clock, writes),
+    cluster: withholdingReader(deps.cluster, evicted, tainted),
+    tainter: withholdingTainter(deps, writes, tainted),
     evictor: withholdingEvictor(writes, evicted),
     events: withholdingEvents(writes),
     ...(deps.capacityObjects === undefined ? {} : { capacityObjects: withholdingStatuses(writes) }),
@@ -57,7 +60,10 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
   };
 }
 
-function withholdingReader(reader: ClusterReader, evicted: EvictedPods): ClusterReader {
+/** A deletion taint that was withheld. A removal in progress must find it on its node. */
+type WithheldTaint = Required<Pick<Node, 'deletionOwner'>> & { readonly taint: Taint };
+
+function withholdingReader(reader: ClusterReader, evicted: EvictedPods, tainted: ReadonlyMap<NodeName, WithheldTaint>): ClusterReader {
   return {
     start: (signal) => reader.start(signal),
     observe: (nowMs) => reader.observe(nowMs),
@@ -65,21 +71,34 @@ function withholdingReader(reader: ClusterReader, evicted: EvictedPods): Cluster
     onPreemption: (listener) => reader.onPreemption(listener),
     readFresh: async (node, signal) => {
       const fresh = await reader.readFresh(node, signal);
-      return fresh === undefined ? undefined : { ...fresh, pods: fresh.pods.filter(({ uid }) => !evicted.has(uid)) };
+      if (fresh === undefined) return undefined;
+      return { node: withWithheldTaint(fresh.node, tainted.get(node)), pods: fresh.pods.filter(({ uid }) => !evicted.has(uid)) };
     },
     podExists: async (pod, signal) => !evicted.has(pod.uid) && (await reader.podExists(pod, signal)),
   };
 }
 
-function withholdingTainter(reader: ClusterReader, clock: Clock, writes: WithheldWrites): NodeTainter {
+function withWithheldTaint(node: Node, withheld: WithheldTaint | undefined): Node {
+  if (withheld === undefined || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return node;
+  return { ...node, taints: [...node.taints, withheld.taint], deletionOwner: withheld.deletionOwner };
+}
+
+function withholdingTainter(
+  { cluster, clock }: Pick<LoopDeps, 'cluster' | 'clock'>,
+  writes: WithheldWrites,
+  tainted: Map<NodeName, WithheldTaint>,
+): NodeTainter {
   return {
-    taint: (node, { key, effect }, { cordon }) => {
+    taint: (node, taint, { cordon, owner }) => {
+      const { key, effect } = taint;
       writes.record('taint', node, `${key}:${effect}${cordon ? ', cordoned' : ''}`);
-      const known = reader.observe(clock.now()).nodes.get(node);
+      if (owner !== undefined && key === TO_BE_DELETED_TAINT) tainted.set(node, { taint, deletionOwner: owner.value });
+      const known = cluster.observe(clock.now()).nodes.get(node);
       return Promise.resolve({ uncordonLater: cordon && known?.unschedulable === false });
     },
     untaint: (node, key, { uncordon }) => {
       writes.record('untaint', node, `${key}${uncordon ? ', un-cordoned' : ''}`);
+      if (key === TO_BE_DELETED_TAINT) tainted.delete(node);
       return Promise.resolve();
     },
   };

@@ -11,8 +11,51 @@ const MAX_ATTEMPTS = 3;
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
 
+/** One drained node, ready to be deleted. */
+export interface ReadyNode {
+  readonly instance: InstanceKey;
+  /** Looks at the node once more. Returns why it must not be deleted, or undefined. */
+  readonly lastLook: (signal: AbortSignal) => Promise<string | undefined>;
+}
+
+/** `spared`: the last look found a reason not to delete the node. */
+export type NodeDeletion = DeleteOutcome | { readonly kind: 'spared'; readonly reason: string };
+
+export interface DeletionSignals {
+  /** Cancels the deletion before its request is sent. */
+  readonly before: AbortSignal;
+  /** After that only this ends it, because the effect of an interrupted deletion is unknown. */
+  readonly during: AbortSignal;
+}
+
+/** The last looks at the nodes of one request. A node that was spared once stays spared when the request is repeated. */
+export class LastLooks {
+  readonly #nodes: readonly ReadyNode[];
+  readonly #spared = new Map<InstanceKey, string>();
+
+  constructor(nodes: readonly ReadyNode[]) {
+    this.#nodes = nodes;
+  }
+
+  /** For `DeleteRequest.objections`. */
+  async look(instances: readonly InstanceKey[], signal: AbortSignal): Promise<ReadonlyMap<InstanceKey, string>> {
+    const asked = new Set(instances);
+    const looks = this.#nodes.map(async ({ instance, lastLook }) => {
+      const reason = asked.has(instance) && !this.#spared.has(instance) ? await lastLook(signal) : undefined;
+      if (reason !== undefined) this.#spared.set(instance, reason);
+    });
+    await Promise.all(looks);
+    return this.#spared;
+  }
+
+  reasonAgainst(instance: InstanceKey): string | undefined {
+    return this.#spared.get(instance);
+  }
+}
+
 interface Batch {
-  readonly instances: InstanceKey[];
+  readonly nodes: ReadyNode[];
+  readonly looks: LastLooks;
   readonly outcome: Promise<DeleteOutcome>;
 }
 
@@ -27,41 +70,32 @@ export class DeleteBatches {
     this.#clock = deps.clock;
   }
 
-  /**
-   * Deletes one node's instance. `before` cancels it while the batch is gathered. After the call is sent only `during` ends
-   * it, because the effect of an interrupted deletion is unknown.
-   */
-  delete(
-    group: NodeGroupId,
-    instance: InstanceKey,
-    signals: { readonly before: AbortSignal; readonly during: AbortSignal },
-  ): Promise<DeleteOutcome> {
-    const gathering = this.#gathering.get(group);
-    if (gathering !== undefined) {
-      gathering.instances.push(instance);
-      return gathering.outcome;
-    }
-    const instances = [instance];
-    const batch: Batch = { instances, outcome: this.#send(group, instances, signals) };
-    this.#gathering.set(group, batch);
-    return batch.outcome;
+  /** Deletes one node's instance, with others of its group that become ready at the same moment. */
+  async delete(group: NodeGroupId, node: ReadyNode, signals: DeletionSignals): Promise<NodeDeletion> {
+    const batch = this.#gathering.get(group) ?? this.#gather(group, signals);
+    batch.nodes.push(node);
+    const outcome = await batch.outcome;
+    const reason = batch.looks.reasonAgainst(node.instance);
+    return reason === undefined ? outcome : { kind: 'spared', reason };
   }
 
-  async #send(
-    group: NodeGroupId,
-    instances: readonly InstanceKey[],
-    signals: { readonly before: AbortSignal; readonly during: AbortSignal },
-  ): Promise<DeleteOutcome> {
+  #gather(group: NodeGroupId, signals: DeletionSignals): Batch {
+    const nodes: ReadyNode[] = [];
+    const looks = new LastLooks(nodes);
+    const batch: Batch = { nodes, looks, outcome: this.#send(group, { nodes, looks }, signals) };
+    this.#gathering.set(group, batch);
+    return batch;
+  }
+
+  async #send(group: NodeGroupId, { nodes, looks }: Omit<Batch, 'outcome'>, signals: DeletionSignals): Promise<DeleteOutcome> {
     try {
       await this.#clock.sleep(GATHER_MS, signals.before);
     } finally {
       this.#gathering.delete(group);
     }
-    return deleteWithRetry(
-      { group, instances: [...instances], allowBelowMin: false },
-      { cloud: this.#cloud, clock: this.#clock },
-      signals.during,
-    );
+    const objections: DeleteRequest['objections'] = (instances, signal) => looks.look(instances, signal);
+    const request = { group, instances: nodes.map(({ instance }) => instance), allowBelowMin: false, objections };
+    return deleteWithRetry(request, { cloud: this.#cloud, clock: this.#clock }, signals.during);
   }
 }
 

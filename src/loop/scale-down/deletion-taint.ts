@@ -1,5 +1,5 @@
 /**
- * The deletion taint (ToBeDeleted), with a cordon when the policy demands it. After a crash the taint alone cannot show who
+ * The deletion taint (ToBeDeleted) with the name of its owner, and a cordon when the policy demands it. After a crash the taint alone cannot show who
  * cordoned the node. So a node that was cordoned before gets a second, harmless taint first, and its cordon stays when the
  * deletion taint is removed. Must not know why a node is removed.
  */
@@ -9,59 +9,64 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { deletionTaintOwner } from '../../domain/deletion-owner.ts';
+import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
-import { isForeignDeletionTaint } from '../../planning/state/deletions.ts';
+import { mayBeInUse } from '../../planning/state/deletions.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { compareBy } from '../../lib/comparison.ts';
-
-/** On nodes that were cordoned before the deletion taint was added. Its effect is PreferNoSchedule. */
-export const CORDONED_BEFORE_TAINT = 'aks-autoscaler/cordoned-before';
 
 export interface DeletionTaint {
   readonly node: NodeName;
   /** Whether removing the taint un-cordons the node. */
   readonly uncordon: boolean;
   readonly cordonedBefore: boolean;
+  /** The name of the process that wrote it. Empty: its writer left no name. */
+  readonly owner: string;
 }
 
 /** What an undo must do if the writes are interrupted half-way. Known before the first write. */
-export function intendedDeletionTaint(node: Node, cordon: boolean): DeletionTaint {
-  return { node: node.name, uncordon: cordon && !node.unschedulable, cordonedBefore: node.unschedulable };
+export function intendedDeletionTaint(node: Node, { cordon, owner }: { readonly cordon: boolean; readonly owner: string }): DeletionTaint {
+  return { node: node.name, uncordon: cordon && !node.unschedulable, cordonedBefore: node.unschedulable, owner };
 }
 
-/** Writes the taint. Throws as the tainter does; then the caller removes the intended taint. */
+/**
+ * Writes the taint and, in the same write, the name of its owner. Returns the other writer if the node has a deletion taint already:
+ * then nothing was written. Throws as the tainter does; then the caller removes the intended taint.
+ */
 export async function applyDeletionTaint(
   intended: DeletionTaint,
   options: { readonly tainter: NodeTainter; readonly cordon: boolean; readonly nowMs: number },
   signal: AbortSignal,
-): Promise<DeletionTaint> {
+): Promise<DeletionTaint | { readonly heldBy: string }> {
   const { tainter, cordon } = options;
+  const owner = deletionTaintOwner(intended.owner);
   if (intended.cordonedBefore && cordon) {
-    await tainter.taint(
-      intended.node,
-      { key: CORDONED_BEFORE_TAINT, value: 'true', effect: 'PreferNoSchedule' },
-      { cordon: false },
-      signal,
-    );
+    const taint = { key: CORDONED_BEFORE_TAINT, value: 'true', effect: 'PreferNoSchedule' } as const;
+    const { heldBy } = await tainter.taint(intended.node, taint, { cordon: false, owner }, signal);
+    if (heldBy !== undefined) return { heldBy };
   }
   const value = String(Math.floor(options.nowMs / 1000));
-  const done = await tainter.taint(intended.node, { key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' }, { cordon }, signal);
-  return { ...intended, uncordon: done.uncordonLater };
+  const done = await tainter.taint(intended.node, { key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' }, { cordon, owner }, signal);
+  return done.heldBy === undefined ? { ...intended, uncordon: done.uncordonLater } : { heldBy: done.heldBy };
 }
 
-/** Removes the taint and the cordon first. After a crash in between, the second taint must still show whose cordon it is. */
+/**
+ * Changes nothing if the taint has another owner by now. Removes the taint and the cordon first: after a crash in between, the second taint
+ * must still show whose cordon it is.
+ */
 async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, signal: AbortSignal): Promise<void> {
-  await tainter.untaint(taint.node, TO_BE_DELETED_TAINT, { uncordon: taint.uncordon }, signal);
-  if (taint.cordonedBefore) await tainter.untaint(taint.node, CORDONED_BEFORE_TAINT, { uncordon: false }, signal);
+  const owner = deletionTaintOwner(taint.owner);
+  await tainter.untaint(taint.node, TO_BE_DELETED_TAINT, { uncordon: taint.uncordon, owner }, signal);
+  if (taint.cordonedBefore) await tainter.untaint(taint.node, CORDONED_BEFORE_TAINT, { uncordon: false, owner }, signal);
 }
 
 /** Returns the taint that an earlier run left on a node, or undefined. */
 function deletionTaintOf(node: Node, cordon: boolean): DeletionTaint | undefined {
   const cordonedBefore = hasTaint(node.taints, CORDONED_BEFORE_TAINT);
   if (!hasTaint(node.taints, TO_BE_DELETED_TAINT) && !cordonedBefore) return undefined;
-  return { node: node.name, uncordon: cordon && !cordonedBefore, cordonedBefore };
+  return { node: node.name, uncordon: cordon && !cordonedBefore, cordonedBefore, owner: node.deletionOwner ?? '' };
 }
 
 const UNTAINT_ATTEMPTS = 3;
@@ -99,12 +104,14 @@ export interface LeftoversInput {
   readonly log: Log;
   /** `policy.drain.cordon`. */
   readonly cordon: boolean;
+  /** The name on this process's own deletion taints. */
+  readonly self: string;
 }
 
 /**
- * Removes our deletion taint from nodes whose removal is not under way: an earlier run or a late failure left it. Runs in
- * every loop before planning and costs nothing without such nodes. Returns the freed nodes. A failure is logged and tried
- * again in the next loop. Throws only `cancelled`.
+ * Removes deletion taints from nodes whose removal is not under way: an earlier run or a late failure left them. Runs in every loop before
+ * planning and costs nothing without such nodes. Returns the freed nodes. A failure is logged and tried again in the next loop. Throws
+ * only `cancelled`.
  */
 export async function undoLeftovers(input: LeftoversInput, signal: AbortSignal): Promise<readonly NodeName[]> {
   const freed: NodeName[] = [];
@@ -130,13 +137,13 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
 }
 
 /**
- * Whether the taint may be removed. It stays on nodes of unmanaged groups, nodes under removal by us or another component,
- * nodes whose instance Azure is deleting, and nodes whose instance is unknown.
+ * Whether the taint may be removed. It stays on nodes of unmanaged groups, nodes under removal by us, nodes whose owner may still be at
+ * work, nodes whose instance Azure is deleting, and nodes whose instance is unknown.
  */
 function isAbandoned(node: Node, input: LeftoversInput): boolean {
   const { cloud, nowMs } = input.observation;
   if (input.inFlight.has(node.name) || input.state.deleting.has(node.name) || node.deletionAtMs !== undefined) return false;
-  if (isForeignDeletionTaint(node.name, input.state, nowMs)) return false;
+  if (mayBeInUse(node, input.state, { self: input.self, nowMs })) return false;
   const group = cloud.groups.find((candidate) => candidate.id === cloud.groupOfNode.get(node.name));
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group?.instances?.find((candidate) => candidate.key === key);

@@ -2,17 +2,18 @@
  * One removal from the first re-check to the accepted deletion. Every other end removes the deletion taint again. If the
  * process dies, the taint shows the next process what to undo (deletion-taint.ts). Must not know which nodes are removed.
  */
+import { lostTaintReason } from '../../domain/deletion-owner.ts';
 import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedDeletionTaint, applyDeletionTaint, removeDeletionTaintWithRetry, type DeletionTaint } from './deletion-taint.ts';
-import { evictInOrder, type PodsToEvict } from './evict-pods.ts';
+import { evictInOrder, isUnread, type PodsToEvict } from './evict-pods.ts';
 import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
 import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
@@ -100,26 +101,31 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   progress.uid = first.node.uid;
   progress.step = 'taint';
   // Set before the write: a taint call that fails may still have taken effect.
-  progress.taint = intendedDeletionTaint(first.node, policy.drain.cordon);
-  const options = { tainter: deps.tainter, cordon: policy.drain.cordon, nowMs: clock.now() };
-  progress.taint = await applyDeletionTaint(progress.taint, options, work);
+  const { cordon } = policy.drain;
+  progress.taint = intendedDeletionTaint(first.node, { cordon, owner: deps.deletionOwner() });
+  const written = await applyDeletionTaint(progress.taint, { tainter: deps.tainter, cordon, nowMs: clock.now() }, work);
+  if ('heldBy' in written) throw new RemovalStopped('recheck', 'another component is removing the node');
+  progress.taint = written;
   recordRemovalStart(removal, first.node.uid, deps);
   await clock.sleep(policy.drain.delayAfterTaintMs, work);
 
   progress.step = 'recheck';
   const onNode = checkRemoval(removal, sameNode(await readNode(removal, deps), first), 'before-evict', deps);
   progress.step = 'evict';
-  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain }, work);
+  const check: TaintCheck = () => checkTaint(removal, first, deps);
+  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain, check: sharedCheck(check) }, work);
   if (!result.done) throw new RemovalStopped(result.step, result.message);
 
   progress.step = 'wait';
-  // Another operation may block the group for minutes. The read that follows finds pods that were bound in the meantime.
+  // Another operation may block the group for minutes. The read that follows spares Azure a request that the last look would stop.
   await deps.cloud.untilRemovable(removal.group, work);
   const read = () => deps.reader.readFresh(removal.node, work);
   const last = await waitForDelays({ ...deps, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
-  const outcome = await deps.batches.delete(removal.group, removal.instance, { before: work, during: deps.undo });
+  const lastLook = (signal: AbortSignal): Promise<string | undefined> => objectionTo(removal, first, deps, signal);
+  const outcome = await deps.batches.delete(removal.group, { instance: removal.instance, lastLook }, { before: work, during: deps.undo });
+  if (outcome.kind === 'spared') throw new RemovalStopped('recheck', outcome.reason);
   if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason);
   if (outcome.kind === 'failed') throw outcome.error;
 }
@@ -137,11 +143,50 @@ function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
   return now;
 }
 
+type TaintCheck = () => Promise<AutoscalerError | undefined>;
+
+/** Returns the failure if the node could not be read. @throws RemovalStopped if the node does not have our deletion taint any more. */
+async function checkTaint(removal: Removal, before: FreshNode, deps: DrainNodeDeps): Promise<AutoscalerError | undefined> {
+  try {
+    const { node } = sameNode(await readNode(removal, deps), before);
+    const lost = lostTaintReason(node, deps.deletionOwner());
+    if (lost !== undefined) throw new RemovalStopped('recheck', lost, true);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RemovalStopped) throw thrown;
+    const error = asAutoscalerError(thrown);
+    if (!isUnread(error)) throw error;
+    return error;
+  }
+}
+
+/** Calls that come while a check is running share its result. */
+function sharedCheck(check: TaintCheck): TaintCheck {
+  let running: ReturnType<TaintCheck> | undefined;
+  return () =>
+    (running ??= check().finally(() => {
+      running = undefined;
+    }));
+}
+
+/** The last look at a node, right before its deletion is requested. Returns why it must not be deleted, or undefined. */
+async function objectionTo(removal: Removal, before: FreshNode, deps: DrainNodeDeps, signal: AbortSignal): Promise<string | undefined> {
+  const fresh = await deps.reader.readFresh(removal.node, signal);
+  try {
+    checkRemoval(removal, sameNode(fresh, before), 'before-delete', deps);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RemovalStopped) return thrown.message;
+    throw thrown;
+  }
+}
+
 function checkRemoval(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], deps: DrainNodeDeps): PodsToEvict {
   const nowMs = deps.clock.now();
   const cluster = withOwners(deps.reader.observe(nowMs), deps.owners);
-  const result = recheckRemoval({ removal, fresh, cluster, policy: drainRulesOf(deps.policy), nowMs, stage });
-  if (!result.go) throw new RemovalStopped('recheck', result.message);
+  const self = deps.deletionOwner();
+  const result = recheckRemoval({ removal, fresh, cluster, policy: drainRulesOf(deps.policy), nowMs, self, stage });
+  if (!result.go) throw new RemovalStopped('recheck', result.message, result.taken);
   return result;
 }
 

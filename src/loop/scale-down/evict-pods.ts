@@ -10,7 +10,7 @@ import type { PodEvictor } from '../../domain/ports/cluster-writes.ts';
 import type { ClusterReader } from '../../domain/ports/cluster.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 interface EvictDeps {
@@ -20,6 +20,11 @@ interface EvictDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly policy: DrainPolicy;
+  /**
+   * Called before the pods of each further band are evicted, and before an eviction is repeated. Throws if the node must be drained no
+   * further. Returns the failure if that could not be read: then nothing is evicted for now.
+   */
+  readonly check?: () => Promise<AutoscalerError | undefined>;
 }
 
 export type EvictResult = { readonly done: true } | { readonly done: false; readonly step: 'evict' | 'wait'; readonly message: string };
@@ -33,9 +38,13 @@ const SLOWEST_POLL_MS = 5_000;
 async function evictPods(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
   // Waits for every pod, so that no eviction is under way when the node is released.
   const settled = await Promise.allSettled(pods.map((pod) => evictPod(pod, capped(pod, capMs), deps, signal)));
-  for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
+  for (const entry of settled) if (entry.status === 'rejected') throw asError(entry.reason);
   const failed = settled.find((entry) => entry.status === 'fulfilled' && !entry.value.done);
   return failed?.status === 'fulfilled' ? failed.value : { done: true };
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : asAutoscalerError(thrown);
 }
 
 /** Tries each pod once and does not wait: the other pods end with the node. Throws only `cancelled`. */
@@ -83,8 +92,9 @@ async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, sig
   const { clock, policy, metrics } = deps;
   const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
   recordPodEvent(pod, deps, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
-  for (;;) {
-    const outcome = await deps.evictor.evict(pod, graceMs, signal);
+  for (let isFirst = true; ; isFirst = false) {
+    const unread = isFirst ? undefined : await deps.check?.();
+    const outcome: EvictOutcome = unread === undefined ? await deps.evictor.evict(pod, graceMs, signal) : { kind: 'failed', error: unread };
     metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
     if (outcome.kind === 'evicted' || outcome.kind === 'gone') return undefined;
     if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
@@ -115,9 +125,14 @@ async function mayExist(pod: Pod, deps: EvictDeps, signal: AbortSignal): Promise
     return await deps.reader.podExists(pod, signal);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
-    if (error.kind === 'kube-api' || error.kind === 'unavailable' || error.kind === 'throttled') return true;
+    if (isUnread(error)) return true;
     throw error;
   }
+}
+
+/** Whether the API server did not respond as usual, so that the state is unknown and can be read again. */
+export function isUnread({ kind }: AutoscalerError): boolean {
+  return kind === 'kube-api' || kind === 'unavailable' || kind === 'throttled';
 }
 
 function recordPodEvent(
@@ -155,7 +170,9 @@ export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal:
   const daemons = daemonsToEvict(onNode, policy);
   const named = policy.bands ?? [];
   const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
-  for (const { pods, capMs } of bands) {
+  for (const [index, { pods, capMs }] of bands.filter((band) => band.pods.length > 0).entries()) {
+    const unread = index === 0 ? undefined : await deps.check?.();
+    if (unread !== undefined) return { done: false, step: 'evict', message: unread.message };
     const result = await evictPods(pods, capMs, deps, signal);
     if (!result.done) return result;
   }

@@ -9,6 +9,7 @@ import type { Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import type { OwnerReader } from '../../domain/ports/cluster.ts';
+import { lostTaintReason } from '../../domain/deletion-owner.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { ownerOf } from '../../domain/workloads.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -73,19 +74,23 @@ export interface RecheckInput {
   readonly cluster: ClusterView;
   readonly policy: DrainRulesPolicy;
   readonly nowMs: number;
+  /** The name on this process's own deletion taints. */
+  readonly self: string;
   /** `before-taint`: nothing was changed yet. `before-evict`: the node has our taint. `before-delete`: no pod may be left. */
   readonly stage: 'before-taint' | 'before-evict' | 'before-delete';
 }
 
 type RecheckResult =
   | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[]; readonly expendables: readonly Pod[] }
-  | { readonly go: false; readonly message: string };
+  /** `taken`: another writer took the node from us. */
+  | { readonly go: false; readonly message: string; readonly taken?: true };
 
 /** Whether the plan still holds for the fresh data; `pods` are those to evict. A pod outside the plan stops the removal. */
 export function recheckRemoval(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
   if (fresh.node.scaleDownDisabled) return refuse('scale-down was disabled on the node');
-  if (stage === 'before-taint' && hasTaint(fresh.node.taints, TO_BE_DELETED_TAINT)) return refuse('another component is removing the node');
+  const taken = stage === 'before-taint' ? foreignTaintReason(input) : lostTaintReason(fresh.node, input.self);
+  if (taken !== undefined) return { ...refuse(taken), taken: true };
   const coming = stage === 'before-taint' ? nominatedPod(input) : undefined;
   if (coming !== undefined) return refuse(`pod ${podName(coming)} is about to run on the node`);
   if (removal.cause === 'unready' && fresh.node.readiness.ready) return refuse('the node is ready again');
@@ -97,6 +102,11 @@ export function recheckRemoval(input: RecheckInput): RecheckResult {
   const budgetMayWait = stage === 'before-evict' && drain.passing;
   if (drain.blocker !== undefined && !budgetMayWait) return refuse(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
   return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable, drain);
+}
+
+function foreignTaintReason({ fresh: { node }, self }: RecheckInput): string | undefined {
+  const isForeign = hasTaint(node.taints, TO_BE_DELETED_TAINT) && node.deletionOwner !== self;
+  return isForeign ? 'another component is removing the node' : undefined;
 }
 
 function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { daemons, expendables }: NodeDrain): RecheckResult {
@@ -117,7 +127,7 @@ function isPlanned(removal: Removal, pod: Pod): boolean {
   return removal.pods.some((planned) => planned.uid === pod.uid);
 }
 
-function refuse(message: string): RecheckResult {
+function refuse(message: string): Extract<RecheckResult, { go: false }> {
   return { go: false, message };
 }
 

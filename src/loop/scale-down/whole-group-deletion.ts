@@ -2,9 +2,15 @@
  * The deletion of all nodes of an atomic group. Nothing is deleted before every node is drained, and the first failure
  * cancels the others. Must not know how a node is drained (drain-node.ts).
  */
-import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import { deleteWithRetry, type DeleteBatches } from './delete-batches.ts';
+import {
+  deleteWithRetry,
+  LastLooks,
+  type DeleteBatches,
+  type DeletionSignals,
+  type NodeDeletion,
+  type ReadyNode,
+} from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { onAbort, withAbort } from '../../lib/abort.ts';
 
@@ -12,8 +18,8 @@ import { onAbort, withAbort } from '../../lib/abort.ts';
 export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
   readonly #nodes: number;
   readonly #deps: Pick<DrainDeps, 'cloud' | 'clock'>;
-  readonly #ready: InstanceKey[] = [];
-  readonly #outcome = Promise.withResolvers<DeleteOutcome>();
+  readonly #ready: ReadyNode[] = [];
+  readonly #outcome = Promise.withResolvers<NodeDeletion>();
   readonly #cancelled = new AbortController();
   #cancelReason: string | undefined;
   #isSent = false;
@@ -44,17 +50,12 @@ export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
   }
 
   /** Adds a drained node. Resolves after the deletion of all nodes. Throws `cancelled` when `before` fires first. */
-  async delete(
-    group: NodeGroupId,
-    instance: InstanceKey,
-    signals: { readonly before: AbortSignal; readonly during: AbortSignal },
-  ): Promise<DeleteOutcome> {
+  async delete(group: NodeGroupId, node: ReadyNode, signals: DeletionSignals): Promise<NodeDeletion> {
     signals.before.throwIfAborted();
-    this.#ready.push(instance);
+    this.#ready.push(node);
     if (this.#ready.length === this.#nodes) {
       this.#isSent = true;
-      const request = { group, instances: [...this.#ready], allowBelowMin: false };
-      deleteWithRetry(request, this.#deps, signals.during).then(this.#outcome.resolve, this.#outcome.reject);
+      this.#send(group, signals).then(this.#outcome.resolve, this.#outcome.reject);
       return this.#outcome.promise;
     }
     const givenUp = new AbortController();
@@ -66,5 +67,18 @@ export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
     } finally {
       removeListener();
     }
+  }
+  /** If one node must not be deleted, none is. */
+  async #send(group: NodeGroupId, { during }: DeletionSignals): Promise<NodeDeletion> {
+    const looks = new LastLooks(this.#ready);
+    let spared: string | undefined;
+    const objections = async (instances: readonly InstanceKey[], signal: AbortSignal): Promise<ReadonlyMap<InstanceKey, string>> => {
+      const [first] = await looks.look(instances, signal);
+      if (first !== undefined) spared = `the group is removed as a whole or not at all, and ${first[0]} cannot be: ${first[1]}`;
+      return new Map(instances.flatMap((instance) => (spared === undefined ? [] : [[instance, spared]])));
+    };
+    const request = { group, instances: this.#ready.map(({ instance }) => instance), allowBelowMin: false, objections };
+    const outcome = await deleteWithRetry(request, this.#deps, during);
+    return spared === undefined ? outcome : { kind: 'spared', reason: spared };
   }
 }

@@ -7,7 +7,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { isPreempted } from '../state/preempted-nodes.ts';
-import { FOREIGN_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
+import { DELETION_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
@@ -63,7 +63,10 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
   };
 }
 
-/** Once Azure has accepted a deletion, the target size no longer counts the node, and neither does this. */
+/**
+ * Once Azure has accepted a deletion, the target size no longer counts the node, and neither does this. Nodes that another daemon is removing
+ * count as our own: its deletions and ours together must not go below the minimum.
+ */
 function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMap<NodeGroupId, readonly NodeName[]> {
   const listed = new Set<NodeGroupId>();
   const states = new Map<InstanceKey, InstanceState>();
@@ -72,15 +75,30 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
     for (const instance of group.instances ?? []) states.set(instance.key, instance.state);
   }
   const draining = new Map<NodeGroupId, NodeName[]>();
-  for (const [name, entry] of state.deleting) {
-    const instanceState = states.get(entry.instance);
-    const hasLeftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(entry.group));
+  for (const { name, group, instance } of nodesInRemoval(observation, state)) {
+    const instanceState = states.get(instance);
+    const hasLeftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(group));
     if (hasLeftTarget) continue;
-    const names = draining.get(entry.group);
-    if (names === undefined) draining.set(entry.group, [name]);
+    const names = draining.get(group);
+    if (names === undefined) draining.set(group, [name]);
     else names.push(name);
   }
   return draining;
+}
+
+interface NodeInRemoval {
+  readonly name: NodeName;
+  readonly group: NodeGroupId;
+  readonly instance: InstanceKey;
+}
+
+function* nodesInRemoval({ cluster, cloud, nowMs }: Observation, state: LoopState): Generator<NodeInRemoval> {
+  for (const [name, { group, instance }] of state.deleting) yield { name, group, instance };
+  for (const [name, node] of cluster.nodes) {
+    if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) continue;
+    const [group, instance] = [cloud.groupOfNode.get(name), cloud.instanceOfNode.get(name)];
+    if (group !== undefined && instance !== undefined) yield { name, group, instance };
+  }
 }
 
 /** Whether the node is being removed, by us, by Azure or by another program. */
@@ -95,5 +113,5 @@ export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 
 export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
   if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
   const atMs = deletionTaintedAtMs(taints);
-  return atMs === undefined || nowMs - atMs < FOREIGN_TAINT_TRUSTED_MS;
+  return atMs === undefined || nowMs - atMs < DELETION_TAINT_TRUSTED_MS;
 }

@@ -3,7 +3,8 @@ import type { LoopState, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { isOwnerOver } from '../../domain/deletion-owner.ts';
+import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 
 /**
  * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
@@ -41,11 +42,8 @@ function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, Inst
   return states;
 }
 
-// The owner of each deletion taint. A taint that this process wrote, or found at its start, is ours: it is removed at once if no removal
-// of the node is in progress. A taint that appears later belongs to another autoscaler or to a person.
-
-/** The Cluster Autoscaler's figure: the owner of the taint has deleted the instance by then. */
-export const FOREIGN_TAINT_TRUSTED_MS = 300_000;
+/** How long a deletion taint whose owner may still be at work is not touched. Longer than the usual drain. */
+export const DELETION_TAINT_TRUSTED_MS = 600_000;
 
 /** When the deletion taint was written, milliseconds since the epoch. undefined: no taint, or its value cannot be parsed. */
 export function deletionTaintedAtMs(taints: Node['taints']): number | undefined {
@@ -53,28 +51,48 @@ export function deletionTaintedAtMs(taints: Node['taints']): number | undefined 
   return taint !== undefined && /^\d{1,12}$/.test(taint.value) ? Number(taint.value) * 1000 : undefined;
 }
 
-/** Keeps what is known of each taint and decides the owner of new ones. Call it before the observation's targets are stored. */
-export function trackDeletionTaints(state: LoopState, { cluster, nowMs }: Observation): LoopState['marks'] {
-  const isFirstLook = state.targets === undefined;
+/** Since when nodes have a deletion taint: by the taint's value, or by when it was first seen. A taint that was written again is new. */
+export function trackDeletionTaints(state: Pick<LoopState, 'marks'>, { cluster, nowMs }: Observation): LoopState['marks'] {
   const marks = new Map<NodeName, SeenDeletionTaint>();
-  for (const [name, { taints }] of cluster.nodes) {
+  for (const [name, node] of cluster.nodes) {
+    const text = deletionTaintText(node);
+    if (text === undefined) continue;
     const known = state.marks?.get(name);
-    const isTainted = hasTaint(taints, TO_BE_DELETED_TAINT);
-    // Our own taint may be written at any moment, and the watch may lag.
-    if (known !== undefined && (isTainted || (known.ours && nowMs - known.sinceMs < FOREIGN_TAINT_TRUSTED_MS))) marks.set(name, known);
-    else if (isTainted)
-      marks.set(name, { sinceMs: Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs), ours: isFirstLook || state.deleting.has(name) });
+    const sinceMs = Math.min(nowMs, deletionTaintedAtMs(node.taints) ?? nowMs);
+    marks.set(name, known?.text === text ? known : { sinceMs, text });
   }
   return marks.size === 0 ? undefined : marks;
 }
 
-/** Whether another writer tainted the node recently and may be removing it. */
-export function isForeignDeletionTaint(name: NodeName, { marks }: Pick<LoopState, 'marks'>, nowMs: number): boolean {
-  const mark = marks?.get(name);
-  return mark !== undefined && !mark.ours && nowMs - mark.sinceMs < FOREIGN_TAINT_TRUSTED_MS;
+/** Equal texts are the same write of the taint. undefined: the node has neither of the taints that a removal writes. */
+function deletionTaintText({ taints, deletionOwner = '' }: Node): string | undefined {
+  const taint = taints.find(({ key }) => key === TO_BE_DELETED_TAINT) ?? taints.find(({ key }) => key === CORDONED_BEFORE_TAINT);
+  return taint === undefined ? undefined : `${taint.key} ${taint.value} ${deletionOwner}`;
 }
 
-/** Nodes that another writer tainted since the previous state. */
-export function newForeignDeletionTaints(before: Pick<LoopState, 'marks'>, after: Pick<LoopState, 'marks'>): readonly NodeName[] {
-  return [...(after.marks ?? [])].flatMap(([name, { ours }]) => (ours || before.marks?.has(name) === true ? [] : [name])).sort();
+/** Whether the owner of the node's deletion taint may still be removing the node: it is another process, not known to have ended. */
+export function mayBeInUse(
+  { name, deletionOwner = '' }: Pick<Node, 'name' | 'deletionOwner'>,
+  { marks }: Pick<LoopState, 'marks'>,
+  { self, nowMs }: { readonly self: string; readonly nowMs: number },
+): boolean {
+  const mark = marks?.get(name);
+  return mark !== undefined && !isOwnerOver(deletionOwner, self) && nowMs - mark.sinceMs < DELETION_TAINT_TRUSTED_MS;
+}
+
+/** Nodes whose deletion taint is new since the previous state, and whose owner may be removing them. */
+export function newForeignDeletionTaints(
+  before: Pick<LoopState, 'marks'>,
+  after: LoopState,
+  self: string,
+  observation: Observation,
+): readonly NodeName[] {
+  const { cluster, nowMs } = observation;
+  return [...(after.marks ?? [])]
+    .flatMap(([name, { text }]) => {
+      const node = cluster.nodes.get(name);
+      const isNew = node !== undefined && before.marks?.get(name)?.text !== text;
+      return isNew && mayBeInUse(node, after, { self, nowMs }) ? [name] : [];
+    })
+    .sort();
 }

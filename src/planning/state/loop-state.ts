@@ -157,7 +157,6 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
       return {
         ...state,
         deleting: new Map([...state.deleting, [outcome.node, entry]]),
-        marks: new Map([...(state.marks ?? []), [outcome.node, { sinceMs: outcome.atMs, ours: true }]]),
         unneededSince: withoutKey(state.unneededSince, outcome.node),
         removals: [...state.removals, outcome.atMs],
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),

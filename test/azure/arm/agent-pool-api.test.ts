@@ -86,7 +86,12 @@ describe('machines', () => {
   it('are deleted by the typed client in one request, and the operation is not polled by it', async () => {
     const headers = { 'azure-asyncoperation': 'https://127.0.0.1/op-1', 'retry-after': '7' };
     const { arm, deps } = await started(() => ({ status: 202, headers, raw: '' }));
-    const answer = await postDeleteMachines(deps, 'user1', ['aks-user1-vm0'], signal);
+    const answer = await postDeleteMachines(
+      deps,
+      'user1',
+      { machineNames: ['aks-user1-vm0'], beforeSend: () => Promise.resolve() },
+      signal,
+    );
     expect(answer).toEqual({ body: undefined, etag: undefined, operationUrl: 'https://127.0.0.1/op-1', retryAfterMs: 7_000 });
     const [post, ...others] = arm.requests;
     expect([post?.method, post?.body, post === undefined ? '' : TYPED.test(agentOf(post)), others]).toEqual([

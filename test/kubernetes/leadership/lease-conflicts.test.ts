@@ -267,6 +267,18 @@ describe('release', () => {
     expect(other.lost.aborted).toBe(true);
   });
 
+  it('each time another holder leads, the name of the leader is a new one', async () => {
+    const names: string[] = [];
+    for (const identity of ['a', 'b', 'a']) {
+      const lease = leaseOf(identity);
+      await lease.acquire(signal);
+      names.push(lease.owner());
+      await lease.release(signal);
+      expect(lease.owner()).toBe(names.at(-1));
+    }
+    expect(names).toEqual(['a/0', 'b/1', 'a/2']);
+  });
+
   it('before leading writes nothing', async () => {
     const lease = leaseOf('a');
     await lease.release(signal);
@@ -275,11 +287,12 @@ describe('release', () => {
   });
 
   it('without election: leads at once, until released', async () => {
-    const lease = soleLeadership();
+    const lease = soleLeadership({ identity: 'a', clock });
     await lease.acquire(signal);
+    expect(lease.owner()).toBe(`a/since-${START_MS}`);
     expect(lease.lost.aborted).toBe(false);
     await lease.release(signal);
     expect(lease.lost.aborted).toBe(true);
-    await expect(soleLeadership().acquire(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' });
+    await expect(soleLeadership({ identity: 'a', clock }).acquire(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' });
   });
 });

@@ -57,10 +57,14 @@ export function makeWorld() {
 
 export type World = ReturnType<typeof makeWorld>;
 
+let lives = 0;
+
 /** One life of the daemon as far as scale-down goes: its memory begins empty. */
 export class Life {
   readonly #world: World;
   readonly #policy: Policy;
+  /** Each life holds the lease after the one before. */
+  readonly #self = `life/${++lives}`;
   readonly #snapshot = new ClusterSnapshot({ names: resourceNames });
   readonly runner: DrainRunner;
   #state: LoopState;
@@ -75,7 +79,16 @@ export class Life {
         await cluster.onCall('readOwner', '');
       },
     };
-    const ports = { reader: cluster, tainter: cluster, evictor: cluster, events: cluster, owners, cloud, clock };
+    const ports = {
+      deletionOwner: () => this.#self,
+      reader: cluster,
+      tainter: cluster,
+      evictor: cluster,
+      events: cluster,
+      owners,
+      cloud,
+      clock,
+    };
     this.runner = new DrainRunner({ ...ports, log: silentLog(), metrics: createMetrics(), policy });
     this.#state = emptyLoopState(clock.now());
   }
@@ -86,7 +99,13 @@ export class Life {
     const view = cluster.observe(nowMs);
     const observation = { loopId: 1, nowMs, cluster: view, cloud: cloud.observe(view, nowMs) };
     this.#state = reduceObservation(reduceRemovals(this.#state, this.runner.collect(), nowMs), observation, this.#policy);
-    const own = { state: this.#state, inFlight: this.runner.inFlight(), cordon: this.#policy.drain.cordon, log: silentLog() };
+    const own = {
+      state: this.#state,
+      inFlight: this.runner.inFlight(),
+      cordon: this.#policy.drain.cordon,
+      self: this.#self,
+      log: silentLog(),
+    };
     await undoLeftovers({ ...own, observation, tainter: cluster, events: cluster }, new AbortController().signal);
     this.#snapshot.sync(view);
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };

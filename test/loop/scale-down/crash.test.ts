@@ -5,8 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Policy } from '../../../src/domain/policy.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
 import { aGroup, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCloud } from '../../support/fake-cloud.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
-import type { LoopState, SeenDeletionTaint } from '../../../src/domain/loop-state.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT, undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { CORDONED_BEFORE_TAINT, DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
 import { updateSoftTaints } from '../../../src/loop/scale-down/soft-taint.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
@@ -15,6 +15,7 @@ import { silentLog } from '../../support/silent-log.ts';
 const SIGNAL = new AbortController().signal;
 const SECONDS = String(START_MS / 1000);
 const soft = { key: DELETION_CANDIDATE_TAINT, value: SECONDS, effect: 'PreferNoSchedule' } as const;
+const SELF = 'pod-a/7';
 const going = { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' } as const;
 const cordonedBefore = { key: CORDONED_BEFORE_TAINT, value: 'true', effect: 'PreferNoSchedule' } as const;
 
@@ -152,7 +153,11 @@ describe('leftovers', () => {
     readonly inFlight?: readonly string[];
     readonly deleting?: boolean;
     readonly cordon?: boolean;
-    readonly seen?: SeenDeletionTaint;
+    /** The name in its annotation. */
+    readonly owner?: string;
+    /** The age of its taint, as far as we know. */
+    readonly agedMs?: number;
+    readonly self?: string;
     readonly freed: boolean;
     readonly cordoned: boolean;
   }
@@ -178,32 +183,47 @@ describe('leftovers', () => {
       freed: false,
       cordoned: true,
     },
+    { name: 'a taint of this process that it gave up', node: marked, owner: SELF, agedMs: 60_000, freed: true, cordoned: false },
+    { name: 'of a former leader', node: marked, owner: 'pod-b/6', agedMs: 60_000, freed: true, cordoned: false },
+    { name: 'of this pod, as a former leader', node: marked, owner: 'pod-a/6', agedMs: 60_000, freed: true, cordoned: false },
+    { name: 'of a later leader', node: marked, owner: 'pod-b/8', agedMs: 60_000, freed: false, cordoned: true },
+    { name: 'of another leader with our number', node: marked, owner: 'pod-b/7', agedMs: 60_000, freed: false, cordoned: true },
+    { name: 'of a daemon without a lease', node: marked, owner: 'pod-b/since-1', agedMs: 60_000, freed: false, cordoned: true },
+    { name: 'of a writer without a name', node: marked, agedMs: 60_000, freed: false, cordoned: true },
+    { name: 'of a writer without a name, almost ten minutes old', node: marked, agedMs: 599_999, freed: false, cordoned: true },
+    { name: 'of a writer without a name, ten minutes old', node: marked, agedMs: 600_000, freed: true, cordoned: false },
     {
-      name: 'somebody else marked it just now',
+      name: 'of a daemon without a lease, ten minutes old, if we have none',
       node: marked,
-      seen: { sinceMs: START_MS - 60_000, ours: false },
+      owner: 'pod-b/since-1',
+      self: 'pod-a/since-2',
+      agedMs: 600_000,
+      freed: true,
+      cordoned: false,
+    },
+    {
+      name: 'of a leader, if we have no lease',
+      node: marked,
+      owner: 'pod-b/6',
+      self: 'pod-a/since-2',
+      agedMs: 60_000,
       freed: false,
       cordoned: true,
     },
     {
-      name: 'somebody else marked it and did nothing',
-      node: marked,
-      seen: { sinceMs: START_MS - 300_000, ours: false },
-      freed: true,
-      cordoned: false,
-    },
-    {
-      name: 'we marked it just now and gave up',
-      node: marked,
-      seen: { sinceMs: START_MS - 60_000, ours: true },
-      freed: true,
-      cordoned: false,
+      name: 'only the marker of a daemon that may be at work',
+      node: { taints: [cordonedBefore], unschedulable: true },
+      owner: 'pod-b/8',
+      agedMs: 60_000,
+      freed: false,
+      cordoned: true,
     },
     { name: 'cordoned without a mark', node: { unschedulable: true }, freed: false, cordoned: true },
   ];
 
-  const setUp = (row: Pick<Case, 'node' | 'instance'>) => {
-    const node = aNode({ name: 'g-0', ...row.node });
+  const setUp = (row: Pick<Case, 'node' | 'instance' | 'owner'>) => {
+    const named = row.owner === undefined ? {} : { deletionOwner: row.owner };
+    const node = { ...aNode({ name: 'g-0', ...row.node }), ...named };
     const cluster = new FakeCluster({ nodes: [node] });
     const listed = anInstance({ node: 'g-0', ...row.instance });
     const base = anObservation([aGroup({ id: 'g', target: 1, instances: [listed] })], aCluster({ nodes: [node] }));
@@ -214,20 +234,20 @@ describe('leftovers', () => {
   it.each(cases)('$name: freed $freed', async (row) => {
     const { cluster, observation } = setUp(row);
     const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
-    const marks = row.seen === undefined ? undefined : new Map([['g-0', row.seen]]);
+    const marks = row.agedMs === undefined ? undefined : new Map([['g-0', { sinceMs: START_MS - row.agedMs }]]);
     const state: LoopState = { ...emptyLoopState(START_MS), marks, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
-    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: row.cordon ?? true };
+    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: row.cordon ?? true, self: row.self ?? SELF };
     const freed = await undoLeftovers({ ...ports, observation, state, inFlight: new Set(row.inFlight) }, SIGNAL);
     expect(freed).toEqual(row.freed ? ['g-0'] : []);
     const after = cluster.nodes.get('g-0');
     expect(after?.unschedulable).toBe(row.cordoned);
-    if (row.freed) expect(after?.taints).toEqual([]);
+    if (row.freed) expect([after?.taints, after?.deletionOwner]).toEqual([[], undefined]);
     expect(cluster.events.map((event) => event.reason)).toEqual(row.freed ? ['ClusterAutoscalerCleanup'] : []);
   });
 
   it('reports a node that cannot be restored now, and tries again in the next call', async () => {
     const { cluster, observation } = setUp({ node: { taints: [going], unschedulable: true } });
-    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: true };
+    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: true, self: SELF };
     const input = { ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() };
     cluster.onCall = () => {
       throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');

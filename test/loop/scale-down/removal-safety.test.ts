@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Removal } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { recheckRemoval } from '../../../src/loop/scale-down/removal-safety.ts';
 import { drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { aCluster, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
@@ -8,6 +9,17 @@ import { aPolicy } from '../../support/policy.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 
 const mover = aPod({ name: 'mover' });
+const SELF = 'a/1';
+const taint = { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' } as const;
+const ours = { ...aNode({ name: 'g-0', taints: [taint] }), deletionOwner: SELF };
+const REMOVAL: Omit<Removal, 'pods'> = {
+  group: nodeGroupId('g'),
+  node: 'g-0',
+  instance: keyOf('g-0'),
+  unneededSinceMs: 0,
+  cause: 'empty',
+  utilization: 0,
+};
 const nominated: Pod = { ...mover, nominatedNodeName: 'g-0' };
 
 it.each([
@@ -16,17 +28,30 @@ it.each([
   { name: 'one for another node does not', stage: 'before-taint', pod: { ...mover, nominatedNodeName: 'g-1' }, planned: false, go: true },
   { name: 'once the node is marked none can come', stage: 'before-delete', pod: nominated, planned: false, go: true },
 ] as const)('$name', ({ stage, pod, planned, go }) => {
-  const removal: Removal = {
-    group: nodeGroupId('g'),
-    node: 'g-0',
-    instance: keyOf('g-0'),
-    pods: planned ? [pod] : [],
-    unneededSinceMs: 0,
-    cause: 'empty',
-    utilization: 0,
-  };
-  const node = aNode({ name: 'g-0' });
+  const removal = { ...REMOVAL, pods: planned ? [pod] : [] };
+  const node = stage === 'before-taint' ? aNode({ name: 'g-0' }) : ours;
   const cluster = { ...aCluster({ nodes: [node] }), pendingPods: [pod] };
-  const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy: drainRulesOf(aPolicy()), nowMs: START_MS, stage });
+  const policy = drainRulesOf(aPolicy());
+  const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
   expect(result.go).toBe(go);
+});
+
+describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %s', (stage) => {
+  it.each([
+    { name: 'our own', node: ours, go: true, message: undefined },
+    { name: 'removed', node: { ...ours, taints: [] }, go: false, message: 'its deletion taint was removed by another writer' },
+    { name: 'of another daemon', node: { ...ours, deletionOwner: 'b/1' }, go: false, message: 'its deletion taint now belongs to b/1' },
+    {
+      name: 'of a writer without a name',
+      node: aNode({ name: 'g-0', taints: ours.taints }),
+      go: false,
+      message: 'its deletion taint now belongs to another writer',
+    },
+  ])('$name: go $go', ({ node, go, message }) => {
+    const removal = { ...REMOVAL, pods: [] };
+    const cluster = aCluster({ nodes: [node] });
+    const policy = drainRulesOf(aPolicy());
+    const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
+    expect(result).toMatchObject(go ? { go } : { go, message, taken: true });
+  });
 });

@@ -17,6 +17,9 @@ import { silentLog } from '../../support/silent-log.ts';
 export const MINUTE = 60_000;
 export const G = nodeGroupId('g');
 
+/** The name on the runner's deletion taints. */
+export const SELF = 'a/1';
+
 export interface Setting {
   readonly nodes?: number;
   readonly node?: NodeOptions;
@@ -46,6 +49,7 @@ export function setUp(setting: Setting = {}) {
   const runner = new DrainRunner({
     reader: cluster,
     tainter: cluster,
+    deletionOwner: () => SELF,
     evictor: cluster,
     events: cluster,
     cloud,

@@ -1,10 +1,9 @@
 /** What stops a removal that was begun, and what is put back then. */
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
-import { CORDONED_BEFORE_TAINT } from '../../../src/loop/scale-down/deletion-taint.ts';
-import { aNode, aPod } from '../../support/builders.ts';
-import { MINUTE, G, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
+import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
+import { aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { MINUTE, G, SELF, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
 
 describe('the re-check on fresh data', () => {
   const arrival = aPod({ name: 'late', nodeName: 'g-0' });
@@ -87,6 +86,134 @@ describe('the re-check on fresh data', () => {
     world.runner.start(removalOf('g-0'));
     await world.clock.advance(MINUTE);
     expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+});
+
+describe('a deletion taint that another writer takes away', () => {
+  /** Another daemon has cleared our taint. With `deletionOwner` it has then written its own. */
+  const change = (world: ReturnType<typeof setUp>, how: 'removed' | 'foreign'): void => {
+    const node = world.cluster.nodes.get('g-0');
+    if (node === undefined) throw new Error('there is no node g-0');
+    const { deletionOwner: _ours, ...bare } = node;
+    const foreign = { ...node, deletionOwner: 'other/7' };
+    world.cluster.nodes.set('g-0', how === 'foreign' ? foreign : { ...bare, taints: [], unschedulable: false });
+  };
+
+  it.each([
+    { meets: 'in the wait after it was written', at: 1_000, how: 'removed', evicted: 0 },
+    { meets: 'in the wait after it was written', at: 1_000, how: 'foreign', evicted: 0 },
+    { meets: 'between two attempts to evict', at: 20_000, how: 'removed', evicted: 0 },
+    { meets: 'between two attempts to evict', at: 20_000, how: 'foreign', evicted: 0 },
+  ] as const)('$how $meets: the removal is called off, nothing is evicted, and the node rests', async ({ at, how }) => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    world.cluster.onEvict = () =>
+      world.clock.now() < START_MS + 25_000 ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(at);
+    change(world, how);
+    const before = world.cluster.nodes.get('g-0');
+    await world.clock.advance(5 * MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('its deletion taint') });
+    expect(outcome).toMatchObject({ retryAtMs: (outcome?.atMs ?? 0) + 5 * MINUTE });
+    expect(world.cluster.evicted).toEqual([]);
+    expect(world.cluster.nodes.get('g-0')).toEqual(before);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('between two bands of pods: the second is not evicted', async () => {
+    const world = setUp({ pods: [{ name: 'first' }, { name: 'critical', shape: { priority: 2_000_000_000 } }] });
+    world.cluster.onEvict = () => {
+      change(world, 'removed');
+      return undefined;
+    };
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['first']);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
+  });
+
+  it('a node that cannot be read between two attempts is not evicted from, and nothing is called off for that', async () => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    let isAway = false;
+    world.cluster.onEvict = () => {
+      isAway = world.clock.now() < START_MS + 30_000;
+      return isAway ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
+    };
+    world.cluster.onCall = (call) => {
+      if (call === 'readFresh' && isAway && world.clock.now() < START_MS + 50_000)
+        throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
+    };
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(2 * MINUTE);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('is not replaced: a daemon that comes second writes nothing', async () => {
+    const world = setUp();
+    const theirs = { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' } as const;
+    world.cluster.onCall = (call) => {
+      const node = world.cluster.nodes.get('g-0');
+      if (call === 'taint' && node !== undefined) world.cluster.nodes.set('g-0', { ...node, taints: [theirs], deletionOwner: 'other/7' });
+    };
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: 'another component is removing the node' });
+    expect(world.cluster.nodes.get('g-0')).toMatchObject({ taints: [theirs], deletionOwner: 'other/7', unschedulable: false });
+  });
+
+  it('names its owner from the first write on', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(1_000);
+    expect(world.cluster.nodes.get('g-0')?.deletionOwner).toBe(SELF);
+  });
+});
+
+describe('the last look, right before the request', () => {
+  const late = aPod({ name: 'late', nodeName: 'g-0' });
+  /** What happens while Azure is read and waited for: after every other look. */
+  const duringDelete = (world: ReturnType<typeof setUp>, happen: () => void): void => {
+    world.cloud.onCall = (call) => (call === 'deleteInstances' ? happen() : undefined);
+  };
+
+  it('finds a pod that came while Azure was read: the node is not deleted, the others of the request are', async () => {
+    const world = setUp({ nodes: 3 });
+    duringDelete(world, () => void world.cluster.pods.set(late.uid, late));
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-1')]);
+    const outcomes = world.runner.collect();
+    expect(outcomes).toContainEqual(expect.objectContaining({ kind: 'deleted', node: 'g-1' }));
+    const undone = { kind: 'undone', node: 'g-0', step: 'recheck', message: 'pod default/late is still on the node' };
+    expect(outcomes).toContainEqual(expect.objectContaining(undone));
+    expect(isMarked(world)).toBe(false);
+  });
+
+  it('of a group that is removed as a whole spares all of it for one node', async () => {
+    const world = setUp({ nodes: 2 });
+    duringDelete(world, () => void world.cluster.pods.set(late.uid, late));
+    world.runner.startGroup([removalOf('g-0'), removalOf('g-1')]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes).toEqual([]);
+    const undone = world.runner.collect().flatMap((outcome) => (outcome.kind === 'undone' ? [outcome] : []));
+    expect(undone.map(({ node, step }) => `${node} ${step}`).sort()).toEqual(['g-0 recheck', 'g-1 recheck']);
+    for (const { message } of undone) expect(message).toMatch(/as a whole or not at all.*late is still on the node/);
+  });
+
+  it('is repeated with the request, but a node that was spared once stays spared', async () => {
+    const world = setUp({ nodes: 3 });
+    const lost = { kind: 'failed', group: G, error: new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'cut off') } as const;
+    let tries = 0;
+    world.cloud.onDelete = () => (tries === 1 ? lost : undefined);
+    duringDelete(world, () => {
+      tries += 1;
+      if (tries === 1) world.cluster.pods.set(late.uid, late);
+      else world.cluster.pods.delete(late.uid);
+    });
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')], [keyOf('g-1')]]);
   });
 });
 

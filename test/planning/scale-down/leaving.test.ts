@@ -11,13 +11,24 @@ const names = ['p-0', 'p-1'];
 describe('a node with a deletion taint of another program', () => {
   it.each([
     { name: '2 min old: somebody does', value: minutesAgo(2), reason: 'CurrentlyBeingDeleted' },
-    { name: '6 min old: looked at again, and its timer begins', value: minutesAgo(6), reason: 'NotUnneededLongEnough' },
+    { name: '9 min old: its drain may take that long', value: minutesAgo(9), reason: 'CurrentlyBeingDeleted' },
+    { name: '11 min old: evaluated again, and its timer begins', value: minutesAgo(11), reason: 'NotUnneededLongEnough' },
     { name: 'of tomorrow', value: minutesAgo(-1440), reason: 'CurrentlyBeingDeleted' },
     { name: 'that cannot be read', value: 'soon', reason: 'CurrentlyBeingDeleted' },
     { name: 'without a value', value: '', reason: 'CurrentlyBeingDeleted' },
   ])('$name: $reason', ({ value, reason }) => {
     const result = plan({ groups: [pool('p', 1)], nodes: [aNode({ name: 'p-0', taints: marked(value) })] });
     expect(keptReasons(result)).toEqual({ 'p-0': reason });
+  });
+
+  it.each([
+    { name: 'being removed by another daemon counts for the minimum', value: minutesAgo(2), removed: [] },
+    { name: 'whose taint was abandoned does not', value: minutesAgo(11), removed: ['p-1'] },
+  ])('a node $name', ({ value, removed }) => {
+    const group = pool('p', 2, { minSize: 1 });
+    const nodes = [aNode({ name: 'p-0', taints: marked(value) }), aNode({ name: 'p-1' })];
+    const result = plan({ groups: [group], nodes, state: { unneededSince: sinceMinutes(30, ['p-1']) } });
+    expect(result.removals.map(({ node }) => node)).toEqual(removed);
   });
 
   it('an old mark on a node that is being removed says nothing: the removal does', () => {
