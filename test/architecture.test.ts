@@ -127,7 +127,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'loop/capacity-objects': 'capacity-statuses.ts',
   'loop/deps': 'loop-deps.ts',
   'loop/dry-run': 'dry-run-ports.ts',
-  'loop/memory': 'template-store.ts',
+  'loop/memory': 'memory-store.ts',
   'loop/replay': 'dump.ts',
   'loop/scale-down': 'drain-runner.ts',
   'loop/scale-up': 'rounds.ts',
@@ -181,7 +181,7 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
   { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/'] },
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
-  { pattern: /^(zod|yaml)$/, homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'simulator/world-file.ts'] },
+  { pattern: /^(zod|yaml)$/, homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'loop/memory/', 'simulator/world-file.ts'] },
   { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
 ];
 

@@ -10,15 +10,17 @@ import { dryRunDeps } from '../loop/dry-run/dry-run-ports.ts';
 import { loopGauges } from '../observers/metrics/loop-metrics.ts';
 import { createObservers } from '../observers/observers.ts';
 import { StatusPublisher } from '../observers/status/status-publisher.ts';
+import { MemoryStore } from '../loop/memory/memory-store.ts';
 import { TemplateStore } from '../loop/memory/template-store.ts';
 import { createCompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import { Health } from '../telemetry/health.ts';
 import type { LoopDeps } from '../loop/deps/loop-deps.ts';
 import type { DecisionJournal } from '../domain/ports/records.ts';
+import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
-import { LEARNED_TEMPLATES, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
+import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { defined } from '../lib/defined.ts';
 
@@ -60,6 +62,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     status,
     rules,
     templates: composeTemplates(input, connections),
+    memory: composeMemory(input, connections, { loop, live }),
     withheld,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
@@ -137,11 +140,23 @@ function composeStatus({ config, clock, log }: ComposeInput, { kubernetes }: Con
   return new StatusPublisher({ writer: statusConfigMap(kubernetes, { namespace, name }), policy: config.policy, clock, log });
 }
 
-/** A dry run reads the stored templates and stores none. */
 function composeTemplates({ config, clock, log }: ComposeInput, { kubernetes, cloud }: Connections): TemplateStore {
-  const text = kubernetes.storedText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key);
-  const kept = config.dryRun ? { read: (signal: AbortSignal) => text.read(signal), write: () => Promise.resolve() } : text;
-  return new TemplateStore({ learner: cloud, kept, clock, log });
+  const { configMap, key } = LEARNED_TEMPLATES;
+  return new TemplateStore({ learner: cloud, kept: storedUnlessDry(kubernetes.storedText(configMap, key), config), clock, log });
+}
+
+function composeMemory(
+  { config, clock, log }: ComposeInput,
+  { kubernetes }: Connections,
+  { loop, live }: { readonly loop: Autoscaler; readonly live: LiveConfig },
+): MemoryStore {
+  const kept = storedUnlessDry(kubernetes.storedText(LOOP_MEMORY.configMap, LOOP_MEMORY.key), config);
+  return new MemoryStore({ kept, clock, log, recall: (memory) => loop.recall(memory), policy: () => live.config.policy.scaleDown });
+}
+
+/** A dry run reads what is stored and stores nothing. */
+function storedUnlessDry(text: StoredText, { dryRun }: Config): StoredText {
+  return dryRun ? { read: (signal) => text.read(signal), write: () => Promise.resolve() } : text;
 }
 
 interface ReloadDeps {

@@ -13,6 +13,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
+import type { MemoryStore } from '../loop/memory/memory-store.ts';
 import type { TemplateStore } from '../loop/memory/template-store.ts';
 import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
 import type { StatusPublisher } from '../observers/status/status-publisher.ts';
@@ -46,6 +47,7 @@ export interface DaemonDeps {
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
   readonly templates: TemplateStore;
+  readonly memory: MemoryStore;
   /** undefined: not a dry run. */
   readonly withheld: WithheldWrites | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
@@ -92,7 +94,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   async start(options: StartOptions = {}): Promise<void> {
-    const { config, log, kubernetes, cloud, loop, templates, stalls } = this.#deps;
+    const { config, log, kubernetes, cloud, loop, templates, memory, stalls } = this.#deps;
     const { signal } = this.#work;
     stalls.enable();
     this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, this.#httpDeps());
@@ -103,7 +105,8 @@ export class DaemonLifetime implements Daemon {
     await kubernetes.lease.acquire(signal);
     this.#lead();
     const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.watchForeignLock(signal) : undefined;
-    await Promise.all([watching, lockFollowed, this.#followPriorityRules(), templates.restore(signal), cloud.start(signal)]);
+    const restored = [templates.restore(signal), memory.restore(signal)];
+    await Promise.all([watching, lockFollowed, this.#followPriorityRules(), ...restored, cloud.start(signal)]);
     if (options.loop === false) return;
     // The loop's promise never rejects: it carries its error as a value.
     void loop.start(signal).then((error) => {
@@ -113,7 +116,7 @@ export class DaemonLifetime implements Daemon {
 
   /** This replica holds the lease from now on. */
   #lead(): void {
-    const { clock, metrics, kubernetes, loop, health, status, templates } = this.#deps;
+    const { clock, metrics, kubernetes, loop, health, status, templates, memory } = this.#deps;
     const { signal } = this.#work;
     kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
     metrics.process.leader.set(1);
@@ -122,6 +125,7 @@ export class DaemonLifetime implements Daemon {
     status?.begin(signal);
     loop.onLoop((report) => status?.loopEnded(report, signal));
     loop.onLoop(() => templates.loopEnded(signal));
+    loop.onLoop((report) => memory.loopEnded(report, signal));
     loop.onLoop((report) => {
       if (report.observation === undefined) return;
       this.#groups = new Set(report.observation.cloud.groups.map(({ id }) => id));
@@ -173,7 +177,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   async #stopOnce(): Promise<void> {
-    const { clock, log, kubernetes, cloud, loop, stalls, status, templates, metrics } = this.#deps;
+    const { clock, log, kubernetes, cloud, loop, stalls, status, templates, memory, metrics } = this.#deps;
     const overdue = new AbortController();
     // A replica that no longer leads must not write, not even to undo its drains.
     if (this.#lost) overdue.abort();
@@ -185,7 +189,8 @@ export class DaemonLifetime implements Daemon {
       ['loop', () => loop.stop(overdue.signal)],
       ['writes of the status', async () => this.#settled()],
       ['writes of learned templates', () => templates.settled()],
-      // Before the lease is released: the next leader writes its own status.
+      // Before the lease is released: the next leader reads the memory, and writes its own status.
+      ['memory', async () => (this.#lost ? undefined : memory.end(overdue.signal))],
       ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],
       ['lease', () => kubernetes.lease.release(overdue.signal)],
       ['azure', () => cloud.close()],

@@ -1,6 +1,6 @@
 /**
- * What one loop remembers for the next. The reducers in planning/state replace it once per loop. Safety does not depend on it: a restart
- * begins with an empty state and the cluster's taints.
+ * What one loop remembers for the next. The reducers in planning/state replace it once per loop. Safety does not depend on it: a start
+ * may begin with an empty state and the cluster's taints.
  */
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
@@ -71,6 +71,8 @@ export interface GroupTimes {
   readonly scaleUpMs?: number;
   readonly scaleDownMs?: number;
   readonly scaleDownFailureMs?: number;
+  /** The last `scaleUpMs` of an increase that brought a node. An increase that brought none leaves no cooldown. */
+  readonly nodeCameMs?: number;
 }
 
 /** When a request without room is tried again. */
@@ -131,10 +133,32 @@ export interface LoopState {
   };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
-  /** When this process first saw each running instance that has no node. Absent until the first observation. */
+  /**
+   * When this process first saw each running instance that has no node. Absent until the first observation, which is how a start is
+   * recognised.
+   */
   readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
   /** Deletion taints on nodes. If absent, none are known. */
   readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
-  /** The last known target sizes. Absent until the first observation after a start, which is how a restart is recognised. */
+  /** The last known target sizes. Absent until the first observation, unless an earlier process saved them. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
+}
+
+/** The part of the state that outlives a process. The rest is found again in the cluster and in Azure. */
+export interface SavedMemory extends Pick<
+  LoopState,
+  | 'unneededSince'
+  | 'backoffs'
+  | 'stockouts'
+  | 'increases'
+  | 'accepted'
+  | 'asked'
+  | 'lastScaleUpMs'
+  | 'lastScaleDownMs'
+  | 'lastScaleDownFailureMs'
+  | 'groupTimes'
+  | 'targets'
+> {
+  /** The time of the observation that it belongs to, milliseconds since the epoch. No process watched afterwards. */
+  readonly savedAtMs: number;
 }

@@ -124,8 +124,8 @@ export interface ScaleDownPolicy {
   /** Once a loop has spent this time on soft taints it changes no more. If absent, 3 s. */
   readonly softTaintTimeMs?: number;
   /**
-   * Up to this age the soft taint of an earlier run is trusted, and stays while soft taints are off. 0 or absent: one hour, and not at
-   * all.
+   * Idle timers of an earlier process count if they were last saved within this time. Soft taints of this age stay while soft taints
+   * are off. 0 or absent: never, and not at all.
    */
   readonly candidateTtlMs?: number;
   /** What the cluster's nodes must have left after removals. 0 or absent: no minimum. */

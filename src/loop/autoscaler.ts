@@ -6,11 +6,12 @@
 import { Mutex } from 'async-mutex';
 import { untilAborted } from '../lib/abort.ts';
 import { asAutoscalerError, reactionTo, type AutoscalerError } from '../lib/errors.ts';
-import type { LoopState } from '../domain/loop-state.ts';
+import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Policy } from '../domain/policy.ts';
 import { emptyLoopState } from '../planning/state/loop-state.ts';
 import { nextRemovalTimerMs } from '../planning/scale-down/next-timer.ts';
 import { afterClockShift } from '../planning/state/after-restart.ts';
+import { isFirstLoop } from '../planning/state/unregistered.ts';
 import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import { currentPolicy } from './deps/current-policy.ts';
@@ -35,6 +36,8 @@ export class Autoscaler {
   readonly #statuses: CapacityStatuses | undefined;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
+  /** Of an earlier process, until the first observation. */
+  #saved: SavedMemory | undefined;
   /** Wall clock minus monotonic clock at the start of the last loop. It changes only when the wall clock is set. */
   #wallOffsetMs: number;
   #loopId = 0;
@@ -108,6 +111,7 @@ export class Autoscaler {
           loopId: this.#loopId,
           trigger,
           state: this.#state,
+          saved: this.#saved,
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
@@ -119,6 +123,7 @@ export class Autoscaler {
         signal,
       );
       this.#state = report.state;
+      if (!isFirstLoop(this.#state)) this.#saved = undefined;
       // A failed step may have left a fork open, so the next loop starts with a new snapshot.
       if (report.failures.length > 0) this.#snapshot = new ClusterSnapshot({ names: this.#deps.names });
       this.#notify(report);
@@ -159,6 +164,11 @@ export class Autoscaler {
     this.#trigger.reconfigure(settings);
     this.#runner.reconfigure(policy);
     this.#responder.reconfigure(policy);
+  }
+
+  /** What an earlier process remembered. Call it before the first loop. */
+  recall(memory: SavedMemory): void {
+    this.#saved = memory;
   }
 
   get state(): LoopState {

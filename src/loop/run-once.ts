@@ -2,7 +2,7 @@
  * One loop, in order: observe, update the state, undo leftovers, scale up, scale down, soft-taint, publish. A failed step is
  * counted, and later steps run where they still make sense. Only an error that demands an exit ends the process.
  */
-import type { LoopState } from '../domain/loop-state.ts';
+import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { ReservedRoom, ScaleDownPlan } from '../domain/plan.ts';
@@ -12,7 +12,8 @@ import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
-import { removalsBeforeRestart } from '../planning/state/after-restart.ts';
+import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
+import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type StatusWrite } from './capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
@@ -32,6 +33,8 @@ interface RunOnceInput {
   readonly loopId: number;
   readonly trigger: LoopTriggerCause;
   readonly state: LoopState;
+  /** What an earlier process remembered; undefined if nothing is known, or after the first observation. */
+  readonly saved: SavedMemory | undefined;
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
@@ -119,15 +122,16 @@ function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: numb
   return { loopId, nowMs, cluster, cloud };
 }
 
-function updateState({ deps, runner, state }: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
+function updateState({ deps, runner, state: known, saved }: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
   const removed = runner.collect();
+  const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const reduced = reduceObservation(afterRemovals, observation, deps.policy);
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
   }
-  if (state.targets !== undefined) return { state: reduced, removed };
+  if (!isFirstLoop(known)) return { state: reduced, removed };
   // In the first loop of a process, removals of an earlier process count in the window too.
   const before = removalsBeforeRestart(observation, deps.policy.scaleDown);
   runner.recall(before);

@@ -119,12 +119,13 @@ describe('defaults', () => {
     expect(RETIRED_FLAGS.filter(({ name }) => Object.hasOwn(UPSTREAM, name))).toEqual([]);
   });
 
-  it('are those of the Cluster Autoscaler, but for six', () => {
+  it('are those of the Cluster Autoscaler, but for seven', () => {
     expect(differs.map(([name]) => name).toSorted()).toEqual([
       'address',
       'enforce-node-group-min-size',
       'leader-elect-resource-name',
       'max-binpacking-time',
+      'node-deletion-candidate-ttl',
       'scale-down-simulation-timeout',
       'skip-nodes-with-local-storage',
     ]);

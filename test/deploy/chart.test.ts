@@ -119,7 +119,7 @@ it.each(['everything', 'migrated', 'managed-identity'])("the Role of %s names th
     AZURE_FEDERATED_TOKEN_FILE: '/token',
   }).kubernetes;
   expect(statusRules(golden(variant))).toMatchObject([
-    { names: [statusConfigMapName, 'aks-autoscaler-templates'] },
+    { names: [statusConfigMapName, 'aks-autoscaler-templates', 'aks-autoscaler-memory'] },
     { names: [statusConfigMapName] },
   ]);
 });
@@ -322,7 +322,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const objects = objectsIn(text);
     expect(configuredBy(objects).kubernetes.statusConfigMapName).toBe(name);
     expect(statusRules(objects)).toEqual([
-      { names: [name, 'aks-autoscaler-templates'], verbs: ['get', 'update'] },
+      { names: [name, 'aks-autoscaler-templates', 'aks-autoscaler-memory'], verbs: ['get', 'update'] },
       { names: [name], verbs: ['delete'] },
     ]);
     const release = { name: 'aks-autoscaler', namespace: 'kube-system', version: '1' };

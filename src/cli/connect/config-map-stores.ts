@@ -17,6 +17,9 @@ const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 /** Where the learned node templates are stored. */
 export const LEARNED_TEMPLATES = { configMap: 'aks-autoscaler-templates', key: 'templates.json' } as const;
 
+/** Where the loop's memory is stored for the next process or leader. */
+export const LOOP_MEMORY = { configMap: 'aks-autoscaler-memory', key: 'memory.json' } as const;
+
 /** Writes `data.status` of the ConfigMap. Creates the ConfigMap if it does not exist. */
 export function statusConfigMap(
   kubernetes: Pick<Kubernetes, 'writeConfigMap' | 'deleteConfigMap'>,

@@ -58,7 +58,7 @@ export const NAMESPACE_RULES: readonly Rule[] = [
   {
     apiGroups: [''],
     resources: ['configmaps'],
-    resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates'],
+    resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates', 'aks-autoscaler-memory'],
     verbs: ['get', 'update'],
   },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-status'], verbs: ['delete'] },

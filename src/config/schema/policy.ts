@@ -141,7 +141,7 @@ export const scaleDown = z
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
     maxBulkSoftTaintTime: duration(3 * SECOND_MS),
-    deletionCandidateTtl: duration(0),
+    deletionCandidateTtl: duration(2 * MINUTE_MS),
     minCoresTotal: wholeNumber(0).default(0),
     minMemoryTotalGib: wholeNumber(0, 8_000_000).default(0),
     // A healthy watch sends a bookmark about once a minute. Two in a row may be lost.

@@ -383,7 +383,7 @@ export const FLAGS: readonly Flag[] = [
     'node-deletion-candidate-ttl',
     'duration',
     'scaleDown.deletionCandidateTtl',
-    'age up to which soft taints of an earlier run are used (default 0s: one hour)',
+    'age of the last save up to which idle timers of an earlier process count (default 2m; 0s: never)',
   ),
   row('max-graceful-termination-sec', 'seconds', 'drain.maxGracefulTermination', "cap on a pod's grace period, in seconds (default 600)"),
   row('max-pod-eviction-time', 'duration', 'drain.evictionTimeout', 'how long an eviction is repeated (default 2m)'),

@@ -2,10 +2,8 @@
  * Stores the learned node templates from one process to the next, in the background of the loop. Must not know the content
  * of the text, nor where it is stored.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
-import type { StoredText } from '../../domain/ports/stored-text.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { PacedText, type PacedTextDeps } from './paced-text.ts';
 
 /** Minimum time between two writes. A little below a minute, since the loop's timers may fire early. */
 const WRITE_INTERVAL_MS = 59_000;
@@ -16,23 +14,19 @@ interface TemplateLearner {
   restoreTemplates(text: string): string | undefined;
 }
 
-export interface TemplateStoreDeps {
+export interface TemplateStoreDeps extends PacedTextDeps {
   readonly learner: TemplateLearner;
-  readonly kept: StoredText;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-/** Owns the time and revision of the last write. Only the leader uses it. */
+/** Owns the revision of the last write. Only the leader uses it. */
 export class TemplateStore {
   readonly #deps: TemplateStoreDeps;
+  readonly #text: PacedText;
   #written = 0;
-  #triedAtMs = Number.NEGATIVE_INFINITY;
-  #writing: Promise<void> = Promise.resolve();
-  #busy = false;
 
   constructor(deps: TemplateStoreDeps) {
     this.#deps = deps;
+    this.#text = new PacedText(deps, { intervalMs: WRITE_INTERVAL_MS, onFailure: 'Learned node templates could not be stored' });
   }
 
   /** Restores the templates of an earlier process. A failure is logged and ignored. Throws only `cancelled`. */
@@ -51,31 +45,13 @@ export class TemplateStore {
 
   /** Writes a new revision, at most once a minute. */
   loopEnded(signal: AbortSignal): void {
-    const { clock, learner } = this.#deps;
-    const { revision, text } = learner.learnedTemplates();
-    const nowMs = clock.monotonic();
-    if (this.#busy || signal.aborted || revision === this.#written || nowMs - this.#triedAtMs < WRITE_INTERVAL_MS) return;
-    this.#busy = true;
-    this.#triedAtMs = nowMs;
-    this.#writing = this.#write(text(), signal).then((written) => {
-      this.#busy = false;
-      if (written) this.#written = revision;
-    });
+    const { revision, text } = this.#deps.learner.learnedTemplates();
+    if (signal.aborted || revision === this.#written || !this.#text.isDue) return;
+    this.#text.begin(text(), () => (this.#written = revision), signal);
   }
 
   /** Resolves when the write under way has ended. */
   settled(): Promise<void> {
-    return this.#writing;
-  }
-
-  async #write(text: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#deps.kept.write(text, signal);
-      return true;
-    } catch (thrown) {
-      const error = asAutoscalerError(thrown);
-      if (error.kind !== 'cancelled') this.#deps.log.warn({ error: error.message }, 'Learned node templates could not be stored');
-      return false;
-    }
+    return this.#text.settled();
   }
 }

@@ -1,6 +1,5 @@
 /**
- * The soft taint on unneeded nodes. It makes the scheduler prefer other nodes, and it carries the unneeded timer over a
- * restart. A taint that could not be written is written in a later loop. Must not decide which nodes are unneeded.
+ * The soft taint on unneeded nodes. It makes the scheduler prefer other nodes, and it shows people since when. A taint that could not be written is written in a later loop. Must not decide which nodes are unneeded.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -8,7 +7,6 @@ import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
-import { softTaintedSinceMs } from '../../planning/state/after-restart.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
@@ -61,6 +59,12 @@ function recentCandidates({ cluster, nowMs }: Observation, ttlMs: number): Reado
     return sinceMs === undefined || nowMs - sinceMs >= ttlMs ? [] : [[name, sinceMs]];
   });
   return new Map(candidates);
+}
+
+/** Since when a node is unneeded by its soft taint, milliseconds since the epoch. undefined: no such taint, or its value cannot be parsed. */
+function softTaintedSinceMs(node: Node): number | undefined {
+  const found = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
+  return found !== undefined && /^\d{1,12}$/.test(found.value) ? Number(found.value) * 1000 : undefined;
 }
 
 /** Returns every change that is due, in the order of the calls. */

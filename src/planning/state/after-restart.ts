@@ -1,35 +1,36 @@
-import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
-import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
+import type { AcceptedIncrease, LoopState, SavedMemory } from '../../domain/loop-state.ts';
+import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { deletionTaintedAtMs } from './deletions.ts';
 
-/** An older soft taint says nothing about the time since, if the policy sets no limit. */
-const MAX_SOFT_TAINT_AGE_MS = 3_600_000;
-
 /**
- * Restores the unneeded timers from the soft taints after a start. Only then: later, a taint that was not yet removed must not restart a
- * timer that was stopped.
+ * Takes in what an earlier process saved. Call it once, with the first observation. Idle timers count only if they were saved within
+ * `candidateTtlMs`, and the time since then, in which no process watched, does not count.
  */
-export function restoreUnneeded(state: LoopState, observation: Observation, { candidateTtlMs = 0 }: ScaleDownPolicy): LoopState {
-  if (state.targets !== undefined) return state;
-  const oldestMs = observation.nowMs - (candidateTtlMs > 0 ? candidateTtlMs : MAX_SOFT_TAINT_AGE_MS);
-  const restored = new Map(state.unneededSince);
-  for (const [name, node] of observation.cluster.nodes) {
-    const sinceMs = softTaintedSinceMs(node);
-    if (sinceMs === undefined || restored.has(name)) continue;
-    if (sinceMs <= observation.nowMs && sinceMs >= oldestMs) restored.set(name, sinceMs);
-  }
-  return { ...state, unneededSince: restored };
+export function recallMemory(
+  state: LoopState,
+  saved: SavedMemory,
+  { nowMs, cluster }: Observation,
+  { candidateTtlMs = 0 }: ScaleDownPolicy,
+): LoopState {
+  // If the clock of the earlier process was ahead, its times would seem to lie in the future.
+  const aheadMs = Math.max(0, saved.savedAtMs - nowMs);
+  const { savedAtMs, ...rest } = saved;
+  const memory = afterClockShift({ ...state, ...rest }, -aheadMs);
+  return {
+    ...memory,
+    lastScaleUpMs: Math.max(state.lastScaleUpMs, memory.lastScaleUpMs),
+    lastScaleDownMs: Math.max(state.lastScaleDownMs, memory.lastScaleDownMs),
+    lastScaleDownFailureMs: Math.max(state.lastScaleDownFailureMs, memory.lastScaleDownFailureMs),
+    unneededSince: Math.abs(nowMs - savedAtMs) > candidateTtlMs ? state.unneededSince : resumedTimers(saved, cluster, nowMs),
+  };
 }
 
-/**
- * Since when a node is unneeded by its soft taint, milliseconds since the epoch. undefined: no such taint, or its value cannot be parsed.
- */
-export function softTaintedSinceMs(node: Node): number | undefined {
-  const found = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
-  return found !== undefined && /^\d{1,12}$/.test(found.value) ? Number(found.value) * 1000 : undefined;
+/** The timers, each with the duration that it had when it was saved. A node that joined later under the same name is another node. */
+function resumedTimers({ savedAtMs, unneededSince }: SavedMemory, { nodes }: ClusterView, nowMs: number): LoopState['unneededSince'] {
+  const timers = [...unneededSince].filter(([name, sinceMs]) => (nodes.get(name)?.createdAtMs ?? Infinity) <= sinceMs);
+  return new Map(timers.map(([name, sinceMs]) => [name, sinceMs + nowMs - savedAtMs]));
 }
 
 type RemovalWindow = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
@@ -115,6 +116,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
             ...(times.scaleUpMs === undefined ? {} : { scaleUpMs: moved(times.scaleUpMs) }),
             ...(times.scaleDownMs === undefined ? {} : { scaleDownMs: moved(times.scaleDownMs) }),
             ...(times.scaleDownFailureMs === undefined ? {} : { scaleDownFailureMs: moved(times.scaleDownFailureMs) }),
+            ...(times.nodeCameMs === undefined ? {} : { nodeCameMs: moved(times.nodeCameMs) }),
           })),
         }),
   };

@@ -4,7 +4,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { backOffGroup } from './backoff.ts';
-import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
+import { awaitedSinceMs, isFirstLoop, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
  * Updates the in-flight increases. Nodes that joined are no longer expected, failed instances never join, and an overdue increase has
@@ -56,7 +56,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   const known = state.increases.get(group.id) ?? stillJoining(seen);
   const rise = unexplainedIncrease(state, seen, target);
   const maxProvisionMs = maxProvisionMsOf(group, policy);
-  const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestCreationMs(seen, maxProvisionMs) : nowMs);
+  const requestedAtMs = known?.requestedAtMs ?? (isFirstLoop(state) ? newestCreationMs(seen, maxProvisionMs) : nowMs);
   const entry: InFlightIncrease = {
     group: group.id,
     nodes: Math.min(missing, (known?.nodes ?? 0) + rise),

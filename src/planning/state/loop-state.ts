@@ -18,12 +18,9 @@ import { backOffRefused, hasConfiguredBackoff, isRefusal, requestedWaitMs, withA
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
-import { restoreUnneeded } from './after-restart.ts';
+import { LONG_AGO_MS, settleScaleUpTimes } from './scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
 import { defined } from '../../lib/defined.ts';
-
-/** At a start the "last" times lie this long ago, so that a start is not a cooldown. */
-const LONG_AGO_MS = 3_600_000;
 
 /** The state of a new process. */
 export function emptyLoopState(nowMs: number): LoopState {
@@ -46,9 +43,9 @@ export function emptyLoopState(nowMs: number): LoopState {
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
   const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
-  const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
-  const increased = trackIncreases(restored, { observation, before: state.increases }, policy);
-  const tracked = trackRequestIncreases(trackAccepted(increased, { observation, before: state }, policy), observation);
+  const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
+  const settled = settleScaleUpTimes(trackAccepted(increased, { observation, before: state }, policy), state.increases, observation);
+  const tracked = trackRequestIncreases(settled, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs(

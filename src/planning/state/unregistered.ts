@@ -25,6 +25,11 @@ export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): 
   return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
 }
 
+/** Whether no observation has entered the state yet. What a process finds at its start it may have done itself in an earlier life. */
+export function isFirstLoop({ unregisteredSince }: Pick<LoopState, 'unregisteredSince'>): boolean {
+  return unregisteredSince === undefined;
+}
+
 /** Keeps the known times, starts new ones now, and drops instances that joined, left or cannot join. */
 export function trackUnregistered(
   state: LoopState,

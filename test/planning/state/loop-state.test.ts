@@ -6,7 +6,7 @@ import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome, RemovalStep } from '../../../src/domain/outcome.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import {
   emptyLoopState,
   reduceIncrease,
@@ -268,28 +268,6 @@ describe('increases in flight', () => {
   it('a group that vanished is forgotten', () => {
     const empty = anObservation([], aCluster());
     expect(reduceObservation(asked, empty, policy).increases.size).toBe(0);
-  });
-});
-
-describe('timers over a restart', () => {
-  const marked = (value: string) => {
-    const node = aNode({ name: 'g-0', taints: [{ key: DELETION_CANDIDATE_TAINT, value, effect: 'PreferNoSchedule' }] });
-    return anObservation([group(1)], aCluster({ nodes: [node] }));
-  };
-  const seconds = (minutesAgo: number) => String((START_MS - minutesAgo * MINUTE) / 1000);
-
-  it.each([
-    { name: 'PL12: a mark of 8 min ago', value: seconds(8), since: START_MS - 8 * MINUTE },
-    { name: 'a mark of yesterday says nothing', value: seconds(24 * 60), since: undefined },
-    { name: 'a mark of the future says nothing', value: seconds(-1), since: undefined },
-    { name: 'a mark that is no number says nothing', value: 'soon', since: undefined },
-  ])('$name', ({ value, since }) => {
-    expect(reduceObservation(START, marked(value), policy).unneededSince.get('g-0')).toBe(since);
-  });
-
-  it('PL11: a mark that was not taken off yet does not bring a stopped timer back', () => {
-    const running = seen(START, 1, 1);
-    expect(reduceObservation(running, marked(seconds(8)), policy).unneededSince.size).toBe(0);
   });
 });
 

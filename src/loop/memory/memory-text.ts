@@ -1,0 +1,271 @@
+/**
+ * The memory of a process as text, and back. Sections are filled in order of importance up to the size limit, so the last ones
+ * are dropped first: idle timers, then sentences for people, then the pods of increases. Reading refuses whatever this version did not write.
+ */
+import * as z from 'zod';
+import { nodeGroupId, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
+import type { AcceptedIncrease, Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
+import { compareText } from '../../lib/comparison.ts';
+import type { ErrorKind } from '../../lib/errors.ts';
+import { shownText } from '../../lib/shown-text.ts';
+
+const PROGRAM = 'aks-autoscaler';
+const VERSION = 1;
+/** A ConfigMap holds 1 MiB; every write sends all of it. */
+const MOST_BYTES = 250_000;
+/** For names, brackets and the parts of fixed size. */
+const FRAME_BYTES = 2_000;
+/** Azure's sentence, for people. */
+const MESSAGE_BYTES = 500;
+const CODE_BYTES = 200;
+/** Nothing that is remembered ends later. */
+const LONGEST_MS = 30 * 86_400_000;
+
+export interface MemoryText {
+  readonly text: string;
+  /** How many entries had no room, by section. Empty if all had. */
+  readonly dropped: Readonly<Record<string, number>>;
+}
+
+/** `savedAtMs` is the time of the observation that the state belongs to. */
+export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
+  const { take, dropped } = sections(MOST_BYTES - FRAME_BYTES);
+  const body = {
+    program: PROGRAM,
+    version: VERSION,
+    savedAtMs,
+    lastScaleUpMs: state.lastScaleUpMs,
+    lastScaleDownMs: state.lastScaleDownMs,
+    lastScaleDownFailureMs: state.lastScaleDownFailureMs,
+    stockouts: take('stockouts', state.stockouts.toSorted(byEnd).map(withShortCode)),
+    backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
+    increases: take('increases', [...state.increases.values()]),
+    groupTimes: take('groupTimes', [...(state.groupTimes ?? [])]),
+    targets: take('targets', [...(state.targets ?? [])]),
+    asked: take('asked', [...(state.asked ?? [])]),
+    accepted: take('accepted', [...(state.accepted ?? [])].map(withoutUids)),
+    messages: take('messages', [...state.backoffs].flatMap(messageOf)),
+    idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
+  };
+  return { text: JSON.stringify(body), dropped: dropped() };
+}
+
+/** What must be saved soon. The other parts are saved with it, or from time to time. */
+export function urgentParts({ backoffs, stockouts, increases, accepted: made, groupTimes }: LoopState): string {
+  return JSON.stringify([[...backoffs], stockouts, [...increases], [...(made ?? [])].map(withoutUids), [...(groupTimes ?? [])]]);
+}
+
+/** Pods are found again by their class. */
+function withoutUids([id, increases]: readonly [NodeGroupId, readonly AcceptedIncrease[]]): readonly [
+  NodeGroupId,
+  readonly AcceptedIncrease[],
+] {
+  return [
+    id,
+    increases.map((increase) => ({
+      ...increase,
+      pods: increase.pods.map(({ class: name, count: pods }) => ({ class: name, count: pods })),
+    })),
+  ];
+}
+
+interface Sections {
+  /** The first of the entries, as many as fit. */
+  readonly take: <Entry>(name: string, entries: readonly Entry[]) => readonly Entry[];
+  readonly dropped: () => Readonly<Record<string, number>>;
+}
+
+function sections(mostBytes: number): Sections {
+  let left = mostBytes;
+  const dropped: Record<string, number> = {};
+  const take = <Entry>(name: string, entries: readonly Entry[]): readonly Entry[] => {
+    const end = entries.findIndex((entry) => {
+      const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1;
+      const isTooLarge = bytes > left;
+      if (!isTooLarge) left -= bytes;
+      return isTooLarge;
+    });
+    if (end < 0) return entries;
+    dropped[name] = entries.length - end;
+    return entries.slice(0, end);
+  };
+  return { take, dropped: () => dropped };
+}
+
+/** The last end first. */
+function byEnd(left: { readonly untilMs: number }, right: { readonly untilMs: number }): number {
+  return right.untilMs - left.untilMs;
+}
+
+function withShortCode(lack: Stockout): Stockout {
+  return { ...lack, code: shownText(lack.code, CODE_BYTES) };
+}
+
+function withoutMessage([id, { message: _apart, ...rest }]: readonly [NodeGroupId, Backoff]): readonly [NodeGroupId, Backoff] {
+  return [id, { ...rest, cause: shownText(rest.cause, CODE_BYTES) }];
+}
+
+function messageOf([id, { message }]: readonly [NodeGroupId, Backoff]): readonly (readonly [NodeGroupId, string])[] {
+  return message === undefined ? [] : [[id, shownText(message, MESSAGE_BYTES)]];
+}
+
+/** The nodes of a scale set have long names that differ in the last characters only. */
+const SUFFIX_LENGTH = 6;
+/** Entries of limited size, so that a part of them fits. */
+const MOST_PER_ENTRY = 100;
+
+type IdleEntry = readonly [prefix: string, nodes: readonly (readonly [suffix: string, idleMs: number])[]];
+
+/** The longest timers first. */
+function timersByPrefix(unneededSince: LoopState['unneededSince'], savedAtMs: number): readonly IdleEntry[] {
+  const entries: (readonly [string, (readonly [string, number])[]])[] = [];
+  const open = new Map<string, (readonly [string, number])[]>();
+  for (const [name, sinceMs] of [...unneededSince].toSorted(([a, left], [b, right]) => left - right || compareText(a, b))) {
+    const prefix = name.slice(0, -SUFFIX_LENGTH);
+    let nodes = open.get(prefix);
+    if (nodes === undefined || nodes.length >= MOST_PER_ENTRY) entries.push([prefix, (nodes = [])]);
+    nodes.push([name.slice(prefix.length), savedAtMs - sinceMs]);
+    open.set(prefix, nodes);
+  }
+  return entries;
+}
+
+const KINDS: Readonly<Record<ErrorKind['kind'], true>> = {
+  config: true,
+  auth: true,
+  throttled: true,
+  'out-of-capacity': true,
+  quota: true,
+  conflict: true,
+  'not-found': true,
+  unavailable: true,
+  'kube-api': true,
+  cancelled: true,
+  bug: true,
+};
+
+const time = z.number().min(0).max(8.64e15);
+const duration = z.number().min(0).max(LONGEST_MS);
+const word = z.string().max(512);
+const count = z.number().int().min(0).max(1_000_000);
+const group = word.transform(nodeGroupId);
+const kind = word.refine((name): name is ErrorKind['kind'] => Object.hasOwn(KINDS, name));
+
+const backoff = z.object({
+  untilMs: time,
+  durationMs: duration,
+  lastFailureMs: time,
+  cause: word,
+  kind: kind.exactOptional(),
+  refused: z.literal(true).exactOptional(),
+});
+
+const scope = z.object({
+  vmSize: word.exactOptional(),
+  family: z.object({ name: word, vcpus: z.number() }).exactOptional(),
+  zone: word.exactOptional(),
+  priority: z.enum(['Regular', 'Spot']).exactOptional(),
+  quota: word.exactOptional(),
+});
+
+const groupTimes = z.object({
+  scaleUpMs: time.exactOptional(),
+  scaleDownMs: time.exactOptional(),
+  scaleDownFailureMs: time.exactOptional(),
+  nodeCameMs: time.exactOptional(),
+});
+
+const accepted = z.object({
+  nodes: count,
+  acceptedAtMs: time,
+  joinedAtMs: time.exactOptional(),
+  readyAtMs: time.exactOptional(),
+  incomplete: z.literal(true).exactOptional(),
+  template: word.exactOptional(),
+  pods: z.array(z.object({ class: word, count })),
+});
+
+const memory = z.object({
+  savedAtMs: time,
+  lastScaleUpMs: time,
+  lastScaleDownMs: time,
+  lastScaleDownFailureMs: time,
+  stockouts: z.array(z.object({ scope, code: word, sinceMs: time, untilMs: time })),
+  backoffs: z.array(z.tuple([group, backoff])),
+  increases: z.array(z.object({ group, nodes: count, requestedAtMs: time, expectedByMs: time })),
+  accepted: z.array(z.tuple([group, z.array(accepted)])),
+  groupTimes: z.array(z.tuple([group, groupTimes])),
+  targets: z.array(z.tuple([group, count])),
+  asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
+  messages: z.array(z.tuple([group, z.string()])),
+  idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),
+});
+
+type ReadMemory =
+  | { readonly ok: true; readonly memory: SavedMemory }
+  /** Why the text is not used, as a sentence. */
+  | { readonly ok: false; readonly reason: string };
+
+/** Never throws. */
+export function readMemory(text: string): ReadMemory {
+  if (Buffer.byteLength(text) > MOST_BYTES) return refused(`it has ${Buffer.byteLength(text)} bytes; at most ${MOST_BYTES} are read`);
+  const parsed = parseJson(text);
+  if (typeof parsed !== 'object' || parsed === null) return refused('it is not a JSON object');
+  if (!('program' in parsed) || parsed.program !== PROGRAM) return refused(`it was not written by ${PROGRAM}`);
+  if (!('version' in parsed) || parsed.version !== VERSION) return refused(`its version is not ${VERSION}`);
+  const checked = memory.safeParse(parsed);
+  if (!checked.success) return refused(`its ${pathOf(checked.error)} is not valid`);
+  const late = [...checked.data.backoffs.map(([, entry]) => entry), ...checked.data.stockouts].some(
+    ({ untilMs }) => untilMs > checked.data.savedAtMs + LONGEST_MS,
+  );
+  return late ? refused('it holds a time that lies too far in the future') : { ok: true, memory: restored(checked.data) };
+}
+
+function refused(reason: string): ReadMemory {
+  return { ok: false, reason };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The place only: values may be anything. */
+function pathOf({ issues }: z.ZodError): string {
+  return issues[0]?.path.slice(0, 3).join('.') ?? 'content';
+}
+
+function restored({
+  backoffs,
+  increases,
+  accepted: made,
+  groupTimes: times,
+  targets,
+  asked,
+  messages,
+  idle,
+  ...rest
+}: z.output<typeof memory>): SavedMemory {
+  const said = new Map(messages);
+  return {
+    ...rest,
+    backoffs: new Map(backoffs.map(([id, entry]) => [id, withMessage(entry, said.get(id))])),
+    increases: new Map(increases.map((increase) => [increase.group, increase])),
+    accepted: new Map(made),
+    groupTimes: new Map(times),
+    targets: new Map(targets),
+    asked: new Map(asked),
+    unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
+  };
+}
+
+function withMessage(entry: Backoff, message: string | undefined): Backoff {
+  return message === undefined ? entry : { ...entry, message };
+}
+
+function timersOf([prefix, nodes]: IdleEntry, savedAtMs: number): readonly (readonly [NodeName, number])[] {
+  return nodes.map(([suffix, idleMs]) => [prefix + suffix, savedAtMs - idleMs]);
+}

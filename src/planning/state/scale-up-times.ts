@@ -1,0 +1,48 @@
+/**
+ * When groups were last increased, which starts the cooldown of removals. An increase that ended without a node took that time back:
+ * nothing was added that could be removed too early. Pure.
+ */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { GroupTimes, LoopState } from '../../domain/loop-state.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { defined } from '../../lib/defined.ts';
+
+/** Notes which increases brought a node, and takes back the times of those that ended without one. `before`: in flight until now. */
+export function settleScaleUpTimes(state: LoopState, before: LoopState['increases'], observation: Observation): LoopState {
+  const open = [...(state.groupTimes ?? [])].filter(([, { scaleUpMs, nodeCameMs }]) => scaleUpMs !== undefined && scaleUpMs !== nodeCameMs);
+  if (open.length === 0) return state;
+  const newest = newestNodes(observation);
+  return open.reduce((next, [group, times]) => {
+    if ((newest.get(group) ?? -Infinity) >= (times.scaleUpMs ?? Infinity)) return withGroupTimes(next, group, proven(times));
+    return before.has(group) && !state.increases.has(group) ? takenBack(next, group, times) : next;
+  }, state);
+}
+
+/** When the newest node of each group was created. */
+function newestNodes({ cluster, cloud }: Observation): ReadonlyMap<NodeGroupId, number> {
+  const newest = new Map<NodeGroupId, number>();
+  for (const [name, group] of cloud.groupOfNode) {
+    const createdAtMs = cluster.nodes.get(name)?.createdAtMs ?? -Infinity;
+    if (createdAtMs > (newest.get(group) ?? -Infinity)) newest.set(group, createdAtMs);
+  }
+  return newest;
+}
+
+function proven(times: GroupTimes): GroupTimes {
+  return { ...times, ...defined({ nodeCameMs: times.scaleUpMs }) };
+}
+
+/** The group's time before the increase, and the time of all groups if this increase was the last. */
+function takenBack(state: LoopState, group: NodeGroupId, { scaleUpMs: failedMs, ...times }: GroupTimes): LoopState {
+  const next = withGroupTimes(state, group, { ...times, ...defined({ scaleUpMs: times.nodeCameMs }) });
+  if (failedMs !== state.lastScaleUpMs) return next;
+  const others = [...(next.groupTimes ?? [])].flatMap(([, { scaleUpMs }]) => (scaleUpMs === undefined ? [] : [scaleUpMs]));
+  return { ...next, lastScaleUpMs: Math.max(failedMs - LONG_AGO_MS, ...others) };
+}
+
+function withGroupTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): LoopState {
+  return { ...state, groupTimes: new Map([...(state.groupTimes ?? []), [group, times]]) };
+}
+
+/** At a start the "last" times lie this long ago, so that a start is not a cooldown. */
+export const LONG_AGO_MS = 3_600_000;

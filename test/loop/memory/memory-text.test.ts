@@ -1,0 +1,207 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import { readMemory, writeMemory } from '../../../src/loop/memory/memory-text.ts';
+import { recallMemory } from '../../../src/planning/state/after-restart.ts';
+import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
+import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { planFor } from '../../planning/scale-up/world.ts';
+
+const MINUTE = 60_000;
+const POLICY = aPolicy({ scaleDown: { candidateTtlMs: 2 * MINUTE } });
+
+const atMs = fc.integer({ min: START_MS - 60 * MINUTE, max: START_MS });
+const laterMs = fc.integer({ min: START_MS - 10 * MINUTE, max: START_MS + 60 * MINUTE });
+const id = fc.constantFrom('a', 'b', 'c', 'd').map(nodeGroupId);
+const text = fc.string({ maxLength: 40 });
+const some = <Value>(value: fc.Arbitrary<Value>) => fc.array(fc.tuple(id, value), { maxLength: 4 }).map((entries) => new Map(entries));
+
+const backoff = fc.record(
+  {
+    untilMs: laterMs,
+    durationMs: fc.integer({ min: 0, max: 30 * MINUTE }),
+    lastFailureMs: atMs,
+    cause: text,
+    kind: fc.constantFrom('out-of-capacity' as const, 'throttled' as const, 'unavailable' as const),
+    message: text,
+    refused: fc.constant(true as const),
+  },
+  { requiredKeys: ['untilMs', 'durationMs', 'lastFailureMs', 'cause'] },
+);
+const scope = fc.record(
+  { vmSize: fc.constantFrom('Standard_D4s_v5', 'Standard_F8s_v2'), zone: fc.constantFrom('1', '2'), quota: text },
+  { requiredKeys: [] },
+);
+const stockout = fc.record({ scope, code: text, sinceMs: atMs, untilMs: laterMs });
+const times = fc.record({ scaleUpMs: atMs, scaleDownMs: atMs, scaleDownFailureMs: atMs, nodeCameMs: atMs }, { requiredKeys: [] });
+
+const accepted = fc.record(
+  {
+    nodes: fc.integer({ min: 1, max: 9 }),
+    acceptedAtMs: atMs,
+    joinedAtMs: atMs,
+    readyAtMs: atMs,
+    incomplete: fc.constant(true as const),
+    template: text,
+    pods: fc.array(fc.record({ class: fc.constantFrom('x', 'y'), count: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 }),
+  },
+  { requiredKeys: ['nodes', 'acceptedAtMs', 'pods'] },
+);
+
+const remembered = fc
+  .record({
+    backoffs: some(backoff),
+    stockouts: fc.array(stockout, { maxLength: 3 }),
+    nodes: some(fc.record({ nodes: fc.integer({ min: 1, max: 9 }), requestedAtMs: atMs, expectedByMs: laterMs })),
+    accepted: some(fc.array(accepted, { maxLength: 2 })),
+    asked: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
+    lastScaleUpMs: atMs,
+    lastScaleDownMs: atMs,
+    lastScaleDownFailureMs: atMs,
+    groupTimes: some(times),
+    targets: some(fc.integer({ min: 0, max: 9 })),
+    idle: fc.array(fc.tuple(fc.constantFrom('a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'), atMs), { maxLength: 4 }),
+  })
+  .map(({ nodes, idle, ...rest }): LoopState => {
+    const increases = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
+    return { ...emptyLoopState(START_MS), ...rest, increases, unneededSince: new Map(idle) };
+  });
+
+function loaded(state: LoopState): SavedMemory {
+  const read = readMemory(writeMemory(state, START_MS).text);
+  if (!read.ok) throw new Error(read.reason);
+  return read.memory;
+}
+
+/** Order has no meaning. */
+function sorted(state: LoopState): LoopState {
+  return { ...state, stockouts: state.stockouts.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1)) };
+}
+
+const GROUPS = ['a', 'b', 'c', 'd'].map((name) => aGroup({ id: name, target: 1, maxSize: 9 }));
+const NODES = ['a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'].map((name) => aNode({ name, createdAtMs: 0 }));
+
+describe('a saved memory', () => {
+  it('is the same after it was read, and so is the plan that is made with it', () => {
+    const observation = anObservation(GROUPS, aCluster({ nodes: NODES }));
+    const pods = [1, 2, 3].map((cpu) => aPod({ name: `p-${cpu}`, cpu: String(cpu) }));
+    fc.assert(
+      fc.property(remembered, (state) => {
+        const recalled = recallMemory(emptyLoopState(START_MS), loaded(state), observation, POLICY.scaleDown);
+        expect(sorted(recalled)).toEqual(sorted(state));
+        expect(planFor({ groups: GROUPS, pods, state: recalled })).toEqual(planFor({ groups: GROUPS, pods, state }));
+      }),
+      { seed: 14, numRuns: 200 },
+    );
+  });
+
+  it('finds the pods of an increase again by their class', () => {
+    const pods = ['p', 'q', 'r'].map((name, at) => aPod({ name, cpu: '1', createdAtMs: START_MS - 9 * MINUTE + at }));
+    const [group] = GROUPS;
+    const accepted = rememberAccepted(undefined, { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2) }, START_MS - MINUTE);
+    const inFlight = { group: nodeGroupId('a'), nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 9 * MINUTE };
+    const state = { ...emptyLoopState(START_MS), accepted, increases: new Map([[inFlight.group, inFlight]]) };
+    const observation = anObservation(group === undefined ? [] : [{ ...group, instances: [] }], aCluster({ pods }));
+    expect(writeMemory(state, START_MS).text).not.toContain(pods[0]?.uid);
+    const recalled = recallMemory(emptyLoopState(START_MS), loaded(state), observation, POLICY.scaleDown);
+    expect(recalled.accepted).not.toEqual(accepted);
+    expect(reduceObservation(recalled, observation, POLICY).accepted).toEqual(accepted);
+  });
+
+  it('holds no credential', () => {
+    const message = 'Refused: Bearer abcdefghijklmnop and https://x/?sig=verysecret';
+    const entry = { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause: 'x', message };
+    const { text: written } = writeMemory({ ...emptyLoopState(START_MS), backoffs: new Map([[nodeGroupId('a'), entry]]) }, START_MS);
+    expect(written).toContain('Refused');
+    expect(written).not.toMatch(/abcdefgh|verysecret/);
+  });
+});
+
+describe('a memory that is too large', () => {
+  const many = (count: number): LoopState => ({
+    ...emptyLoopState(START_MS),
+    stockouts: [{ scope: { vmSize: 's' }, code: 'x', sinceMs: START_MS, untilMs: START_MS }],
+    unneededSince: new Map(
+      Array.from({ length: count }, (_, at) => [`aks-pool${at % 50}-12345678-vmss${String(at).padStart(6, '0')}`, START_MS - (count - at)]),
+    ),
+  });
+  const withBackoffs = (state: LoopState, count: number): LoopState => ({
+    ...state,
+    backoffs: new Map(
+      Array.from(
+        { length: count },
+        (_, at): [NodeGroupId, LoopState['backoffs'] extends ReadonlyMap<unknown, infer Entry> ? Entry : never] => [
+          nodeGroupId(`group-${at}`),
+          { untilMs: START_MS + at, durationMs: 1, lastFailureMs: START_MS, cause: 'AllocationFailed', message: 'm'.repeat(3_000) },
+        ],
+      ),
+    ),
+  });
+
+  it('5,000 idle nodes of 50 scale sets fit', () => {
+    const state = many(5_000);
+    const { text: written, dropped } = writeMemory(state, START_MS);
+    expect([Buffer.byteLength(written) < 256_000, dropped]).toEqual([true, {}]);
+    expect(loaded(state).unneededSince).toEqual(state.unneededSince);
+  });
+
+  it('loses the shortest idle timers first', () => {
+    const state = many(50_000);
+    const { text: written, dropped } = writeMemory(state, START_MS);
+    expect(Buffer.byteLength(written)).toBeLessThan(256_000);
+    expect(Object.keys(dropped)).toEqual(['idle']);
+    const kept = [...loaded(state).unneededSince.values()];
+    expect(kept.length).toBeGreaterThan(8_000);
+    const lost = [...state.unneededSince.values()].filter((sinceMs) => !kept.includes(sinceMs));
+    expect(Math.min(...lost)).toBeGreaterThan(START_MS - 50_000 + 7_000);
+  });
+
+  it('loses sentences for people next, and the back-offs that end first last', () => {
+    const some = writeMemory(withBackoffs(many(1_000), 700), START_MS);
+    expect(Object.keys(some.dropped)).toEqual(['messages', 'idle']);
+    const all = withBackoffs(many(1_000), 3_000);
+    const { text: written, dropped } = writeMemory(all, START_MS);
+    expect(Buffer.byteLength(written)).toBeLessThan(256_000);
+    expect(Object.keys(dropped)).toEqual(['backoffs', 'messages', 'idle']);
+    const kept = loaded(all);
+    expect(kept.stockouts).toEqual(all.stockouts);
+    expect(kept.backoffs.has(nodeGroupId('group-2999'))).toBe(true);
+    expect(kept.backoffs.has(nodeGroupId('group-0'))).toBe(false);
+  });
+});
+
+describe('a stored text is refused if it', () => {
+  const good = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Readonly<Record<string, unknown>>;
+  const entry = (change: object) => [['a', { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause: 'x', ...change }]];
+
+  it.each([
+    ['is empty', '', 'it is not a JSON object'],
+    ['is cut', JSON.stringify(good).slice(0, -5), 'it is not a JSON object'],
+    ['is null', 'null', 'it is not a JSON object'],
+    ['is a list', '[]', 'it was not written by aks-autoscaler'],
+    ['is of another program', JSON.stringify({ ...good, program: 'x' }), 'it was not written by aks-autoscaler'],
+    ['is newer', JSON.stringify({ ...good, version: 2 }), 'its version is not 1'],
+    ['is huge', `${JSON.stringify(good)}${' '.repeat(300_000)}`, /^it has \d+ bytes; at most 250000 are read$/],
+    ['is nested without end', '['.repeat(100_000), 'it is not a JSON object'],
+    ['lacks a part', JSON.stringify({ ...good, backoffs: undefined }), 'its backoffs is not valid'],
+    ['has an endless number', JSON.stringify(good).replace(/"savedAtMs":\d+/, '"savedAtMs":1e999'), 'its savedAtMs is not valid'],
+    ['has a negative count', JSON.stringify({ ...good, targets: [['a', -1]] }), 'its targets.0.1 is not valid'],
+    [
+      'has a kind of error that does not exist',
+      JSON.stringify({ ...good, backoffs: entry({ kind: 'toString' }) }),
+      'its backoffs.0.1 is not valid',
+    ],
+    ['has a back-off for years', JSON.stringify({ ...good, backoffs: entry({ untilMs: 8e15 }) }), /too far in the future/],
+    ['has an idle time before any other', JSON.stringify({ ...good, idle: [['a', [['b', -1]]]] }), 'its idle.0.1 is not valid'],
+  ])('%s', (_what, stored, reason) => {
+    const read = readMemory(stored);
+    expect(read.ok ? 'accepted' : read.reason).toMatch(reason);
+  });
+
+  it('and is accepted otherwise, with parts that this version does not know', () => {
+    expect(readMemory(JSON.stringify({ ...good, more: [1] })).ok).toBe(true);
+  });
+});
