@@ -71,7 +71,9 @@ export const OPERATION_ROWS: readonly Row[] = [
         [{ expr: `max by (resource) (${of('watch_staleness_seconds')})`, legend: '{{resource}}' }],
         { unit: 's' },
       ),
-      series('Memory', 'Resident memory of each replica.', [{ expr: of('resident_memory_bytes'), legend: '{{instance}}' }], { unit: 'bytes' }),
+      series('Memory', 'Resident memory of each replica.', [{ expr: of('resident_memory_bytes'), legend: '{{instance}}' }], {
+        unit: 'bytes',
+      }),
       series(
         'Longest event loop stall',
         'A lease must be renewed within ten seconds.',

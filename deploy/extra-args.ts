@@ -1,5 +1,6 @@
 /** The user's further flags: as arguments of the container, and the parts that other objects need. */
 import { readFlags } from '../src/config/sources/flags.ts';
+import { LEASE_NAME } from '../src/cli/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
 
@@ -47,29 +48,37 @@ export const ARGS: Lines = {
 };
 
 /**
- * The name of the status ConfigMap: from the last such flag, else from the configuration, else the default. A flag in a list
- * may have any form that the daemon accepts.
+ * A name that the last such flag sets, else the configuration, else the default. A flag in a list may have any form that the
+ * daemon accepts. `items`: the lines of the list that use `$name`.
  */
-export const STATUS_MAP_NAME: Lines = {
-  helm: [
-    `{{- $status := get (get (.Values.config | default dict) "kubernetes" | default dict) "statusConfigMapName" | default "${STATUS_NAME}" }}`,
-    '{{- $words := kindIs "slice" .Values.extraArgs | ternary .Values.extraArgs list }}',
-    '{{- if kindIs "map" .Values.extraArgs }}',
-    '{{- range $key, $value := .Values.extraArgs }}',
-    '{{- range (kindIs "slice" $value | ternary $value (list $value)) }}',
-    '{{- $words = append $words (printf "--%s=%s" ($key | splitList "_" | first) (toString .)) }}',
-    '{{- end }}',
-    '{{- end }}',
-    '{{- end }}',
-    '{{- range regexFindAll "(?m)^--?status[-_]config[-_]map[-_]name[=\\n].*$" (join "\\n" $words) -1 }}',
-    '{{- $status = regexReplaceAll "^[^=\\n]*[=\\n]" . "" }}',
-    '{{- end }}',
-    '- {{ toJson $status }}',
-  ],
-  plain: (values) => {
-    const words = ARGS.plain(values).map(plainly);
-    const flagged = readFlags(words).given.findLast(({ flag }) => flag.name === 'status-config-map-name')?.text;
-    const { kubernetes } = (values['config'] ?? {}) as JsonMap;
-    return [flagged ?? (((kubernetes ?? {}) as JsonMap)['statusConfigMapName'] || STATUS_NAME)];
-  },
-};
+function nameLines(flag: string, key: 'statusConfigMapName' | 'leaseName', byDefault: string, suffixes: readonly string[]): Lines {
+  return {
+    helm: [
+      `{{- $name := get (get (.Values.config | default dict) "kubernetes" | default dict) "${key}" | default "${byDefault}" }}`,
+      '{{- $words := kindIs "slice" .Values.extraArgs | ternary .Values.extraArgs list }}',
+      '{{- if kindIs "map" .Values.extraArgs }}',
+      '{{- range $key, $value := .Values.extraArgs }}',
+      '{{- range (kindIs "slice" $value | ternary $value (list $value)) }}',
+      '{{- $words = append $words (printf "--%s=%s" ($key | splitList "_" | first) (toString .)) }}',
+      '{{- end }}',
+      '{{- end }}',
+      '{{- end }}',
+      `{{- range regexFindAll "(?m)^--?${flag.replaceAll('-', '[-_]')}[=\\n].*$" (join "\\n" $words) -1 }}`,
+      '{{- $name = regexReplaceAll "^[^=\\n]*[=\\n]" . "" }}',
+      '{{- end }}',
+      ...suffixes.map((suffix) => `- {{ ${suffix === '' ? '$name' : `printf "%s${suffix}" $name`} | toJson }}`),
+    ],
+    plain: (values) => {
+      const words = ARGS.plain(values).map(plainly);
+      const flagged = readFlags(words).given.findLast(({ flag: { name } }) => name === flag)?.text;
+      const { kubernetes } = (values['config'] ?? {}) as JsonMap;
+      const name = flagged ?? (((kubernetes ?? {}) as JsonMap)[key] || byDefault);
+      return suffixes.map((suffix) => `${plainly(name)}${suffix}`);
+    },
+  };
+}
+
+export const STATUS_MAP_NAME = nameLines('status-config-map-name', 'statusConfigMapName', STATUS_NAME, ['']);
+
+/** A dry run leads under a name of its own. */
+export const LEASE_NAMES = nameLines('leader-elect-resource-name', 'leaseName', LEASE_NAME, ['', '-dry-run']);

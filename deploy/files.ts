@@ -6,12 +6,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { alertRules } from './alerts.ts';
+import { chartReadme } from './chart-readme.ts';
 import { dashboard } from './dashboard.ts';
 import { AZURE_ROLES, roleDefinition, rolesTable } from './azure-roles.ts';
-import { helmNotation, helmText } from './helm-text.ts';
+import { helmNotation, helmText, NAMES_TEMPLATE } from './helm-text.ts';
 import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
 import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
-import { configMap, disruptionBudget, networkPolicy, rbac, secret, service } from './objects.ts';
+import { configMap, disruptionBudget, extraObjects, networkPolicy, rbac, secret, service } from './objects.ts';
 import { deployment } from './pod.ts';
 import { valuesSchema } from './values-schema.ts';
 
@@ -36,6 +37,7 @@ const PIECES: readonly Piece[] = [
   { file: 'pod-monitor.yaml', objects: podMonitor },
   { file: 'prometheus-rule.yaml', objects: prometheusRule },
   { file: 'grafana-dashboard.yaml', objects: grafanaDashboard },
+  { file: 'extra-objects.yaml', objects: extraObjects },
 ];
 
 /** Names of the sets of values that tests render the chart with. The plain manifests are made from `example`. */
@@ -54,7 +56,10 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   const { appVersion } = parse(readFileSync(join(root, CHART, 'Chart.yaml'), 'utf8')) as { readonly appVersion: string };
   const release = { name: 'aks-autoscaler', namespace: 'kube-system', version: appVersion };
   const files = new Map<string, string>([[join(CHART, 'values.schema.json'), valuesSchema()]]);
+  files.set(join(CHART, 'README.md'), chartReadme(readFileSync(join(root, CHART, 'values.yaml'), 'utf8'), valuesSchema()));
   for (const { file, objects } of PIECES) files.set(join(CHART, 'templates', file), HEADER + helmText(objects(helmNotation)));
+
+  files.set(join(CHART, 'templates', '_names.tpl'), HEADER + NAMES_TEMPLATE);
 
   files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
   files.set(join('deploy', 'prometheus', 'rules.yaml'), HEADER + stringify(alertRules(), { lineWidth: 0 }));

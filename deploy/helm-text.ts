@@ -8,10 +8,13 @@ import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
 
 const MARK = '@helm';
 const ENTRIES = '@entries ';
+const DOCUMENTS = '@documents';
+const REFUSAL = '@refusal';
 
 type Node =
   | { readonly kind: 'value'; readonly expression: string }
   | { readonly kind: 'block'; readonly path: string }
+  | { readonly kind: 'blockOr'; readonly path: string; readonly byDefault: JsonMap }
   | { readonly kind: 'text'; readonly path: string }
   | { readonly kind: 'more'; readonly path: string }
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
@@ -27,15 +30,29 @@ function checksumOfWhatRestarts(): string {
   return `{{ list ${[whole, ...parts].join(' ')} | toJson | sha256sum }}`;
 }
 
-const NAME = '.Values.fullnameOverride | default .Release.Name';
+const NAME_TEMPLATE = 'aks-autoscaler.name';
+const NAME = `include "${NAME_TEMPLATE}" $`;
+
+/** The text of the template that makes the name of every object. */
+export const NAMES_TEMPLATE = [
+  `{{- define "${NAME_TEMPLATE}" -}}`,
+  '{{- $both := printf "%s-%s" .Release.Name .Values.nameOverride -}}',
+  '{{- $named := contains .Values.nameOverride .Release.Name -}}',
+  '{{- .Values.fullnameOverride | default (ternary .Release.Name $both $named) -}}',
+  '{{- end -}}',
+  '',
+].join('\n');
+const TAG = '{{ .Values.image.tag | default .Chart.AppVersion }}';
 
 export const helmNotation: Notation = {
   name: `{{ ${NAME} }}`,
   namespace: '{{ .Release.Namespace }}',
   serviceAccount: `{{ .Values.rbac.serviceAccount.name | default (${NAME}) }}`,
-  image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
+  image: `{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:${TAG}{{ end }}`,
   checksum: checksumOfWhatRestarts(),
   value: (path) => mark({ kind: 'value', expression: `.Values.${path} | toJson` }),
+  valueOr: (path, byDefault) =>
+    mark({ kind: 'value', expression: `ternary ${byDefault} .Values.${path} (kindIs "invalid" .Values.${path}) | toJson` }),
   asText: (...paths) => {
     const [last = '', ...first] = paths.map((path) => `.Values.${path}`).toReversed();
     return mark({
@@ -46,13 +63,23 @@ export const helmNotation: Notation = {
   inline: (path) => `{{ .Values.${path} }}`,
   orNamespace: (path) => mark({ kind: 'value', expression: `.Values.${path} | default .Release.Namespace | toJson` }),
   block: (path) => mark({ kind: 'block', path }),
+  blockOr: (path, byDefault) => mark({ kind: 'blockOr', path, byDefault }),
+  documents: (path) => [{ [DOCUMENTS]: path }],
+  refuse: (condition, sentence) => [{ [REFUSAL]: sentence, condition: expressionOf(condition) }],
   text: (path) => mark({ kind: 'text', path }),
   more: (path) => [mark({ kind: 'more', path })],
   lines: ({ helm }: Lines) => [mark({ kind: 'lines', lines: helm })],
-  entries: (path) => ({ [`${ENTRIES}${path}`]: null }),
+  entries: (...paths) => ({ [`${ENTRIES}${merged(paths)}`]: null }),
   when: (condition, body) => mark({ kind: 'when', condition: expressionOf(condition), body }),
   literal: escaped,
 };
+
+/** One map of several: Helm does not refuse the same key twice, and the API server does. */
+function merged(paths: readonly string[]): string {
+  const [first = '', ...rest] = paths.map((path) => `.Values.${path}`);
+  if (rest.length === 0) return first;
+  return `mergeOverwrite (dict) ${[first, ...rest].map((path) => `(${path} | default dict)`).join(' ')}`;
+}
 
 function mark(node: Node): Json {
   return { [MARK]: node as Json };
@@ -63,6 +90,7 @@ function expressionOf(condition: Condition): string {
   const inner = (part: Condition): string => (typeof part === 'string' ? expressionOf(part) : `(${expressionOf(part)})`);
   if ('any' in condition) return `or ${condition.any.map(inner).join(' ')}`;
   if ('all' in condition) return `and ${condition.all.map(inner).join(' ')}`;
+  if ('set' in condition) return `not (kindIs "invalid" .Values.${condition.set})`;
   return `not ${inner(condition.not)}`;
 }
 
@@ -81,6 +109,9 @@ export function helmText(objects: readonly Json[]): string {
 function documentLines(object: Json): readonly string[] {
   const node = nodeOf(object);
   if (node?.kind === 'when') return [`{{- if ${node.condition} }}`, ...documentLines(node.body), '{{- end }}'];
+  const { [DOCUMENTS]: path, [REFUSAL]: sentence, condition } = object as JsonMap;
+  if (typeof sentence === 'string') return [`{{- if ${String(condition)} }}`, `{{- fail ${JSON.stringify(sentence)} }}`, '{{- end }}'];
+  if (typeof path === 'string') return [`{{- range .Values.${path} }}`, '---', '{{ toYaml . }}', '{{- end }}'];
   return ['---', ...mapLines(object as JsonMap, 0)];
 }
 
@@ -92,7 +123,7 @@ function nodeOf(json: Json): Node | undefined {
 function mapLines(map: JsonMap, depth: number): readonly string[] {
   return Object.entries(map).flatMap(([key, value]) => {
     if (!key.startsWith(ENTRIES)) return entryLines(key, value, depth);
-    return blockLines(`.Values.${key.slice(ENTRIES.length)}`, depth, []);
+    return blockLines(key.slice(ENTRIES.length), depth, []);
   });
 }
 
@@ -105,6 +136,17 @@ function entryLines(key: string, value: Json, depth: number): readonly string[] 
       return [`${pad}${name}: {{ ${node.expression} }}`];
     case 'block':
       return blockLines(`.Values.${node.path}`, depth + 2, [`${pad}${name}:`]);
+    case 'blockOr': {
+      const path = `.Values.${node.path}`;
+      const theirs = blockLines(path, depth + 2, [`${pad}${name}:`]);
+      return [
+        `${pad}{{- if kindIs "invalid" ${path} }}`,
+        ...entryLines(key, node.byDefault, depth),
+        `${pad}{{- else }}`,
+        ...theirs,
+        `${pad}{{- end }}`,
+      ];
+    }
     case 'text': {
       const path = `.Values.${node.path}`;
       return [
@@ -142,6 +184,7 @@ function itemLines(item: Json, depth: number): readonly string[] {
     case 'when':
       return [`${pad}{{- if ${node.condition} }}`, ...itemLines(node.body, depth), `${pad}{{- end }}`];
     case 'block':
+    case 'blockOr':
     case 'text':
       throw new Error('a block or a text cannot be an item');
     case undefined:

@@ -1,7 +1,7 @@
 /** Objects that let the Prometheus operator and Grafana monitor the daemon. */
 import { alertGroups } from './alerts.ts';
 import { dashboard } from './dashboard.ts';
-import { labels, selector } from './objects.ts';
+import { annotations, labels, selector } from './objects.ts';
 import type { Json, JsonMap, Notation } from './notation.ts';
 
 const API = 'monitoring.coreos.com/v1';
@@ -34,7 +34,8 @@ export function prometheusRule(n: Notation): readonly Json[] {
   const metadata = {
     name: n.name,
     namespace: n.orNamespace('prometheusRule.namespace'),
-    labels: { ...labels(n), ...n.entries('prometheusRule.additionalLabels') },
+    labels: labels(n, 'prometheusRule.additionalLabels'),
+    annotations: annotations(n),
   };
   return [n.when('prometheusRule.enabled', { apiVersion: API, kind: 'PrometheusRule', metadata, spec: { groups } })];
 }
@@ -44,8 +45,8 @@ export function grafanaDashboard(n: Notation): readonly Json[] {
   const metadata = {
     name: `${n.name}-dashboard`,
     namespace: n.orNamespace('grafanaDashboard.namespace'),
-    labels: { ...labels(n), ...n.entries('grafanaDashboard.labels') },
-    annotations: n.block('grafanaDashboard.annotations'),
+    labels: labels(n, 'grafanaDashboard.labels'),
+    annotations: annotations(n, 'grafanaDashboard.annotations'),
   };
   const data = { 'aks-autoscaler.json': n.literal(JSON.stringify(dashboard())) };
   return [n.when('grafanaDashboard.enabled', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })];
@@ -65,8 +66,8 @@ function placed(n: Notation, values: string): JsonMap {
   return {
     name: n.name,
     namespace: namespaceOf(n, values),
-    labels: { ...labels(n), ...n.entries(`${values}.selector`) },
-    annotations: n.block(`${values}.annotations`),
+    labels: labels(n, `${values}.selector`),
+    annotations: annotations(n, `${values}.annotations`),
   };
 }
 

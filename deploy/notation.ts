@@ -14,7 +14,9 @@ export type Condition =
   | string
   | { readonly any: readonly Condition[] }
   | { readonly all: readonly Condition[] }
-  | { readonly not: Condition };
+  | { readonly not: Condition }
+  /** The path has a value, zero and the empty map included. */
+  | { readonly set: string };
 
 /** Further items of a list that a path alone cannot express: once for Helm, and once for the plain values. */
 export interface Lines {
@@ -31,6 +33,8 @@ export interface Notation {
   readonly checksum: string;
   /** A string, a number or a boolean. */
   value(path: string): Json;
+  /** The same, with a default for an absent value. Zero is a value. */
+  valueOr(path: string, byDefault: number): Json;
   /** The same as a string, from the first path that has a value. Environment variables need strings. */
   asText(...paths: readonly string[]): Json;
   /** A string inside another string. */
@@ -41,11 +45,17 @@ export interface Notation {
   block(path: string): Json;
   /** A map as the text of a file. */
   text(path: string): Json;
+  /** The same, with a default that a user's map replaces as a whole. Helm would merge a default of values.yaml into it. */
+  blockOr(path: string, byDefault: JsonMap): Json;
+  /** Whole objects of the user's own. */
+  documents(path: string): readonly Json[];
+  /** Values that make no valid object. Both readings end with the sentence. */
+  refuse(condition: Condition, sentence: string): readonly Json[];
   /** Further items of a list. */
   more(path: string): readonly Json[];
   lines(lines: Lines): readonly Json[];
-  /** Further entries of a map. */
-  entries(path: string): JsonMap;
+  /** Further entries of a map. If several paths have the same key, the last one's value is taken. */
+  entries(...paths: readonly string[]): JsonMap;
   /** A property, an item of a list or a whole object that is present only under a condition. */
   when(condition: Condition, body: Json): Json;
   /** Text that Helm must not interpret. */
@@ -68,27 +78,39 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
     if (typeof value !== 'string') throw new Error(`${path} is not a string`);
     return value;
   };
-  const name = text('fullnameOverride') || release.name;
+  const name = text('fullnameOverride') || partName(release.name, text('nameOverride'));
   return {
     name,
     namespace: release.namespace,
     serviceAccount: text('rbac.serviceAccount.name') || name,
-    image: `${text('image.repository')}:${text('image.tag') || release.version}`,
+    image: `${text('image.repository')}${text('image.digest') ? `@${text('image.digest')}` : `:${text('image.tag') || release.version}`}`,
     checksum: createHash('sha256')
       .update(JSON.stringify(whatRestarts(at('config'))))
       .digest('hex'),
     value: at,
+    valueOr: (path, byDefault) => at(path) ?? byDefault,
     asText: (...paths) => plainly(paths.map(at).find(isTruthy) ?? ''),
     inline: text,
     orNamespace: (path) => text(path) || release.namespace,
     block: (path) => (isTruthy(at(path)) ? at(path) : ABSENT),
+    blockOr: (path, byDefault) => (at(path) === null ? byDefault : isTruthy(at(path)) ? at(path) : ABSENT),
+    refuse: (condition, sentence) => {
+      if (holds(condition, at)) throw new Error(sentence);
+      return [];
+    },
+    documents: (path) => (at(path) ?? []) as readonly Json[],
     text: (path) => textOf(at(path)),
     more: (path) => (at(path) ?? []) as readonly Json[],
     lines: ({ plain }) => plain(values),
-    entries: (path) => (at(path) ?? {}) as JsonMap,
+    entries: (...paths) => Object.fromEntries(paths.flatMap((path) => Object.entries((at(path) ?? {}) as JsonMap))),
     when: (condition, body) => (holds(condition, at) ? body : ABSENT),
     literal: (json) => json,
   };
+}
+
+/** The name of a release with the user's own part, as the charts of this ecosystem make it. */
+function partName(release: string, part: string): string {
+  return part === '' || release.includes(part) ? release : `${release}-${part}`;
 }
 
 /** The part of the configuration that needs a restart. Only a change of it replaces the pods. */
@@ -116,6 +138,7 @@ function holds(condition: Condition, at: (path: string) => Json): boolean {
   if (typeof condition === 'string') return isTruthy(at(condition));
   if ('any' in condition) return condition.any.some((part) => holds(part, at));
   if ('all' in condition) return condition.all.every((part) => holds(part, at));
+  if ('set' in condition) return at(condition.set) !== null;
   return !holds(condition.not, at);
 }
 
@@ -125,7 +148,9 @@ function isTruthy(value: Json): boolean {
 }
 
 function member(value: Json, key: string): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`the values have no ${key}`);
+  // A user's null removes the whole map; what depends on its keys is then not written.
+  if (value === null) return null;
+  if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`the values have no ${key}`);
   const found = (value as JsonMap)[key];
   if (found === undefined) throw new Error(`the values have no ${key}`);
   return found;

@@ -3,10 +3,10 @@
  * notation that is read twice: with plain values for `kubectl apply -k`, and as Helm's expressions for the chart.
  * Must not know files.
  */
-import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
+import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
-import { STATUS_MAP_NAME } from './extra-args.ts';
-import type { Condition, Json, JsonMap, Notation } from './notation.ts';
+import { LEASE_NAMES, STATUS_MAP_NAME } from './extra-args.ts';
+import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
 /** The port of metrics and health. */
@@ -21,7 +21,8 @@ export function rbac(n: Notation): readonly Json[] {
   const subject = { kind: 'ServiceAccount', name: n.serviceAccount, namespace: n.namespace };
   const group = 'rbac.authorization.k8s.io';
   const api = `${group}/v1`;
-  const cluster = { name: n.name, labels: labels(n) };
+  const cluster = { name: n.name, labels: labels(n), annotations: annotations(n, 'rbac.annotations') };
+  const space = own(n, 'rbac.annotations');
   const roles: readonly Json[] = [
     { apiVersion: api, kind: 'ClusterRole', metadata: cluster, rules: [...CLUSTER_RULES, ...n.more('rbac.additionalRules')] },
     {
@@ -31,11 +32,11 @@ export function rbac(n: Notation): readonly Json[] {
       roleRef: { apiGroup: group, kind: 'ClusterRole', name: n.name },
       subjects: [subject],
     },
-    { apiVersion: api, kind: 'Role', metadata: own(n), rules: NAMESPACE_RULES.map((rule) => withStatusName(rule, n)) },
+    { apiVersion: api, kind: 'Role', metadata: space, rules: NAMESPACE_RULES.map((rule) => withNames(rule, n)) },
     {
       apiVersion: api,
       kind: 'RoleBinding',
-      metadata: own(n),
+      metadata: space,
       roleRef: { apiGroup: group, kind: 'Role', name: n.name },
       subjects: [subject],
     },
@@ -43,17 +44,25 @@ export function rbac(n: Notation): readonly Json[] {
   return [n.when('rbac.serviceAccount.create', account(n)), ...roles.map((role) => n.when('rbac.create', role))];
 }
 
-/** The values set the name of the status ConfigMap. */
-function withStatusName(rule: Rule, n: Notation): Json {
-  if (rule.resourceNames?.includes(STATUS_NAME) !== true) return rule;
-  const resourceNames = rule.resourceNames.flatMap((name) => (name === STATUS_NAME ? n.lines(STATUS_MAP_NAME) : [name]));
-  return { ...rule, resourceNames };
+/** The values set the names of the status ConfigMap and of the lease. */
+function withNames(rule: Rule, n: Notation): Json {
+  const { resourceNames } = rule;
+  if (resourceNames === undefined) return rule;
+  return { ...rule, resourceNames: resourceNames.flatMap((name) => (name in SET_BY_VALUES ? n.lines(namesOf(name)) : [name])) };
+}
+
+const SET_BY_VALUES: Readonly<Record<string, Lines>> = { [STATUS_NAME]: STATUS_MAP_NAME, [LEASE_NAME]: LEASE_NAMES };
+
+function namesOf(name: string): Lines {
+  const lines = SET_BY_VALUES[name];
+  if (lines === undefined) throw new Error(`no value sets the name ${name}`);
+  return lines;
 }
 
 function account(n: Notation): Json {
-  const annotations = { ...workloadIdentityClient(n), ...n.entries('rbac.serviceAccount.annotations') };
-  const annotated: Condition = { any: ['rbac.serviceAccount.annotations', CLIENT_KNOWN] };
-  const metadata = { name: n.serviceAccount, namespace: n.namespace, labels: labels(n), annotations: n.when(annotated, annotations) };
+  const more = ['additionalAnnotations', 'rbac.serviceAccount.annotations'];
+  const annotated = n.when({ any: [...more, CLIENT_KNOWN] }, { ...workloadIdentityClient(n), ...n.entries(...more) });
+  const metadata = { name: n.serviceAccount, namespace: n.namespace, labels: labels(n), annotations: annotated };
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
 }
 
@@ -68,7 +77,7 @@ export function configMap(n: Notation): readonly Json[] {
   const priorities = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: PRIORITIES, namespace: n.namespace, labels: labels(n), annotations: n.block('priorityConfigMapAnnotations') },
+    metadata: { name: PRIORITIES, namespace: n.namespace, labels: labels(n), annotations: annotations(n, 'priorityConfigMapAnnotations') },
     data: { priorities: n.text('expanderPriorities') },
   };
   return [
@@ -89,18 +98,24 @@ export function secret(n: Notation): readonly Json[] {
   return [n.when({ all: ['azureClientSecret', { not: 'secretKeyRefNameOverride' }] }, object)];
 }
 
+/** One pod at a time, unless the values say otherwise. */
 export function disruptionBudget(n: Notation): readonly Json[] {
-  const spec = { ...n.entries('podDisruptionBudget'), selector: { matchLabels: selector(n) } };
-  return [n.when('podDisruptionBudget', { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: own(n), spec })];
+  const [most, least] = ['podDisruptionBudget.maxUnavailable', 'podDisruptionBudget.minAvailable'];
+  const spec = {
+    maxUnavailable: n.when({ any: [{ set: most }, { not: { set: least } }] }, n.valueOr(most, 1)),
+    minAvailable: n.when({ set: least }, n.value(least)),
+    selector: { matchLabels: selector(n) },
+  };
+  const metadata = own(n, 'podDisruptionBudget.annotations');
+  const both = { all: ['podDisruptionBudget', { set: most }, { set: least }] };
+  return [
+    ...n.refuse(both, 'podDisruptionBudget has maxUnavailable and minAvailable; Kubernetes accepts one of them. Remove the other.'),
+    n.when('podDisruptionBudget', { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata, spec }),
+  ];
 }
 
 export function service(n: Notation): readonly Json[] {
-  const metadata = {
-    name: n.name,
-    namespace: n.namespace,
-    labels: { ...labels(n), ...n.entries('service.labels') },
-    annotations: n.block('service.annotations'),
-  };
+  const metadata = { ...own(n, 'service.annotations'), labels: labels(n, 'service.labels') };
   const port = { name: n.value('service.portName'), port: n.value('service.servicePort'), targetPort: 'http' };
   const spec = { type: n.value('service.type'), selector: selector(n), ports: [port] };
   return [n.when('service.create', { apiVersion: 'v1', kind: 'Service', metadata, spec })];
@@ -108,7 +123,7 @@ export function service(n: Notation): readonly Json[] {
 
 /**
  * Allows ingress to the one port only. Allows egress to name servers, to HTTPS (Azure and the API server) and, for a
- * managed identity, to the instance metadata service.
+ * managed identity or an unknown region, to the instance metadata service.
  */
 export function networkPolicy(n: Notation): readonly Json[] {
   const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
@@ -120,16 +135,30 @@ export function networkPolicy(n: Notation): readonly Json[] {
     egress: [
       { ports: dns },
       { ports: [{ protocol: 'TCP', port: 443 }] },
-      n.when('azureUseManagedIdentityExtension', { to: [metadataService], ports: [{ protocol: 'TCP', port: 80 }] }),
+      n.when(
+        { any: ['azureUseManagedIdentityExtension', { not: 'azureLocation' }] },
+        { to: [metadataService], ports: [{ protocol: 'TCP', port: 80 }] },
+      ),
       ...n.more('networkPolicy.extraEgress'),
     ],
   };
   return [n.when('networkPolicy.enabled', { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: own(n), spec })];
 }
 
-/** Name, namespace and labels of one of our objects. */
-function own(n: Notation): JsonMap {
-  return { name: n.name, namespace: n.namespace, labels: labels(n) };
+/** The user's own objects, as they are. */
+export function extraObjects(n: Notation): readonly Json[] {
+  return n.documents('extraObjects');
+}
+
+/** Name, namespace, labels and annotations of one of our objects. `more`: paths of its own annotations. */
+export function own(n: Notation, ...more: readonly string[]): JsonMap {
+  return { name: n.name, namespace: n.namespace, labels: labels(n), annotations: annotations(n, ...more) };
+}
+
+/** The annotations of every object, and those of this one. */
+export function annotations(n: Notation, ...more: readonly string[]): Json {
+  const paths = ['additionalAnnotations', ...more];
+  return n.when({ any: paths }, n.entries(...paths));
 }
 
 /** The labels that select our pods. Never depends on a value, because a Deployment's selector cannot change. */
@@ -137,6 +166,7 @@ export function selector(n: Notation): JsonMap {
   return { [LABEL]: 'aks-autoscaler', 'app.kubernetes.io/instance': n.name };
 }
 
-export function labels(n: Notation): JsonMap {
-  return { ...selector(n), ...n.entries('additionalLabels') };
+/** `more`: paths of the object's own labels. */
+export function labels(n: Notation, ...more: readonly string[]): JsonMap {
+  return { ...selector(n), ...n.entries('additionalLabels', ...more) };
 }

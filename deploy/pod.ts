@@ -1,7 +1,7 @@
 /** The Deployment: how the daemon's pods run, and which values become their arguments and environment variables. */
 import { ARGS, mapOf, textOf } from './extra-args.ts';
 import { plainly, type Condition, type Json, type JsonMap, type Lines, type Notation } from './notation.ts';
-import { labels, PORT, selector } from './objects.ts';
+import { labels, own, PORT, selector } from './objects.ts';
 
 const CONFIG_DIR = '/etc/aks-autoscaler';
 
@@ -13,14 +13,13 @@ export function deployment(n: Notation): readonly Json[] {
     strategy: n.block('updateStrategy'),
     template: {
       metadata: {
-        labels: { ...labels(n), ...workloadIdentity(n), ...n.entries('podLabels') },
-        annotations: { 'checksum/config': n.checksum, ...n.entries('podAnnotations') },
+        labels: { ...labels(n, 'podLabels'), ...workloadIdentity(n) },
+        annotations: { 'checksum/config': n.checksum, ...n.entries('additionalAnnotations', 'podAnnotations') },
       },
       spec: podSpec(n),
     },
   };
-  const metadata = { name: n.name, namespace: n.namespace, labels: labels(n), annotations: n.block('deployment.annotations') };
-  return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
+  return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: own(n, 'deployment.annotations'), spec }];
 }
 
 /** Lets the webhook of Azure workload identity give the pod its token; a token would win over a secret. */
@@ -38,8 +37,10 @@ function podSpec(n: Notation): Json {
     terminationGracePeriodSeconds: n.value('terminationGracePeriodSeconds'),
     hostNetwork: n.when('hostNetwork', true),
     dnsPolicy: n.when('dnsPolicy', n.value('dnsPolicy')),
+    dnsConfig: n.block('dnsConfig'),
     imagePullSecrets: n.when('image.pullSecrets', n.lines(PULL_SECRETS)),
     securityContext: n.block('securityContext'),
+    initContainers: n.block('initContainers'),
     containers: [container(n)],
     volumes: [
       { name: 'config', configMap: { name: n.name } },
@@ -47,7 +48,7 @@ function podSpec(n: Notation): Json {
       ...n.lines(SECRET_VOLUMES),
       ...n.more('extraVolumes'),
     ],
-    nodeSelector: n.block('nodeSelector'),
+    nodeSelector: n.blockOr('nodeSelector', { 'kubernetes.azure.com/mode': 'system' }),
     tolerations: n.block('tolerations'),
     affinity: n.block('affinity'),
     topologySpreadConstraints: [
@@ -63,7 +64,7 @@ function spread(n: Notation, topologyKey: string): Json {
 
 /** KUBERNETES_SERVICE_HOST and _PORT, the address of the API server, come from the kubelet (on AKS with its own name). */
 function container(n: Notation): Json {
-  const probe = (path: string, rest: JsonMap): Json => ({ httpGet: { path, port: 'http' }, ...rest });
+  const probe = (path: string, settings: string): Json => ({ httpGet: { path, port: 'http' }, ...n.entries(settings) });
   const envFrom = [
     n.when('envFromSecret', { secretRef: { name: n.value('envFromSecret') } }),
     n.when('envFromConfigMap', { configMapRef: { name: n.value('envFromConfigMap'), optional: n.when('envFromConfigMapOptional', true) } }),
@@ -83,8 +84,8 @@ function container(n: Notation): Json {
     env: environment(n),
     envFrom: n.when({ any: ['envFromSecret', 'envFromConfigMap'] }, envFrom),
     ports: [{ name: 'http', containerPort: PORT }],
-    livenessProbe: probe('/healthz', { periodSeconds: 30, failureThreshold: 3 }),
-    readinessProbe: probe('/readyz', { periodSeconds: 10 }),
+    livenessProbe: probe('/healthz', 'livenessProbe'),
+    readinessProbe: probe('/readyz', 'readinessProbe'),
     resources: n.block('resources'),
     securityContext: n.block('containerSecurityContext'),
     volumeMounts: [

@@ -19,6 +19,11 @@ const oneOf = (...values: readonly string[]): JsonMap => ({ type: 'string', enum
 const only = (properties: JsonMap, rest: JsonMap = {}): JsonMap => ({ type: 'object', additionalProperties: false, properties, ...rest });
 const mapOf = (additionalProperties: JsonMap): JsonMap => ({ type: 'object', additionalProperties });
 
+const empty = (type: 'string' | 'array' | 'object'): JsonMap =>
+  ({ string: { type, maxLength: 0 }, array: { type, items: {}, maxItems: 0 }, object: { type, maxProperties: 0 } })[type];
+
+/** A number of pods or a percentage. */
+const share: JsonMap = { anyOf: [{ type: 'null' }, count(0), { type: 'string', pattern: '^[0-9]+%$' }] };
 const keyIn = only({ name: text, key: text }, { required: ['name', 'key'] });
 const group = only({ name: text, minSize: count(0), maxSize: count(0) }, { required: ['name', 'minSize', 'maxSize'] });
 const volumeSecret = only({ name: text, mountPath: text, items: maps }, { required: ['mountPath'] });
@@ -53,17 +58,21 @@ const AZURE: JsonMap = {
 
 const POD: JsonMap = {
   resources: map,
-  nodeSelector: texts,
+  nodeSelector: { type: ['object', 'null'], additionalProperties: text },
   tolerations: maps,
   affinity: map,
   topologySpreadConstraints: maps,
   priorityClassName: text,
-  podDisruptionBudget: map,
+  podDisruptionBudget: only({ maxUnavailable: share, minAvailable: share, annotations: texts, selector: empty('object') }),
   terminationGracePeriodSeconds: count(1),
   hostNetwork: flag,
   dnsPolicy: oneOf('', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'),
   podLabels: texts,
   podAnnotations: texts,
+  dnsConfig: map,
+  initContainers: maps,
+  livenessProbe: map,
+  readinessProbe: map,
   securityContext: map,
   containerSecurityContext: map,
 };
@@ -81,20 +90,15 @@ const EXTRA: JsonMap = {
   extraVolumeSecrets: mapOf(volumeSecret),
 };
 
-const empty = (type: 'string' | 'array' | 'object'): JsonMap =>
-  ({ string: { type, maxLength: 0 }, array: { type, items: {}, maxItems: 0 }, object: { type, maxProperties: 0 } })[type];
-
 /** Values of the Cluster Autoscaler's chart that are not supported here: accepted with that chart's default, refused otherwise. */
 const AS_THERE: JsonMap = {
-  nameOverride: empty('string'),
+  // There it turns the condition on capacity writes on, and is off. Here the condition is always on, unless the configuration turns it off.
+  azureEnableVMSSEtag: flag,
   // In that chart it selects API versions; these objects suit every supported version.
   kubeTargetVersionOverride: text,
   cloudConfigPath: empty('string'),
   autoscalingGroupsnamePrefix: empty('array'),
   customArgs: empty('array'),
-  initContainers: empty('array'),
-  extraObjects: empty('array'),
-  dnsConfig: empty('object'),
   vpa: { type: 'object', properties: { enabled: { const: false } } },
   // Values of other clouds; a copy of that chart's whole file has them all.
   awsAccessKeyID: empty('string'),
@@ -115,8 +119,9 @@ const AS_THERE: JsonMap = {
 };
 
 const ACCOUNT_AS_THERE: JsonMap = { automountServiceAccountToken: { const: true } };
-const RBAC_AS_THERE: JsonMap = { annotations: empty('object'), pspEnabled: { const: false }, clusterScoped: { const: true } };
+const RBAC_AS_THERE: JsonMap = { pspEnabled: { const: false }, clusterScoped: { const: true } };
 const SERVICE_AS_THERE: JsonMap = {
+  selector: empty('object'),
   clusterIP: empty('string'),
   externalIPs: empty('array'),
   loadBalancerIP: empty('string'),
@@ -127,10 +132,17 @@ const SERVICE_AS_THERE: JsonMap = {
 export function valuesSchema(): string {
   const properties: JsonMap = {
     global: map,
-    image: only({ repository: text, tag: text, pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'), pullSecrets: names }),
+    image: only({
+      repository: text,
+      tag: text,
+      digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+      pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
+      pullSecrets: names,
+    }),
     replicaCount: count(0),
     revisionHistoryLimit: count(0),
     updateStrategy: map,
+    nameOverride: text,
     fullnameOverride: text,
     config: configSchema(),
     autoscalingGroups: { type: 'array', items: group },
@@ -149,13 +161,16 @@ export function valuesSchema(): string {
     priorityConfigMapAnnotations: texts,
     rbac: only({
       create: flag,
+      annotations: texts,
       additionalRules: maps,
       serviceAccount: only({ create: flag, name: text, annotations: texts, ...ACCOUNT_AS_THERE }),
       ...RBAC_AS_THERE,
     }),
     ...POD,
     additionalLabels: texts,
-    deployment: only({ annotations: texts }),
+    additionalAnnotations: texts,
+    extraObjects: maps,
+    deployment: only({ annotations: texts, selector: empty('object') }),
     service: only({
       create: flag,
       type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
@@ -183,12 +198,18 @@ export function valuesSchema(): string {
 
 const given = (name: string): JsonMap => ({ properties: { [name]: { minLength: 1 } }, required: [name] });
 const lacking = (name: string): JsonMap => ({ properties: { [name]: { maxLength: 0 } } });
+/** A map of labels with one that selects our pods. */
+const selecting = (name: string): JsonMap => ({
+  required: [name],
+  properties: { [name]: { anyOf: ['name', 'instance'].map((label) => ({ required: [`app.kubernetes.io/${label}`] })) } },
+});
 const set = (name: string): JsonMap => ({ properties: { [name]: { const: true } }, required: [name] });
 
 /** Rules over several values. */
 const RULES: JsonMap = {
   allOf: [
     { not: { allOf: [set('azureUseWorkloadIdentityExtension'), set('azureUseManagedIdentityExtension')] } },
+    { not: { anyOf: ['additionalLabels', 'podLabels'].map(selecting) } },
     { anyOf: [lacking('azureClusterName'), { allOf: [given('azureNodeResourceGroup'), given('azureResourceGroup')] }] },
   ],
 };

@@ -1,6 +1,7 @@
 /** The chart with the values that people give it: what the daemon makes of them, and that Helm reads it as we do. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -229,7 +230,15 @@ describe('values.schema.json', () => {
     'rbac: {clusterScoped: true, pspEnabled: false, annotations: {}, serviceAccount: {automountServiceAccountToken: true}}',
     'service: {clusterIP: "", externalIPs: [], loadBalancerIP: "", loadBalancerSourceRanges: []}',
     'serviceMonitor: {relabelings: {}, metricRelabelings: {}}',
-    'nameOverride: ""',
+    'nameOverride: autoscaler',
+    'azureEnableVMSSEtag: false',
+    'deployment: {annotations: {}, selector: {}}',
+    'service: {selector: {}}',
+    'podDisruptionBudget: {annotations: {}, maxUnavailable: 1, selector: {}}',
+    'dnsConfig: {nameservers: [10.0.0.10]}',
+    'extraObjects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]',
+    'initContainers: [{name: a, image: b}]',
+    'nodeSelector: {}',
     'kubeTargetVersionOverride: "1.33"',
     'vpa: {enabled: false, updateMode: Auto, containerPolicy: {}}',
     'podDisruptionBudget: {maxUnavailable: 1}',
@@ -246,7 +255,8 @@ describe('values.schema.json', () => {
   });
 
   it.each([
-    ['a name in labels that is not written', 'nameOverride: a'],
+    ['labels of pods that another selector would find', 'deployment: {selector: {a: b}}'],
+    ['a digest without its algorithm', 'image: {digest: 0123}'],
     ['an autoscaler of this autoscaler', 'vpa: {enabled: true}'],
     ['arguments instead of all others', 'customArgs: [--v=4]'],
     ['a misspelt setting', 'config: {scaleDown: {unneededtime: 3m}}'],
@@ -273,6 +283,25 @@ function render(values: readonly string[], given = '{}'): { readonly text: strin
   const args = ['template', 'aks-autoscaler', CHART, '--namespace', 'kube-system', ...files, '--values', '-'];
   const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: given });
   return { text: stdout, error: stderr };
+}
+
+/** The text of NOTES.txt. Helm shows it only beside a cluster, so a copy of the chart puts it into a ConfigMap. */
+function notes(values: object): string {
+  const copy = mkdtempSync(join(tmpdir(), 'chart-'));
+  try {
+    cpSync(CHART, copy, { recursive: true });
+    const templates = join(copy, 'templates');
+    const text = readFileSync(join(templates, 'NOTES.txt'), 'utf8');
+    for (const file of readdirSync(templates)) if (file !== '_names.tpl') rmSync(join(templates, file));
+    writeFileSync(join(templates, '_notes.tpl'), `{{- define "notes" -}}\n${text}{{- end -}}`);
+    writeFileSync(join(templates, 'notes.yaml'), 'text: {{ include "notes" . | toJson }}\n');
+    const args = ['template', 'aks-autoscaler', copy, '--namespace', 'kube-system', '--values', '-'];
+    const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+    expect(stderr).toBe('');
+    return (parse(stdout) as { readonly text: string }).text;
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
 }
 
 /** Helm and we spell the configuration differently, so its digests differ. */
@@ -353,6 +382,154 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(Object.values((parse(file.data['config.yaml'] ?? '') as object | null) ?? {}).filter((section) => section !== null)).toEqual([]);
   });
 
+  const rendered = (values: object): readonly KubeObject[] => {
+    const { text, error } = render([], JSON.stringify(values));
+    expect(error).toBe('');
+    return objectsIn(text);
+  };
+
+  it.each<readonly [object, object]>([
+    [{}, { maxUnavailable: 1 }],
+    [{ podDisruptionBudget: { maxUnavailable: 0 } }, { maxUnavailable: 0 }],
+    [{ podDisruptionBudget: { minAvailable: 1 } }, { minAvailable: 1 }],
+    [{ podDisruptionBudget: { minAvailable: '50%' } }, { minAvailable: '50%' }],
+  ])('a disruption budget of %j has %j', (values, expected) => {
+    const { selector: _selector, ...rest } = specOf(rendered(values), 'PodDisruptionBudget') as Record<string, unknown>;
+    expect(rest).toEqual(expected);
+  });
+
+  it('refuses a disruption budget with both numbers in one sentence', () => {
+    const { error } = render([], JSON.stringify({ podDisruptionBudget: { maxUnavailable: 1, minAvailable: 1 } }));
+    expect(error).toMatch(/podDisruptionBudget has maxUnavailable and minAvailable; Kubernetes accepts one of them/);
+  });
+
+  it.each<readonly [object, object | undefined]>([
+    [{}, { 'kubernetes.azure.com/mode': 'system' }],
+    [{ nodeSelector: {} }, undefined],
+    [{ nodeSelector: { agentpool: 'ops' } }, { agentpool: 'ops' }],
+  ])('a node selector of %j is %j: none of ours is merged into it', (values, expected) => {
+    expect((deploymentIn(rendered(values)).template.spec as { readonly nodeSelector?: object }).nodeSelector).toEqual(expected);
+  });
+
+  it('empties every map of ours with null', () => {
+    const maps = ['resources', 'securityContext', 'containerSecurityContext', 'livenessProbe', 'readinessProbe'];
+    const objects = rendered({ ...Object.fromEntries(maps.map((name) => [name, null])), podDisruptionBudget: null });
+    const { spec } = deploymentIn(objects).template;
+    const [container] = spec.containers;
+    expect(Object.keys({ ...spec, ...container }).filter((key) => key === 'resources' || key === 'securityContext')).toEqual([]);
+    expect(container?.livenessProbe).toEqual({ httpGet: { path: '/healthz', port: 'http' } });
+    expect(kindIn(objects, 'PodDisruptionBudget')).toBeUndefined();
+  });
+
+  it.each<readonly [object, boolean]>([
+    [{}, true],
+    [{ azureLocation: 'westeurope' }, false],
+    [{ azureLocation: 'westeurope', azureUseManagedIdentityExtension: true }, true],
+  ])('the network policy of %j leaves the metadata service open: %j', (values, open) => {
+    const text = JSON.stringify(specOf(rendered({ networkPolicy: { enabled: true }, ...values }), 'NetworkPolicy'));
+    expect(text.includes('169.254.169.254/32')).toBe(open);
+  });
+
+  it("takes a copy of the upstream chart's defaults, and keeps its own guard", () => {
+    const copied = {
+      azureEnableVMSSEtag: false,
+      deployment: { annotations: {}, selector: {} },
+      service: { selector: {}, clusterIP: '', externalIPs: [] },
+      podDisruptionBudget: { annotations: {}, maxUnavailable: 1, selector: {} },
+      vpa: { enabled: false, updateMode: 'Auto', recommender: 'default', containerPolicy: {} },
+      nodeSelector: {},
+      azureSubscriptionID: '11111111-1111-1111-1111-111111111111',
+      azureResourceGroup: 'MC_shop_shop_westeurope',
+      azureUseManagedIdentityExtension: true,
+      autoDiscovery: { clusterName: 'shop' },
+    };
+    expect(configuredBy(rendered(copied)).azure.enableVmssEtag).toBe(true);
+  });
+
+  it('names, labels and annotates every object, and never the same key twice', () => {
+    const objects = rendered({
+      nameOverride: 'nodes',
+      additionalLabels: { team: 'a', row: 'all' },
+      additionalAnnotations: { owner: 'a', row: 'all' },
+      podLabels: { team: 'b' },
+      podAnnotations: { owner: 'b' },
+      service: { labels: { team: 'c' }, annotations: { owner: 'c' } },
+      rbac: { annotations: { owner: 'd' } },
+      expanderPriorities: { 10: ['.*'] },
+      networkPolicy: { enabled: true },
+      serviceMonitor: { enabled: true },
+      podMonitor: { enabled: true },
+      prometheusRule: { enabled: true },
+      grafanaDashboard: { enabled: true },
+      azureClientSecret: 'not-a-real-secret',
+    });
+    expect(objects.length).toBeGreaterThan(13);
+    for (const { kind, metadata } of objects) {
+      expect([kind, metadata.labels['row'], metadata.annotations?.['row']]).toEqual([kind, 'all', 'all']);
+      expect(metadata.name).toMatch(/^(?:aks-autoscaler-nodes(?:-dashboard)?|cluster-autoscaler-priority-expander)$/);
+    }
+    const owners = Object.fromEntries(objects.map(({ kind, metadata }) => [kind, metadata.annotations?.['owner']]));
+    expect([owners['Service'], owners['ClusterRole'], owners['Deployment']]).toEqual(['c', 'd', 'a']);
+    const { metadata } = deploymentIn(objects).template;
+    expect([metadata.labels['team'], metadata.annotations?.['owner']]).toEqual(['b', 'b']);
+    expect(kindIn(objects, 'Service')?.metadata.labels['team']).toBe('c');
+  });
+
+  it('creates further objects, and adds containers, name servers, probes and a digest', () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const objects = rendered({
+      extraObjects: [
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'one' } },
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'two' } },
+      ],
+      initContainers: [{ name: 'first', image: 'registry.example/first' }],
+      dnsConfig: { nameservers: ['10.0.0.10'] },
+      livenessProbe: { timeoutSeconds: 20 },
+      image: { repository: 'registry.example/a', digest },
+    });
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(['one', 'two']));
+    const { spec } = deploymentIn(objects).template;
+    expect(spec).toMatchObject({ initContainers: [{ name: 'first' }], dnsConfig: { nameservers: ['10.0.0.10'] } });
+    expect(spec.containers[0]).toMatchObject({
+      image: `registry.example/a@${digest}`,
+      livenessProbe: { timeoutSeconds: 20, periodSeconds: 30 },
+    });
+  });
+
+  it('waits longer for an answer of the liveness probe than the longest plan takes', () => {
+    const objects = rendered({ azureSubscriptionID: 's', azureResourceGroup: 'MC_a_b_c', autoDiscovery: { clusterName: 'shop' } });
+    const { policy } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', ARM_TENANT_ID: 't', ARM_CLIENT_ID: 'c' });
+    const longestMs = (policy.scaleUp.maxPlanningMs ?? 0) + (policy.scaleDown.maxSimulationMs ?? 0);
+    const { livenessProbe } = deploymentIn(objects).template.spec.containers[0] as unknown as {
+      readonly livenessProbe: { readonly timeoutSeconds: number };
+    };
+    expect(longestMs).toBeGreaterThan(0);
+    expect(livenessProbe.timeoutSeconds * 1000).toBeGreaterThan(longestMs);
+  });
+
+  it.each<readonly [object, readonly string[]]>([
+    [{}, ['aks-autoscaler', 'aks-autoscaler-dry-run']],
+    [{ config: { kubernetes: { leaseName: 'a' } } }, ['a', 'a-dry-run']],
+    [{ extraArgs: ['--leader-elect-resource-name=b'] }, ['b', 'b-dry-run']],
+  ])('of the leases the daemon may change its own only: %j', (values, names) => {
+    const { rules = [] } = kindIn(rendered(values), 'Role') as unknown as {
+      readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[];
+    };
+    const leases = rules.filter(({ resources }) => resources.includes('leases'));
+    expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
+      [undefined, ['create']],
+      [names, ['get', 'list', 'watch', 'update']],
+    ]);
+  });
+
+  it.each<readonly [string, object, RegExp]>([
+    ['no pool is chosen', {}, /No pool is chosen, so nothing will be scaled/],
+    ['a pool is chosen', { autoDiscovery: { clusterName: 'shop' } }, /installed as aks-autoscaler in kube-system\.\n\n1\. Wait/],
+    ['a dry run', { config: { dryRun: true } }, /It is a dry run/],
+  ])('says after the installation what to do: %s', (_what, values, says) => {
+    expect(notes(values)).toMatch(says);
+  });
+
   it("keeps a user's string a string", () => {
     const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
     const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
@@ -365,6 +542,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     ['a value of another cloud', { awsRegion: 'eu-west-1' }, /awsRegion/],
     ['two identities', { azureUseWorkloadIdentityExtension: true, azureUseManagedIdentityExtension: true }, /allOf|not/],
     ['a cluster without its resource groups', { azureClusterName: 'shop' }, /azure/],
+    ['a label that selects our pods', { additionalLabels: { 'app.kubernetes.io/name': 'a' } }, /not/],
   ])('refuses %s by name', (_what, values, said) => {
     expect(render([], JSON.stringify(values)).error).toMatch(said);
   });

@@ -26,7 +26,7 @@ describe('generated files', () => {
         .filter((file) => /\.(yaml|tpl)$/.test(file))
         .map((file) => join(folder, file)),
     );
-    const generated = [...files.keys()].filter((file) => file.endsWith('.yaml'));
+    const generated = [...files.keys()].filter((file) => /\.(yaml|tpl)$/.test(file));
     expect(present.toSorted()).toEqual(generated.toSorted());
   });
 });

@@ -35,6 +35,11 @@ function accessOf(method: string, path: string): string | undefined {
   return `${group}/${resource}${sub === undefined ? '' : `/${sub}`} ${verbs[method] ?? method}`;
 }
 
+/** The name that a request is about, in its path or in its field selector, as the authorizer reads it. */
+function nameOf(path: string): string | undefined {
+  return PATH.exec(path)?.groups?.['name'] ?? /fieldSelector=metadata\.name(?:=|%3D)(?<name>[^&]+)/.exec(path)?.groups?.['name'];
+}
+
 function allowed(rules: readonly Rule[]): ReadonlySet<string> {
   return new Set(
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -146,6 +151,18 @@ describe('least privilege', () => {
     expect(accesses().size).toBeGreaterThan(15);
     expect(accesses()).toContain('coordination.k8s.io/leases watch');
     expect([...accesses()].filter((access) => !allowed(rules).has(access)).toSorted()).toEqual([]);
+  });
+
+  it('allows changes of the own lease and ConfigMaps by their names', () => {
+    const named = (access: string): readonly string[] =>
+      rules.flatMap((rule) => (allowed([rule]).has(access) ? (rule.resourceNames ?? ['any']) : []));
+    const own = calls.filter(({ origin, path }) => origin === server && /\/(?:leases|configmaps)/.test(path));
+    expect(own.length).toBeGreaterThan(5);
+    for (const { method, path } of own) {
+      const access = accessOf(method, path) ?? '';
+      const names = named(access);
+      expect([access, names.includes('any') ? access.endsWith('create') : names.includes(nameOf(path) ?? '')]).toEqual([access, true]);
+    }
   });
 
   it('allows nothing that is never called', () => {

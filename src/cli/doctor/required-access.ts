@@ -51,9 +51,19 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 
-/** Permissions in the daemon's own namespace. The chart's Role and `doctor` use the configured name of the status ConfigMap. */
+/** The name of the lease unless the configuration sets another. */
+export const LEASE_NAME = 'aks-autoscaler';
+
+/** Permissions in the daemon's own namespace. The chart's Role and `doctor` use the configured names of the status ConfigMap and the lease. */
 export const NAMESPACE_RULES: readonly Rule[] = [
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
+  // A request to create has no name yet that a rule could compare.
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [LEASE_NAME],
+    verbs: ['get', 'list', 'watch', 'update'],
+  },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
   {
     apiGroups: [''],
