@@ -500,11 +500,9 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const objects = rendered({ azureSubscriptionID: 's', azureResourceGroup: 'MC_a_b_c', autoDiscovery: { clusterName: 'shop' } });
     const { policy } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', ARM_TENANT_ID: 't', ARM_CLIENT_ID: 'c' });
     const longestMs = (policy.scaleUp.maxPlanningMs ?? 0) + (policy.scaleDown.maxSimulationMs ?? 0);
-    const { livenessProbe } = deploymentIn(objects).template.spec.containers[0] as unknown as {
-      readonly livenessProbe: { readonly timeoutSeconds: number };
-    };
+    const timeoutSeconds = deploymentIn(objects).template.spec.containers[0]?.livenessProbe.timeoutSeconds ?? 0;
     expect(longestMs).toBeGreaterThan(0);
-    expect(livenessProbe.timeoutSeconds * 1000).toBeGreaterThan(longestMs);
+    expect(timeoutSeconds * 1000).toBeGreaterThan(longestMs);
   });
 
   it.each<readonly [object, readonly string[]]>([
@@ -512,9 +510,8 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     [{ config: { kubernetes: { leaseName: 'a' } } }, ['a', 'a-dry-run']],
     [{ extraArgs: ['--leader-elect-resource-name=b'] }, ['b', 'b-dry-run']],
   ])('of the leases the daemon may change its own only: %j', (values, names) => {
-    const { rules = [] } = kindIn(rendered(values), 'Role') as unknown as {
-      readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[];
-    };
+    const role: object = kindIn(rendered(values), 'Role') ?? {};
+    const { rules } = role as { readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[] };
     const leases = rules.filter(({ resources }) => resources.includes('leases'));
     expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
       [undefined, ['create']],

@@ -34,7 +34,7 @@ interface PodTemplate {
       readonly args: readonly string[];
       readonly env: readonly Variable[];
       readonly ports: readonly { readonly containerPort: number }[];
-      readonly livenessProbe: { readonly httpGet: { readonly path: string } };
+      readonly livenessProbe: { readonly httpGet: { readonly path: string }; readonly timeoutSeconds?: number };
       readonly readinessProbe: { readonly httpGet: { readonly path: string } };
     }[];
   };
