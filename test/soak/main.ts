@@ -1,30 +1,21 @@
 /**
+ * Runs random worlds and judges them from outside. Every run prints a hash of its world and, if it failed, the command that repeats it.
+ *
  * `npm run soak -- --seeds N --loops M [--first S] [--json]`: many seeds, each in a world of its own.
- * `npm run soak -- --deaths [--life NAME] [--first K] [--seeds N] [--json]`: short lives, each ended at another call of the daemon
- * and taken up by a new one, through all its calls.
- * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each assault one guard of the daemon; `--guards`: those
+ * `npm run soak -- --days N [--first S] [--json]`: days of virtual time, with what they cost.
+ * `npm run soak -- --deaths [--life NAME] [--first K] [--seeds N]`: short lives, each ended at another call of the daemon.
+ * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each attack one guard of the daemon; `--guards`: those
  * that are known to fail without one.
- * Runs share child processes by the dozen, because daemons that were killed on purpose keep their memory until their process ends.
+ * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
 import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { deathsOf, die, LIVES, type Life } from './every-death.ts';
-import { immortal } from './deaths.ts';
-import { soak, undergo, type SoakResult } from './soak.ts';
-import { GUARDS, themed } from './themed.ts';
-import { THEMES, type ThemeName } from './themes.ts';
+import type { DayResult } from './day/day-run.ts';
+import { runMutations } from './mutations/mutation-runner.ts';
+import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
+import type { SoakResult } from './soak.ts';
 
-const CHUNK = 10;
-
-interface Order {
-  readonly first: number;
-  readonly count: number;
-  readonly loops: number;
-  /** Instead of random scenarios: the deaths of this life, `first` being the number of one of them, from 1. */
-  readonly life: Life | undefined;
-  /** Instead of scenarios of every kind: of this one. */
-  readonly theme?: ThemeName;
-}
+type Result = SoakResult | DayResult;
 
 const { values } = parseArgs({
   options: {
@@ -34,18 +25,22 @@ const { values } = parseArgs({
     themes: { type: 'boolean', default: false },
     theme: { type: 'string' },
     guards: { type: 'boolean', default: false },
+    days: { type: 'string' },
+    mutations: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    guard: { type: 'string' },
     loops: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
   },
 });
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 if (process.send === undefined) {
-  process.exitCode = await direct(await ordersOf());
+  process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));
 } else {
   process.once('message', (order: Order) => {
     work(order).then(
@@ -58,127 +53,78 @@ if (process.send === undefined) {
   });
 }
 
-async function ordersOf(): Promise<readonly Order[]> {
-  if (values.deaths) return deathOrders();
-  if (values.guards) return GUARDS.map(({ seed, loops, theme }) => ({ first: seed, count: 1, loops, life: undefined, theme }));
-  return values.themes || values.theme !== undefined ? themeOrders() : seedOrders();
-}
-
-function inChunks({ first, count, ...order }: Order): readonly Order[] {
-  return Array.from({ length: Math.ceil(count / CHUNK) }, (_, index) => ({
-    ...order,
-    first: first + index * CHUNK,
-    count: Math.min(CHUNK, count - index * CHUNK),
-  }));
-}
-
-function seedOrders(): readonly Order[] {
-  const { seeds = '20', loops, first } = values;
-  return inChunks({ first: Number(first), count: Number(seeds), loops: Number(loops), life: undefined });
-}
-
-function themeOrders(): readonly Order[] {
-  const { seeds = '1', loops, first, theme } = values;
-  const names = Object.keys(THEMES).filter((name): name is ThemeName => theme === undefined || name === theme);
-  return names.flatMap((name) =>
-    inChunks({ first: Number(first), count: Number(seeds), loops: Number(loops), life: undefined, theme: name }),
-  );
-}
-
-async function deathOrders(): Promise<readonly Order[]> {
-  const { life, first, seeds } = values;
-  const lives = LIVES.filter((name) => life === undefined || name === life);
-  const orders: Order[] = [];
-  for (const name of lives) {
-    const { deaths } = await deathsOf(name);
-    const count = Math.min(deaths.length - Number(first) + 1, Number(seeds ?? deaths.length));
-    orders.push(...inChunks({ first: Number(first), count, loops: 0, life: name }));
-  }
-  return orders;
-}
-
-async function work({ first, count, loops, life, theme }: Order): Promise<void> {
-  const deaths = life === undefined ? [] : (await deathsOf(life)).deaths;
-  for (let seed = first; seed < first + count; seed++) {
-    const death = deaths[seed - 1];
-    const lived =
-      theme !== undefined
-        ? undergo(themed(theme, seed, loops), immortal())
-        : life === undefined || death === undefined
-          ? soak(seed, loops)
-          : die(life, death).then((result) => ({ ...result, seed }));
-    const result = await lived.catch((error: unknown) => crashed(seed, error));
-    await new Promise<void>((resolve) => process.send?.(result, () => resolve()));
-  }
-}
-
-function crashed(seed: number, error: unknown): SoakResult {
-  const crash = String(error instanceof Error ? error.stack : error);
-  return {
-    seed,
-    loops: 0,
-    faults: 0,
-    deaths: [],
-    violations: [],
-    unplannedRemovals: [],
-    stuckGroups: [],
-    unrest: [],
-    convergedAfterMs: undefined,
-    writes: [],
-    crash,
-  };
+async function work(order: Order): Promise<void> {
+  for await (const result of runsOf(order)) await new Promise<void>((resolve) => process.send?.(result, () => resolve()));
 }
 
 async function direct(orders: readonly Order[]): Promise<number> {
-  const results: SoakResult[] = [];
+  const results: Result[] = [];
+  const failed: string[] = [];
   for (const order of orders) {
     await inChild(order, (result) => {
       results.push(result);
-      if (!values.json || isBad(result)) say(`${order.theme ?? order.life ?? ''} ${describe(result)}`.trimStart());
+      if (isBad(result)) failed.push(replayOf(order, result.seed));
+      if (values.json) print(JSON.stringify(lineOf(result)));
+      else print(`${nameOf(order)}${describe(result)}`);
+      if (isBad(result)) print(`  replay: ${replayOf(order, result.seed)}`);
     });
   }
-  const sum = (of: (result: SoakResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  const bad = results.filter(isBad);
-  if (bad.length > 0) say(`seeds that failed: ${bad.map(({ seed }) => seed).join(' ')}`);
-  say(
-    JSON.stringify({
-      seeds: results.length,
-      loops: sum(({ loops }) => loops),
-      faults: sum(({ faults }) => faults),
-      violations: sum(({ violations }) => violations.length),
-      unplannedRemovals: sum(({ unplannedRemovals }) => unplannedRemovals.length),
-      stuckGroups: sum(({ stuckGroups }) => stuckGroups.length),
-    }),
-  );
-  return bad.length > 0 || results.length < orders.reduce((total, { count }) => total + count, 0) ? 1 : 0;
+  const wanted = orders.reduce((total, { count }) => total + count, 0);
+  if (results.length < wanted) print(`${wanted - results.length} runs ended without a result`);
+  print(JSON.stringify(sumOf(results, failed)));
+  return failed.length > 0 || results.length < wanted ? 1 : 0;
 }
 
-function inChild(order: Order, onResult: (result: SoakResult) => void): Promise<void> {
+function sumOf(results: readonly Result[], failed: readonly string[]): object {
+  const sum = (of: (result: Result) => number): number => results.reduce((total, result) => total + of(result), 0);
+  return {
+    seeds: results.length,
+    loops: sum(({ loops }) => loops),
+    faults: sum(({ faults }) => faults),
+    violations: sum(({ violations }) => violations.length),
+    unplannedRemovals: sum(({ unplannedRemovals }) => unplannedRemovals.length),
+    stuckGroups: sum(({ stuckGroups }) => stuckGroups.length),
+    failed,
+  };
+}
+
+function inChild(order: Order, onResult: (result: Result) => void): Promise<void> {
   return new Promise((resolve) => {
     const child = fork(import.meta.filename, [], { execArgv: ['--disable-warning=ExperimentalWarning'] });
-    child.on('message', (result: SoakResult) => onResult(result));
+    child.on('message', (result: Result) => onResult(result));
     child.once('exit', () => resolve());
     child.send(order);
   });
 }
 
-function isBad(result: SoakResult): boolean {
+function isBad(result: Result): boolean {
   const { violations, unplannedRemovals, convergedAfterMs, crash } = result;
   return crash !== undefined || violations.length > 0 || unplannedRemovals.length > 0 || convergedAfterMs === undefined;
 }
 
-function describe(result: SoakResult): string {
-  const { seed, loops, faults, deaths, writes, convergedAfterMs, ...bad } = result;
+function nameOf(order: Order): string {
+  if (order.kind === 'theme') return `${order.theme} `;
+  return order.kind === 'death' ? `${order.life} ` : '';
+}
+
+/** Without the list of writes. */
+function lineOf({ writes, ...result }: Result): object {
+  return { ...result, writes: writes.length };
+}
+
+function describe(result: Result): string {
+  const { seed, loops, faults, deaths, writes, convergedAfterMs, hash } = result;
   const rest = convergedAfterMs === undefined ? 'NEVER AT REST' : `at rest after ${Math.round(convergedAfterMs / 1000)} s`;
   const details = [
+    ...('figures' in result && result.figures !== undefined ? [JSON.stringify(result.figures)] : []),
     ...(isBad(result) ? deaths : []),
-    ...bad.violations,
-    ...bad.unplannedRemovals.map((id) => `unplanned ${id}`),
-    ...bad.unrest,
-    bad.crash ?? '',
+    ...result.violations,
+    ...result.unplannedRemovals.map((id) => `unplanned ${id}`),
+    ...result.unrest,
+    result.crash ?? '',
   ];
   return [
-    `seed ${seed}: ${loops} loops, ${faults} misfortunes, ${deaths.length} deaths, ${writes.length} writes, ${rest}`,
+    `seed ${seed}: ${loops} loops, ${faults} misfortunes, ${deaths.length} deaths, ${writes.length} writes, ${rest}, hash ${hash.slice(0, 16)}`,
     ...details.filter((line) => line !== ''),
   ].join('\n  ');
 }

@@ -43,6 +43,8 @@ export interface Scenario {
   /** Who acts by himself until the misfortunes end. */
   readonly ambient: BackgroundActorOptions;
   readonly knobs: Partial<ArmLatencies>;
+  /** Reports of loops in memory. Default: all. */
+  readonly reportsKept?: number;
   /** Of the daemon's process, besides what leads it to this world. */
   readonly env?: Readonly<Record<string, string>>;
   /** Judgements that hold where nothing else explains what they forbid. */

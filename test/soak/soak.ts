@@ -2,6 +2,7 @@
  * One soak run: a world, a daemon and misfortunes from a seed, then quiet, judged from outside. Nothing of the daemon's
  * own opinion counts but where it must agree with the world.
  */
+import { defined } from '../../src/lib/defined.ts';
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
@@ -39,11 +40,24 @@ export interface SoakResult {
   readonly writes: readonly string[];
   /** The harness itself failed. */
   readonly crash: string | undefined;
+  /** Over everything that happened in the world: two runs of a seed must agree. Empty when the harness failed. */
+  readonly hash: string;
+}
+
+/** What else looks at a run. */
+export interface RunWatch {
+  /** The world and the daemon run. */
+  readonly onStart?: (run: VirtualRun) => void;
+  /** A process of the daemon begins. */
+  readonly onProcess?: () => void;
+  /** The misfortunes are over. */
+  readonly onCalm?: () => void;
 }
 
 interface Progress {
   readonly stage: Stage;
   readonly scenario: Scenario;
+  readonly watch: RunWatch;
   readonly crashes: string[];
   /** When each process of the daemon began. */
   readonly startsMs: number[];
@@ -56,7 +70,7 @@ export function soak(seed: number, loops: number, deadly = true): Promise<SoakRe
 }
 
 /** Lives a scenario through, dying as told, until it is at rest. */
-export async function undergo(scenario: Scenario, mortality: Mortality): Promise<SoakResult> {
+export async function undergo(scenario: Scenario, mortality: Mortality, watch: RunWatch = {}): Promise<SoakResult> {
   const witness = createWitness();
   const { env, rules = {} } = scenario;
   const memory = new MemoryWatch(rules.remembers);
@@ -72,6 +86,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
       },
     },
     crashPlan: mortality.crashPlan,
+    ...defined({ reportsKept: scenario.reportsKept }),
   });
   try {
     memory.begin(run);
@@ -89,19 +104,21 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
       enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true'),
       unfilled: rules.unfilled === true,
     };
-    const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
+    const progress: Progress = { stage, scenario, watch, crashes: [], startsMs: [] };
+    watch.onStart?.(run);
     if (!run.isRunning) await startAgain(progress);
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
     run.world.arm.control.setAmbient(scenario.ambient);
     await misfortunes(progress);
     const endedAtMs = run.clock.now();
     mortality.end();
+    watch.onCalm?.();
     calm(progress);
     if (!run.isRunning) await startAgain(progress);
     const converged = await comesToRest(stage);
     return {
       seed: scenario.seed,
-      loops: run.reports.length,
+      loops: run.loops,
       faults: scenario.steps.filter(({ step }) => step.kind !== 'scale').length + mortality.deaths.length,
       deaths: mortality.deaths,
       violations: [
@@ -119,6 +136,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
         return `${at} ${route} ${path.split('/').slice(8).join('/')} ${status} ${capacityBefore ?? ''}>${capacityAfter ?? ''}`;
       }),
       crash: progress.crashes[0],
+      hash: run.world.hash(),
     };
   } finally {
     await run.stop();
@@ -168,9 +186,10 @@ async function live(progress: Progress, untilMs: number): Promise<void> {
 }
 
 /** As a kubelet does: a process that ends is started again after a while. */
-async function startAgain({ stage: { run }, startsMs }: Progress): Promise<void> {
+async function startAgain({ stage: { run }, watch, startsMs }: Progress): Promise<void> {
   for (;;) {
     startsMs.push(run.clock.now());
+    watch.onProcess?.();
     try {
       await run.startDaemon();
       if (run.isRunning) return;
@@ -244,11 +263,11 @@ function calm({ stage: { run }, scenario }: Progress): void {
 
 async function comesToRest(stage: Stage): Promise<boolean> {
   const { run } = stage;
-  const since = run.reports.length;
+  const since = run.loops;
   const endMs = run.clock.now() + CONVERGE_WITHIN_MS;
   while (run.clock.now() < endMs) {
     await run.advance(5 * SECOND);
-    if (run.reports.length > since + 2 && unrest(stage).length === 0) return true;
+    if (run.loops > since + 2 && unrest(stage).length === 0) return true;
   }
   return false;
 }
