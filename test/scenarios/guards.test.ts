@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { immortal } from '../soak/deaths.ts';
 import { undergo } from '../soak/soak.ts';
-import { GUARDS, themed } from '../soak/themed.ts';
+import { GUARD_RUNS } from '../soak/mutations/guards.ts';
+import { themed } from '../soak/themed.ts';
 
 const FAST_ENOUGH = 30;
 
-describe('a run that would notice the loss of', () => {
-  it.each(GUARDS.filter(({ loops }) => loops <= FAST_ENOUGH))(
-    '$without',
+describe('a run that would notice the loss of the guard', () => {
+  it.each(GUARD_RUNS.filter(({ loops }) => loops <= FAST_ENOUGH))(
+    '$guard',
     async ({ theme, seed, loops }) => {
       const { violations, unplannedRemovals, unrest, crash, convergedAfterMs } = await undergo(themed(theme, seed, loops), immortal());
       expect({ violations, unplannedRemovals, unrest, crash }).toEqual({

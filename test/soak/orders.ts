@@ -3,7 +3,8 @@ import { liveDays, type DayResult } from './day/day-run.ts';
 import { immortal } from './deaths.ts';
 import { deathsOf, die, LIVES, type Life } from './every-death.ts';
 import { soak, undergo, type SoakResult } from './soak.ts';
-import { GUARDS, themed } from './themed.ts';
+import { GUARD_RUNS } from './mutations/guards.ts';
+import { themed } from './themed.ts';
 import { THEMES, type ThemeName } from './themes.ts';
 
 /** Runs of a chunk share a process: daemons that were killed on purpose keep their memory until their process ends. */
@@ -42,7 +43,7 @@ export async function ordersOf(options: SoakOptions): Promise<readonly Order[]> 
   const span = (usual: number): Span => ({ first: Number(first), count: Number(seeds ?? usual) });
   if (days !== undefined) return inChunks({ ...span(1), kind: 'days', days: Number(days) }, 1);
   if (options.deaths) return deathOrders(options);
-  if (options.guards) return GUARDS.map(({ seed, ...guard }) => ({ kind: 'theme', first: seed, count: 1, ...guard }));
+  if (options.guards) return GUARD_RUNS.map(({ seed, theme, loops }) => ({ kind: 'theme', first: seed, count: 1, theme, loops }));
   if (!options.themes && options.theme === undefined) return inChunks({ ...span(20), kind: 'seeds', loops: Number(loops) });
   const names = Object.keys(THEMES).filter((name): name is ThemeName => options.theme === undefined || name === options.theme);
   return names.flatMap((theme) => inChunks({ ...span(1), kind: 'theme', theme, loops: Number(loops) }));

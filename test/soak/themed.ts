@@ -1,4 +1,4 @@
-/** Makes a run of a theme and a seed, and tells which seed of which theme notices the loss of which guard. */
+/** Makes a run of a theme and a seed. */
 import { seededRandom, type Random } from '../../src/lib/random.ts';
 import { worldOf } from '../scenarios/support.ts';
 import { oneOf, whole } from './chance.ts';
@@ -7,39 +7,6 @@ import type { TimedStep } from './step.ts';
 import { always, often, THEMES, WORKLOADS, type Theme, type ThemeName } from './themes.ts';
 
 const SECOND = 1_000;
-
-/** A run that notices when a guard of the daemon is missing. */
-export interface GuardRun {
-  /** What was taken away, and nothing else, to see that the run fails then. */
-  readonly without: string;
-  readonly theme: ThemeName;
-  readonly seed: number;
-  readonly loops: number;
-}
-
-const SHORT = 24;
-const LONG = 45;
-
-/**
- * Found by changing the daemon as told, one change at a time; each run passes with the guard in place. Four guards are in no row,
- * for others stand behind them: the fences against old reads (a GET follows every write, the tag refuses a number that is
- * old, and capacities below what is listed are not written; the properties of fences are tested by themselves), the comparison of
- * a plan's number with the one known at the write (the tag again), the fresh read of machines before a delete (the read of
- * their group, its minimum, Azure's refusal of ids that are gone), and the identity of a machine that got the number of
- * another one (the uid of its node).
- */
-export const GUARDS: readonly GuardRun[] = [
-  { without: 'the tag in capacity writes', theme: 'racers', seed: 1, loops: SHORT },
-  { without: 'a new plan after a lost race: the same number again under the new tag', theme: 'racers', seed: 4, loops: SHORT },
-  { without: 'the minimum at the delete', theme: 'takers', seed: 1, loops: SHORT },
-  { without: 'a difference between an error and the end of a list', theme: 'broken lists', seed: 1, loops: SHORT },
-  { without: 'a difference between 404 and a list of nothing', theme: 'lists of nothing found', seed: 1, loops: SHORT },
-  { without: 'doubt of an empty list', theme: 'empty lists', seed: 1, loops: SHORT },
-  { without: 'a look before a write whose answer was lost is made again', theme: 'lost answers', seed: 1, loops: SHORT },
-  { without: 'the second look at node and pods before they are touched', theme: 'late pods', seed: 1, loops: LONG },
-  { without: 'proof that capacity is ours, and empty, before it is given back', theme: 'failed growth', seed: 1, loops: LONG },
-  { without: 'our own writes laid over what is read', theme: 'old lists of growth', seed: 1, loops: LONG },
-];
 
 /** Takes most of a machine: there is room for one on each. */
 const LARGE = '2500m';

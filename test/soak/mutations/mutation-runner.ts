@@ -1,3 +1,160 @@
-export function runMutations(_options: object, _print: (line: string) => void): Promise<number> {
-  return Promise.resolve(0);
+/**
+ * `npm run soak -- --mutations`: removes each guard of the daemon in turn, in a copy of the repository, and runs what must notice. The
+ * checkout is never changed. First everything runs once with all guards in place: a run that fails anyway notices nothing.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { replaceOnce } from './replace-once.ts';
+import type { Guard } from './guard.ts';
+import { GUARDS } from './guards.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const VITEST = join('node_modules', 'vitest', 'vitest.mjs');
+/** A mutated program may not end. Milliseconds of the machine. */
+const LIMIT_MS = 15 * 60_000;
+
+export interface MutationOptions {
+  /** Only the tests of the gate. */
+  readonly quick: boolean;
+  /** Only guards whose description contains this text. */
+  readonly guard?: string | undefined;
+  readonly json: boolean;
+}
+
+/** `failed`: names of what noticed; empty: nothing did. */
+interface Outcome {
+  readonly failed: readonly string[];
+  /** The run could not be judged: for example, the mutated file is no program. */
+  readonly broken?: string;
+}
+
+/** @returns the exit code: 1 if a guard can be lost without notice. */
+export async function runMutations({ quick, guard: text = '', json }: MutationOptions, print: (line: string) => void): Promise<number> {
+  const chosen = GUARDS.filter((guard) => guard.guard.includes(text) && (!quick || guard.quick === true));
+  const copy = copyRepository();
+  try {
+    const proofs = chosen.flatMap((guard) => proofsOf(guard, quick));
+    const unfit = await baseline(copy, proofs, print);
+    let unnoticed = 0;
+    for (const proof of proofs) {
+      const outcome = unfit.has(proof.name) ? { failed: [], broken: 'it fails with all guards in place' } : await mutate(copy, proof);
+      const isNoticed = outcome.broken === undefined && outcome.failed.length > 0;
+      if (!isNoticed) unnoticed++;
+      print(json ? JSON.stringify({ guard: proof.guard.guard, by: proof.name, noticed: isNoticed, ...outcome }) : describe(proof, outcome));
+    }
+    print(JSON.stringify({ guards: chosen.length, runs: proofs.length, unnoticed }));
+    return unnoticed > 0 || proofs.length === 0 ? 1 : 0;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+interface Proof {
+  readonly guard: Guard;
+  readonly name: string;
+  readonly run: (copy: string) => Promise<Outcome>;
+}
+
+function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
+  const { test, run } = guard;
+  const tests = test === undefined ? [] : [{ guard, name: test, run: (copy: string) => runTest(copy, test) }];
+  if (run === undefined || quick) return tests;
+  const { theme, seed, loops } = run;
+  const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(loops), '--json'];
+  return [...tests, { guard, name: `${theme} ${seed}`, run: (copy) => runSoak(copy, args) }];
+}
+
+function copyRepository(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'aks-autoscaler-mutations-'));
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+  for (const file of files.split('\0').filter((name) => name !== '')) cpSync(join(ROOT, file), join(copy, file), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** Names of runs that fail without any mutation. */
+async function baseline(copy: string, proofs: readonly Proof[], print: (line: string) => void): Promise<ReadonlySet<string>> {
+  const unfit = new Set<string>();
+  for (const proof of new Map(proofs.map((each) => [each.name, each])).values()) {
+    const { failed, broken } = await proof.run(copy);
+    if (failed.length === 0 && broken === undefined) continue;
+    unfit.add(proof.name);
+    print(`${proof.name} fails with all guards in place: ${broken ?? failed.join('; ')}`);
+  }
+  return unfit;
+}
+
+async function mutate(copy: string, { guard, run }: Proof): Promise<Outcome> {
+  const path = join(copy, guard.file);
+  const whole = readFileSync(path, 'utf8');
+  const changed = replaceOnce(whole, guard.text, guard.instead);
+  if (changed === undefined) return { failed: [], broken: `${guard.file} does not have the text of the guard exactly once` };
+  try {
+    writeFileSync(path, changed);
+    return await run(copy);
+  } finally {
+    writeFileSync(path, whole);
+  }
+}
+
+interface TestReport {
+  readonly testResults: readonly {
+    readonly message?: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+async function runTest(copy: string, test: string): Promise<Outcome> {
+  const report = join(copy, 'mutation-report.json');
+  rmSync(report, { force: true });
+  await ended(copy, [VITEST, 'run', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, test]);
+  const { testResults } = readReport(report);
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+  if (failed.length > 0 || tests.some(({ status }) => status === 'passed')) return { failed };
+  return { failed, broken: testResults[0]?.message?.split('\n')[0] ?? 'no test ran' };
+}
+
+function readReport(path: string): TestReport {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as TestReport;
+  } catch {
+    return { testResults: [] };
+  }
+}
+
+interface SoakLine {
+  readonly violations: readonly string[];
+  readonly unplannedRemovals: readonly string[];
+  readonly unrest: readonly string[];
+  readonly crash?: string;
+}
+
+async function runSoak(copy: string, args: readonly string[]): Promise<Outcome> {
+  const output = await ended(copy, ['--disable-warning=ExperimentalWarning', 'test/soak/main.ts', ...args]);
+  const first = output.split('\n')[0] ?? '';
+  if (!first.startsWith('{"seed"')) return { failed: [], broken: first === '' ? 'the run ended without a result' : first };
+  const { violations, unplannedRemovals, unrest, crash } = JSON.parse(first) as SoakLine;
+  const failed = [...violations, ...unplannedRemovals, ...unrest].slice(0, 2);
+  return crash === undefined ? { failed } : { failed, broken: crash.split('\n')[0] ?? '' };
+}
+
+/** What the program printed, whatever its end. */
+function ended(cwd: string, args: readonly string[]): Promise<string> {
+  return new Promise((done, reject) => {
+    const child = spawn(process.execPath, args, { cwd, timeout: LIMIT_MS, stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+    child.once('error', reject);
+    child.once('close', () => done(output));
+  });
+}
+
+function describe({ guard, name }: Proof, { failed, broken }: Outcome): string {
+  if (broken !== undefined) return `NOT JUDGED ${guard.guard}: ${name}: ${broken}`;
+  return failed.length === 0 ? `UNNOTICED ${guard.guard}: ${name} passes without it` : `${guard.guard}: ${name}: ${failed[0] ?? ''}`;
 }

@@ -1,0 +1,14 @@
+/**
+ * Every guard that stands between a wrong belief and a write. Each is removed in turn by `npm run soak -- --mutations`, and what is named
+ * beside it must notice. A change of a guard's text changes it here, too.
+ */
+import { AZURE_GUARDS } from './azure-guards.ts';
+import type { Guard, ThemeRun } from './guard.ts';
+import { LOOP_GUARDS } from './loop-guards.ts';
+
+export const GUARDS: readonly Guard[] = [...AZURE_GUARDS, ...LOOP_GUARDS];
+
+/** The runs of the soak that notice the loss of a guard. */
+export const GUARD_RUNS: readonly (ThemeRun & { readonly guard: string })[] = GUARDS.flatMap(({ guard, run }) =>
+  run === undefined ? [] : [{ guard, ...run }],
+);
