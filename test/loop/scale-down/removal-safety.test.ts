@@ -55,3 +55,15 @@ describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %
     expect(result).toMatchObject(go ? { go } : { go, message, taken: true });
   });
 });
+
+it.each([
+  { stage: 'before-evict', go: true },
+  { stage: 'before-delete', go: false },
+] as const)('$stage: a pod of the plan that is still on the node lets its removal go on: $go', ({ stage, go }) => {
+  const pod = aPod({ name: 'stayer', nodeName: 'g-0' });
+  const removal: Removal = { ...REMOVAL, cause: 'underutilized', pods: [pod] };
+  const cluster = aCluster({ nodes: [ours], pods: [pod] });
+  const fresh = { node: ours, pods: [pod] };
+  const policy = drainRulesOf(aPolicy());
+  expect(recheckRemoval({ removal, fresh, cluster, policy, nowMs: START_MS, self: SELF, stage }).go).toBe(go);
+});

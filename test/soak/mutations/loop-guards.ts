@@ -107,7 +107,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
     file: 'src/loop/scale-down/removal-safety.ts',
     text: "if (stage === 'before-delete' && first !== undefined)",
     instead: 'if (false)',
-    test: 'test/loop/scale-down/evict-pods.test.ts',
+    test: 'test/loop/scale-down/removal-safety.test.ts',
     quick: true,
   },
   {
