@@ -1,6 +1,6 @@
 /** A model of Azure with capacities, readers and writers that overlap in any order, and the table that watches it. */
 import { expect } from 'vitest';
-import type { Mutation, MutationOutcome } from '../../src/cache/table/mutation.ts';
+import type { Mutation, MutationOp, MutationOutcome } from '../../src/cache/table/mutation.ts';
 import type { Stamp } from '../../src/cache/logical-clock.ts';
 import type { ListPage } from '../../src/cache/table/row.ts';
 import { LISTER, sets, type SetValue } from './support.ts';
@@ -32,11 +32,12 @@ interface Read {
   served: Served | undefined;
 }
 
+type Operation = Extract<MutationOp, { readonly kind: 'set-target' | 'add' | 'remove' }>;
+
 interface Write {
   readonly key: string;
   readonly mutation: Mutation;
-  readonly removes: boolean;
-  readonly amount: number;
+  readonly op: Operation;
   applied: boolean;
 }
 
@@ -196,10 +197,11 @@ export class NumberWorld {
   #mutate(key: string, amount: number, removes: boolean): void {
     const view = this.at.table.view(key);
     const from = view?.target ?? 0;
-    const target = removes ? Math.max(0, from - amount) : amount;
+    const op = operationOf(key, amount, removes);
+    const target = numberAfter(op, from);
     const before = this.#expected.get(key);
-    const mutation = this.at.table.beginMutation(removes ? { kind: 'remove', key, count: amount } : { kind: 'set-target', key, target });
-    this.#writes.push({ key, mutation, removes, amount, applied: false });
+    const mutation = this.at.table.beginMutation(op);
+    this.#writes.push({ key, mutation, op, applied: false });
     this.#expected.set(key, { target, exact: before?.exact ?? true, lastSettleSeq: mutation.seq });
   }
 
@@ -213,7 +215,7 @@ export class NumberWorld {
     if (write === undefined || write.applied) return;
     write.applied = true;
     const { capacity } = this.#stateOf(write.key);
-    this.#write(write.key, write.removes ? Math.max(0, capacity - write.amount) : write.amount);
+    this.#write(write.key, numberAfter(write.op, capacity));
   }
 
   #settle(write: Write | undefined, outcome: MutationOutcome): void {
@@ -239,6 +241,23 @@ export class NumberWorld {
     const state = this.#azure.get(key);
     if (state === undefined) throw new Error(`no ${key}`);
     return state;
+  }
+}
+
+/** Every other increase is relative: it adds to whatever the number is when Azure carries it out. */
+function operationOf(key: string, amount: number, removes: boolean): Operation {
+  if (removes) return { kind: 'remove', key, count: amount };
+  return amount % 2 === 0 ? { kind: 'add', key, count: amount } : { kind: 'set-target', key, target: amount };
+}
+
+function numberAfter(op: Operation, before: number): number {
+  switch (op.kind) {
+    case 'set-target':
+      return op.target;
+    case 'add':
+      return before + op.count;
+    case 'remove':
+      return Math.max(0, before - op.count);
   }
 }
 

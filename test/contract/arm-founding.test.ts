@@ -59,13 +59,61 @@ describe('founding and removal', () => {
     await rig.stop();
   });
 
-  it('shows the old capacity for a while after a delete when the knob says so', async () => {
-    const rig = await startRig(aWorld([aPool('a', { count: 3 })]), { knobs: { capacityLagAfterDeleteMs: 30_000 } });
-    await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
-    const read = async (): Promise<unknown> => (await rig.compute.virtualMachineScaleSets.get(RG, rig.set('a'))).sku?.capacity;
-    expect(await read()).toBe(3);
-    rig.clock.advance(30_000);
-    expect(await read()).toBe(2);
-    await rig.stop();
+  describe('azure-wire 4.5, 20, invariant 2: the capacity falls some time after an accepted delete', () => {
+    const laggingRig = async () => {
+      const rig = await startRig(aWorld([aPool('a', { count: 3, max: 9 })]), { knobs: { capacityLagAfterDeleteMs: 30_000 } });
+      await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
+      const read = async (): Promise<unknown> => {
+        const { sku, etag } = await rig.compute.virtualMachineScaleSets.get(RG, rig.set('a'));
+        return [sku?.capacity, etag];
+      };
+      const put = (capacity: number, etag: string) =>
+        rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, {
+          headers: { 'if-match': etag },
+          body: { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity } },
+        });
+      const staying = () => stateOf(rig, 'a').instances.filter(({ provisioningState }) => provisioningState !== 'Deleting').length;
+      return { rig, read, put, staying };
+    };
+
+    it('with the tag, and not before: equal tags mean equal capacities', async () => {
+      const { rig, read } = await laggingRig();
+      expect(await read()).toEqual([3, '"1"']);
+      rig.clock.advance(30_000);
+      expect(await read()).toEqual([2, '"2"']);
+      await rig.stop();
+    });
+
+    it('at the latest when the delete ends', async () => {
+      const rig = await startRig(aWorld([aPool('a', { count: 3 })]), { knobs: { capacityLagAfterDeleteMs: 3_600_000 } });
+      await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
+      rig.clock.advance(600_000);
+      expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, provisioningState: 'Succeeded' });
+      await rig.stop();
+    });
+
+    it('a write under the old tag adds to the old number, and the delete is subtracted from the result', async () => {
+      const { rig, read, put, staying } = await laggingRig();
+      expect(await put(4, '"1"')).toMatchObject({ status: 200 });
+      expect([await read(), staying()]).toEqual([[4, '"2"'], 3]);
+      rig.clock.advance(30_000);
+      expect([await read(), staying()]).toEqual([[3, '"3"'], 3]);
+      await rig.stop();
+    });
+
+    it('a write below the old number removes an instance that the client never named', async () => {
+      const { rig, put, staying } = await laggingRig();
+      await put(2, '"1"');
+      expect(staying()).toBe(1);
+      expect(rig.violations.list().map(({ rule }) => rule)).toContain('capacity-lowered-by-put');
+      await rig.stop();
+    });
+
+    it('a write under a tag from before the fall is refused after it', async () => {
+      const { rig, put } = await laggingRig();
+      rig.clock.advance(30_000);
+      expect(await put(4, '"1"')).toMatchObject({ status: 412 });
+      await rig.stop();
+    });
   });
 });

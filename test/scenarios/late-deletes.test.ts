@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
 let run: VirtualRun | undefined;
 afterEach(async () => {
@@ -44,6 +44,26 @@ describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletio
     await world.until('done', () => machines(world).length === 1, 30 * MINUTE);
     await world.advance(5 * MINUTE);
     expect([machines(world).length, bound(world, 'web'), held(world).length]).toEqual([1, 2, 0]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
+describe('pods that come while Azure still counts deleted instances', () => {
+  it('get a node at once, although the old capacity is larger than the new size', async () => {
+    const pool = aPool({ name: 'general', count: 6, min: 1, max: 8 });
+    const knobs = { capacityLagAfterDeleteMs: 3 * MINUTE, deleteGraceful: { p50: 4 * MINUTE, p95: 4 * MINUTE } };
+    run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS, knobs });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
+    const staying = machines(world).filter(({ provisioningState }) => provisioningState !== 'Deleting').length;
+    expect([capacity(world, 'general'), staying]).toEqual([6, 3]);
+    world.world.cluster.apply(deployment({ name: 'late', replicas: 1, cpu: '3' }));
+    await world.until('a write', () => world.writes().some(({ route }) => route.startsWith('PUT')), MINUTE);
+    expect(world.writes().find(({ route }) => route.startsWith('PUT'))).toMatchObject({ status: 200, capacityBefore: 6, capacityAfter: 7 });
+    await world.until('bound', () => bound(world, 'late') === 1, 5 * MINUTE);
+    await world.advance(4 * MINUTE);
+    expect([capacity(world, 'general'), machines(world).length, bound(world, 'web')]).toEqual([4, 4, 3]);
     expect(world.world.violations()).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ export interface GroupFactsDeps {
 
 const UNTAGGED_MS = 60_000;
 const UNTAGGED =
-  'Azure returns no entity tag for it at the moment, as after a deletion, so a write could overwrite the change of another writer; it is read again every minute';
+  'Azure returns no entity tag for it, so a write could overwrite the change of another writer; it is read again every minute';
 
 const AKS_NOT_ASKED =
   'agent pools are not read, since that needs the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';

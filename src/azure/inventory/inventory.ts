@@ -31,7 +31,7 @@ import { GroupFacts } from './group-facts.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from './all-agents.ts';
 import { Refresh } from './refresh.ts';
-import { countInstances } from './single-reads.ts';
+import { countInstances, type ScaleSetReading } from './single-reads.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, VMS_AGENT, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
@@ -184,6 +184,11 @@ export class AzureInventory {
   /** Reads the scale set by a GET that begins after this call. */
   refreshScaleSet(key: string, signal: AbortSignal): Promise<void> {
     return this.#reads.scaleSets.refresh(key, '', signal);
+  }
+
+  /** The same, and returns what the GET shows, whether the table believes its capacity or not; undefined: gone. */
+  readScaleSet(key: string, signal: AbortSignal): Promise<ScaleSetReading | undefined> {
+    return this.#reads.readScaleSet(key, signal);
   }
 
   refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {

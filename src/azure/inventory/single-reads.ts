@@ -1,11 +1,18 @@
 /** Reads of one row, after a write, a conflict or a contradiction. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { AgentDeps } from './agents.ts';
-import { projectInstance, projectScaleSet } from '../rows/scale-set.ts';
+import { projectInstance, projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 
-/** Reads one scale set. After a 404 its row is gone. */
-export async function readScaleSet(deps: AgentDeps, key: string, signal: AbortSignal): Promise<void> {
+/** What one read of a scale set showed, whether the table believes its capacity or not. */
+export interface ScaleSetReading {
+  readonly set: ScaleSetRow;
+  /** If undefined, Azure returned none. */
+  readonly etag: string | undefined;
+}
+
+/** Reads one scale set. undefined: after a 404 its row is gone. @throws AutoscalerError */
+export async function readScaleSet(deps: AgentDeps, key: string, signal: AbortSignal): Promise<ScaleSetReading | undefined> {
   const { clients, calls, options } = deps;
   const name = deps.scaleSets.get(key)?.value.name ?? key;
   const stamp = deps.order.stamp();
@@ -16,10 +23,13 @@ export async function readScaleSet(deps: AgentDeps, key: string, signal: AbortSi
     const value = projectScaleSet(raw);
     if (value === undefined)
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned scale set ${name} without a name.`);
-    deps.scaleSets.observe({ key, value, stamp, via: 'get', etag: raw.etag ?? undefined, agentId: SCALE_SETS_AGENT });
+    const etag = raw.etag ?? undefined;
+    deps.scaleSets.observe({ key, value, stamp, via: 'get', etag, agentId: SCALE_SETS_AGENT });
+    return { set: value, etag };
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
     deps.scaleSets.observeGone(key, stamp);
+    return undefined;
   }
 }
 

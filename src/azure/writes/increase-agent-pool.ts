@@ -7,10 +7,10 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { putAgentPool } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { IncreaseAnswer } from './increase.ts';
+import type { IncreaseAnswer, SizeRead } from './increase.ts';
 import { assertNotLower, type WriteDeps } from './write-context.ts';
 
-export interface PoolDocument {
+export interface PoolDocument extends SizeRead {
   /** As AKS spells it. */
   readonly name: string;
   readonly raw: unknown;
@@ -43,14 +43,16 @@ export async function putPoolCount(
   { document, to }: { readonly document: PoolDocument; readonly to: number },
   signal: AbortSignal,
 ): Promise<IncreaseAnswer> {
-  const { name, raw, etag } = document;
+  const { name, raw, etag, shown } = document;
   if (etag === undefined) throw new AutoscalerError({ kind: 'bug' }, `Agent pool ${name} has no entity tag.`);
-  assertNotLower(name, to, count.countIn(raw));
+  assertNotLower(name, to, shown);
+  const counted = count.countIn(raw);
+  if (counted !== undefined) assertNotLower(name, to, counted);
   const answer = await putAgentPool(deps, name, { body: count.bodyWith(raw, to), etag }, signal);
-  const shown = count.countIn(answer.body);
+  const answered = count.countIn(answer.body);
   return {
     operationUrl: answer.operationUrl,
     retryAfterMs: answer.retryAfterMs,
-    acceptance: { etag: count.modelled ? answer.etag : undefined, expect: shown, modelled: count.modelled && shown === to },
+    acceptance: { etag: count.modelled ? answer.etag : undefined, expect: answered, modelled: count.modelled && answered === to },
   };
 }

@@ -6,11 +6,10 @@ import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import type { ScaleSetReading } from '../inventory/single-reads.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
-import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
+import { checkRequest, increaseSize, type IncreaseBackend, type SizeRead } from './increase.ts';
 import { assertNotLower, NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
-
-type View = RowView<ScaleSetRow>;
 
 /** See the port. */
 export function increaseScaleSet(
@@ -19,64 +18,77 @@ export function increaseScaleSet(
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
-  return increaseSize(deps, group, { backend: scaleSetBackend(deps, group), request }, signal);
+  return increaseSize(deps, group, { backend: scaleSetIncrease(deps, group), request }, signal);
 }
 
-function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<View> {
+/** A scale set as it was read for a write. */
+export interface ReadScaleSet extends SizeRead {
+  readonly set: ScaleSetRow;
+  /** The tag of that state; undefined: Azure returned none. */
+  readonly etag: string | undefined;
+  /** The capacity in the row, if no other change of ours is in progress. */
+  readonly undisturbed: number | undefined;
+}
+
+export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<ReadScaleSet> {
   const { inventory, ownWrites, options } = deps;
-  const conditionOf = ({ row }: View): string | undefined => (options.enableVmssEtag ? row.etag : undefined);
+  const conditionOf = ({ etag }: ReadScaleSet): string | undefined => (options.enableVmssEtag ? etag : undefined);
   return {
     lockKey: group.key,
     sizes: inventory.scaleSets,
     heldReason: () => undefined,
     read: (signal) => readWithTag(deps, group, signal),
-    checkIncrease: (request, view) => checkCapacity(deps, group, request, view) ?? checkWritable(deps, group, { view, to: request.to }),
-    resourceOf: ({ row }) => row.value.name,
-    put: async (to, view, signal) => {
-      const { operationUrl, retryAfterMs, etag, capacity } = await putCapacity(
-        deps,
-        { set: view.row.value, to, etag: conditionOf(view) },
-        signal,
-      );
+    checkIncrease: (request, read) => checkCapacity(deps, group, request) ?? checkWritable(deps, group, read),
+    resourceOf: ({ set }) => set.name,
+    put: async (to, read, signal) => {
+      const write = { set: read.set, to, etag: conditionOf(read), shown: read.shown };
+      const { operationUrl, retryAfterMs, etag, capacity } = await putCapacity(deps, write, signal);
       return { operationUrl, retryAfterMs, acceptance: { etag, expect: capacity, modelled: capacity === to } };
     },
-    noteAccepted: (request, view, { acceptance }) =>
+    noteAccepted: (request, read, { acceptance }) =>
       ownWrites.increases.recordWritten(group.key, {
-        read: view.inFlight === 0 ? view.base : undefined,
+        read: read.undisturbed,
         from: request.from,
         to: request.to,
-        condition: conditionOf(view),
+        // A number that still counts instances being deleted proves nothing about the part that is ours.
+        condition: read.shown === request.from ? conditionOf(read) : undefined,
         etag: acceptance.etag,
         capacity: acceptance.expect,
       }),
-    hintsOf: ({ row }) => stockHints(row.value, zoneLookup(inventory, group.key)),
-    // The rows themselves show what was written.
+    hintsOf: ({ set }) => stockHints(set, zoneLookup(inventory, group.key)),
+    // The size itself shows what was written.
     isUntouched: () => Promise.resolve(true),
-    refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
+    readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
     noteEnded: () => Promise.resolve(),
   };
 }
 
+/** The capacity that a read showed; undefined: none. */
+export function shownIn(reading: ScaleSetReading | undefined): number | undefined {
+  return reading === undefined || reading.set.unreadable !== undefined ? undefined : reading.set.capacity;
+}
+
 /**
- * The row with an entity tag to be conditional on; reads the set if none is known. With conditional writes disabled it always
- * reads: that keeps the time short in which another writer may come between the read and the write.
+ * The scale set with an entity tag to be conditional on. A known tag goes with the capacity that our increases lead to: an accepted
+ * deletion drops it. Without one, a GET is sent, and the write is based on what that GET shows. With conditional writes disabled a
+ * GET always comes first: that keeps the time short in which another writer may come between the read and the write.
  */
-async function readWithTag({ inventory, options }: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<View> {
+async function readWithTag({ inventory, options }: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<ReadScaleSet> {
   const view = inventory.scaleSets.view(group.key);
-  if (view?.row.etag !== undefined && options.enableVmssEtag) return view;
-  await inventory.refreshScaleSet(group.key, signal);
-  const read = inventory.scaleSets.view(group.key);
-  if (read === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
-  return read;
+  if (view?.row.etag !== undefined && options.enableVmssEtag)
+    return { set: view.row.value, etag: view.row.etag, shown: view.target, undisturbed: undisturbed(view) };
+  const reading = await inventory.readScaleSet(group.key, signal);
+  if (reading === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
+  return { ...reading, shown: shownIn(reading), undisturbed: undisturbed(inventory.scaleSets.view(group.key)) };
+}
+
+function undisturbed(view: RowView<ScaleSetRow> | undefined): number | undefined {
+  return view?.inFlight === 0 ? view.base : undefined;
 }
 
 /** The guards over a capacity, for writes of the set and through AKS. undefined: nothing against the increase. */
-export function checkCapacity(
-  deps: WriteDeps,
-  group: RegisteredGroup,
-  request: IncreaseRequest,
-  view: View | undefined,
-): IncreaseOutcome | undefined {
+export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
+  const view = deps.inventory.scaleSets.view(group.key);
   const isReadable = view !== undefined && view.row.value.unreadable === undefined;
   const refusal = checkRequest(group, request, isReadable ? view.target : undefined);
   if (refusal !== undefined) return refusal;
@@ -104,17 +116,11 @@ function countMembers({ inventory }: WriteDeps, key: string): { readonly alive: 
 function checkWritable(
   { inventory, ownWrites, options, clock }: WriteDeps,
   group: RegisteredGroup,
-  { view: { row }, to }: { readonly view: View; readonly to: number },
+  { etag }: ReadScaleSet,
 ): IncreaseOutcome | undefined {
   const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
-  const { capacity } = row.value;
-  if (to < capacity) {
-    inventory.requestScaleSet(group.key);
-    const reason = `Azure still shows capacity ${capacity}, as after a deletion; a capacity of ${to} could remove other instances`;
-    return { kind: 'refused', group: group.id, reason };
-  }
-  if (!options.enableVmssEtag || row.etag !== undefined) return undefined;
+  if (!options.enableVmssEtag || etag !== undefined) return undefined;
   return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };
 }
 
@@ -123,18 +129,18 @@ export interface CapacityPut {
   readonly to: number;
   /** undefined: conditional writes are off. */
   readonly etag: string | undefined;
-  /** Lowers the capacity by what Azure accepted and never filled. */
-  readonly isGiveBack?: true;
+  /** The capacity just read; undefined: unknown. `give-back`: it was proved that the number removes no instance. */
+  readonly shown: number | 'give-back' | undefined;
 }
 
 /** The one request that moves a capacity. It sends only what the change needs, so that it overwrites nothing that others set. */
-export async function putCapacity(deps: WriteDeps, { set, to, etag, isGiveBack }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
+export async function putCapacity(deps: WriteDeps, { set, to, etag, shown }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
   const body = {
     location: set.location,
     sku: { name: set.vmSize, capacity: to, ...defined({ tier: set.tier }) },
     ...defined({ extendedLocation: set.extendedLocation }),
   };
-  if (isGiveBack !== true) assertNotLower(set.name, to, set.capacity);
+  if (shown !== 'give-back') assertNotLower(set.name, to, shown);
   let answer: WriteAnswer | undefined;
   await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
     // Charged when the request leaves: a call that is held back has used up nothing.

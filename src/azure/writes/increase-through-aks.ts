@@ -10,7 +10,7 @@ import { foldName } from '../arm/resource-ids.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
-import { checkCapacity } from './increase-scale-set.ts';
+import { checkCapacity, shownIn } from './increase-scale-set.ts';
 import { increaseSize, type IncreaseBackend } from './increase.ts';
 import { stockHints, zoneLookup, type WriteDeps } from './write-context.ts';
 
@@ -23,23 +23,25 @@ export function increaseThroughAks(
 ): Promise<IncreaseOutcome> {
   const pool = deps.inventory.facts.poolOf(group)?.name;
   if (pool === undefined) return Promise.resolve({ kind: 'refused', group: group.id, reason: POOL_UNKNOWN });
-  return increaseSize(deps, group, { backend: aksBackend(deps, group, pool), request }, signal);
+  return increaseSize(deps, group, { backend: aksIncrease(deps, group, pool), request }, signal);
 }
 
-function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): IncreaseBackend<ReadPool> {
+/** One way to write a size; exported for tests of its guards. */
+export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: string): IncreaseBackend<ReadPool> {
   const { inventory } = deps;
   return {
     lockKey: poolLockKey(foldName(name)),
     sizes: inventory.scaleSets,
     heldReason: () => inventory.vmsPools.poolHeldReason(name),
     read: async (signal) => {
-      const [raw] = await Promise.all([getAgentPool(deps, name, signal), inventory.refreshScaleSet(group.key, signal)]);
+      const [raw, reading] = await Promise.all([getAgentPool(deps, name, signal), inventory.readScaleSet(group.key, signal)]);
       const row = readAgentPool(raw);
-      return row === undefined ? undefined : { name, raw, etag: row.etag, row };
+      return row === undefined ? undefined : { name, raw, etag: row.etag, row, shown: shownIn(reading) };
     },
     checkIncrease: (request, document) =>
       checkPool(deps, group, request, document) ??
-      checkCapacity(deps, group, request, inventory.scaleSets.view(group.key)) ??
+      checkCapacity(deps, group, request) ??
+      checkLag(group, request, document) ??
       checkPoolTag(group, document),
     resourceOf: (document) => document.name,
     put: (to, document, signal) => putPoolCount(deps, WHOLE_COUNT, { document, to }, signal),
@@ -56,7 +58,7 @@ function aksBackend(deps: WriteDeps, group: RegisteredGroup, name: string): Incr
       const now = readAgentPool(await getAgentPool(deps, name, signal));
       return now?.etag !== undefined && now.etag === document.etag;
     },
-    refresh: (signal) => inventory.refreshScaleSet(group.key, signal),
+    readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
     noteEnded: () => inventory.vmsPools.scaleSetPoolOperationEnded(name, deps.closing),
   };
 }
@@ -94,4 +96,11 @@ function checkPool(
   if (count === undefined || count >= request.to)
     return refused(`the count in AKS is already ${String(count)}; a count of ${request.to} would not increase it`);
   return undefined;
+}
+
+/** AKS sets the capacity to its count. While the capacity still counts instances that we are deleting, neither number can be right. */
+function checkLag(group: RegisteredGroup, { from }: IncreaseRequest, { shown = from }: ReadPool): IncreaseOutcome | undefined {
+  if (shown <= from) return undefined;
+  const reason = `its scale set still counts ${shown - from} instances that are being deleted; it grows through AKS when they are gone`;
+  return { kind: 'refused', group: group.id, reason };
 }

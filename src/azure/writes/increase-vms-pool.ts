@@ -20,13 +20,15 @@ export function increaseVmsPool(
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
-  return increaseSize(deps, group, { backend: vmsPoolBackend(deps, group), request }, signal);
+  return increaseSize(deps, group, { backend: vmsPoolIncrease(deps, group), request }, signal);
 }
 
-function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<PoolDocument> {
+/** One way to write a size; exported for tests of its guards. */
+export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): IncreaseBackend<PoolDocument> {
   const { vmsPools, facts } = deps.inventory;
   const poolKey = poolKeyOf(group.key);
   const row = (): PoolSizeRow | undefined => vmsPools.sizes.get(group.key)?.value;
+  const shown = (): number | undefined => (row()?.unreadable === undefined ? row()?.count : undefined);
   const count: PoolCount = {
     bodyWith: (raw, to) => withSizeCount(raw, azureSpelling(facts.skuOf(group), row()?.vmSize ?? ''), to),
     countIn: (body) =>
@@ -39,7 +41,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacken
     heldReason: () => vmsPools.heldReason(group.key),
     read: async (signal) => {
       const read = await vmsPools.read(poolKey, signal);
-      return read === undefined ? undefined : { name: read.pool.name, raw: read.raw, etag: read.pool.etag };
+      return read === undefined ? undefined : { name: read.pool.name, raw: read.raw, etag: read.pool.etag, shown: shown() };
     },
     checkIncrease: (request, document) => checkSize(deps, group, request) ?? checkPoolTag(group, document),
     resourceOf: (document) => document.name,
@@ -49,9 +51,12 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): IncreaseBacken
       return undefined;
     },
     hintsOf: () => stockHintsOf(deps, group, row()),
-    // The rows themselves show what was written.
+    // The size itself shows what was written.
     isUntouched: () => Promise.resolve(true),
-    refresh: (signal) => vmsPools.refresh(group.key, signal),
+    readShown: async (signal) => {
+      await vmsPools.refresh(group.key, signal);
+      return shown();
+    },
     noteEnded: () => vmsPools.operationEnded(group.key, deps.closing),
   };
 }

@@ -1,10 +1,11 @@
 /**
  * Increases the size of a node group: one protocol for every way in which a size is written. Lock, read, check, begin the
  * mutation, write, follow the operation; if the write was refused or its answer was lost, read back.
- * An increase never lowers a size. Losing a race is a conflict to be planned again, not a failure.
+ * An increase never lowers a size: it writes the size just read plus the new nodes, under the entity tag of that read. Azure may
+ * still count instances that we are deleting. Losing a race is a conflict to be planned again, not a failure.
  * Must not know how a size is read and written: the backends do (`increase-scale-set`, `increase-through-aks`, `increase-vms-pool`).
  */
-import type { Acceptance, Mutation } from '../../cache/table/mutation.ts';
+import type { Acceptance, Mutation, MutationOp } from '../../cache/table/mutation.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
@@ -15,14 +16,20 @@ import type { RegisteredGroup } from '../groups/registry.ts';
 import { endIncrease } from './increase-end.ts';
 import { isEffectUnknown, type WriteDeps } from './write-context.ts';
 
-/** One way to write the size of a group. `Read` is what the checks and the write are based on. */
-export interface IncreaseBackend<Read> {
+/** What the checks and the write are based on. */
+export interface SizeRead {
+  /** The size that Azure shows: accepted deletions may still be counted. undefined: it could not be read. */
+  readonly shown: number | undefined;
+}
+
+/** One way to write the size of a group. */
+export interface IncreaseBackend<Read extends SizeRead> {
   /** Writes with the same key follow each other; see `GroupLocks`. */
   readonly lockKey: string;
   /** The rows that hold the size of the group. */
   readonly sizes: {
     view(key: string): { readonly target: number | undefined; readonly base: number | undefined } | undefined;
-    beginMutation(intent: { readonly kind: 'set-target'; readonly key: string; readonly target: number }): Mutation;
+    beginMutation(op: Extract<MutationOp, { readonly kind: 'set-target' | 'add' }>): Mutation;
   };
   /** Why an operation of ours keeps the resource from being written. */
   heldReason(): string | undefined;
@@ -38,10 +45,10 @@ export interface IncreaseBackend<Read> {
   noteAccepted(request: IncreaseRequest, read: Read, answer: IncreaseAnswer): OwnIncrease | undefined;
   /** Where a lack of capacity applies. */
   hintsOf(read: Read): ErrorHints;
-  /** A lost write left no trace beyond what the rows show. Called after `refresh`. @throws AutoscalerError */
+  /** A lost write left no trace beyond the size. Called after `readShown`. @throws AutoscalerError */
   isUntouched(read: Read, signal: AbortSignal): Promise<boolean>;
-  /** Reads the rows again. @throws AutoscalerError */
-  refresh(signal: AbortSignal): Promise<void>;
+  /** Reads the rows again. Returns the size that Azure shows now; undefined: none. @throws AutoscalerError */
+  readShown(signal: AbortSignal): Promise<number | undefined>;
   /** The operation of an accepted write is over. Never rejects. */
   noteEnded(): Promise<void>;
 }
@@ -54,13 +61,13 @@ export interface IncreaseAnswer {
   readonly acceptance: Acceptance;
 }
 
-interface Increase<Read> {
+interface Increase<Read extends SizeRead> {
   readonly backend: IncreaseBackend<Read>;
   readonly request: IncreaseRequest;
 }
 
 /** See the port. The lock is held until Azure has answered, not while the operation runs. */
-export function increaseSize<Read>(
+export function increaseSize<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
   increase: Increase<Read>,
@@ -76,7 +83,7 @@ export function increaseSize<Read>(
   });
 }
 
-async function tryIncrease<Read>(
+async function tryIncrease<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
   increase: Increase<Read>,
@@ -88,7 +95,7 @@ async function tryIncrease<Read>(
   try {
     const read = await backend.read(signal);
     if (read === undefined) return { kind: 'refused', group: group.id, reason: `there is no agent pool for "${group.id}"` };
-    const refusal = backend.checkIncrease(request, read);
+    const refusal = backend.checkIncrease(request, read) ?? checkShown(group, request, read);
     return refusal ?? (await writeSize(deps, group, { ...increase, read }, signal));
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
@@ -107,30 +114,59 @@ export function checkRequest(group: RegisteredGroup, request: IncreaseRequest, t
   return undefined;
 }
 
-interface Write<Read> extends Increase<Read> {
+/** The guards over the size that Azure shows. undefined: nothing against the increase. */
+function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: SizeRead): IncreaseOutcome | undefined {
+  const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
+  const { shown } = read;
+  if (shown === undefined) return refused('its size is unknown');
+  // Our own deletions explain a larger number, but not a smaller one.
+  if (shown < request.from) return refused(`Azure shows ${shown} instances where ${request.from} are expected; another writer changed it`);
+  const to = numberToWrite(request, shown);
+  if (to <= group.max) return undefined;
+  const counted = `Azure still counts ${shown - request.from} instances that are being deleted`;
+  return refused(`${counted}, and ${to} with the new ones is above its maximum of ${group.max}`);
+}
+
+/** The size just read plus the new nodes. Azure subtracts accepted deletions from it when it counts them. */
+function numberToWrite({ from, to }: IncreaseRequest, shown: number): number {
+  return shown + to - from;
+}
+
+interface Write<Read extends SizeRead> extends Increase<Read> {
   readonly read: Read;
 }
 
-async function writeSize<Read>(deps: WriteDeps, group: RegisteredGroup, write: Write<Read>, signal: AbortSignal): Promise<IncreaseOutcome> {
+async function writeSize<Read extends SizeRead>(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  write: Write<Read>,
+  signal: AbortSignal,
+): Promise<IncreaseOutcome> {
   const { backend, request, read } = write;
-  const before = backend.sizes.view(group.key)?.base;
-  const mutation = backend.sizes.beginMutation({ kind: 'set-target', key: group.key, target: request.to });
+  const { shown = request.from } = read;
+  const to = numberToWrite(request, shown);
+  const lags = shown !== request.from;
+  const { key } = group;
+  const mutation = backend.sizes.beginMutation(
+    lags ? { kind: 'add', key, count: request.to - request.from } : { kind: 'set-target', key, target: to },
+  );
   try {
-    const answer = await backend.put(request.to, read, signal);
-    mutation.accepted(answer.acceptance);
+    const answer = await backend.put(to, read, signal);
+    // The answer counts instances that are being deleted, so its number is not the size that the increase leads to.
+    mutation.accepted(lags ? {} : answer.acceptance);
     deps.inventory.changes.noteIncrease(group.key);
     const ownIncrease = backend.noteAccepted(request, read, answer);
     followIncrease(deps, group, { ...write, answer, mutation, ownIncrease });
     return { kind: 'accepted', group: group.id, target: backend.sizes.view(group.key)?.target ?? request.to };
   } catch (thrown) {
     const error = withScope(asAutoscalerError(thrown), backend.hintsOf(read));
-    return refusedOrLost(deps, group, { ...write, before, mutation, error }, signal);
+    return refusedOrLost(deps, group, { ...write, to, mutation, error }, signal);
   }
 }
 
-interface FailedWrite<Read> extends Write<Read> {
-  /** The size in the rows before the write. */
-  readonly before: number | undefined;
+interface FailedWrite<Read extends SizeRead> extends Write<Read> {
+  /** The number that was written. */
+  readonly to: number;
   readonly mutation: Mutation;
   readonly error: AutoscalerError;
 }
@@ -138,26 +174,25 @@ interface FailedWrite<Read> extends Write<Read> {
 /**
  * Another writer's change is a conflict, and so is a number that moved. A write without a trace is a refusal, whatever its answer was.
  */
-async function refusedOrLost<Read>(
+async function refusedOrLost<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
-  { backend, request, read, before, mutation, error }: FailedWrite<Read>,
+  { backend, request, read, to, mutation, error }: FailedWrite<Read>,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
   const lost = isEffectUnknown(error);
   mutation.settle(lost ? 'unknown' : 'refused');
   const failed = { kind: 'failed', group: group.id, error } as const;
   if (!isReadAfter(error)) return failed;
-  const isRead = await readBack(deps, group, backend, signal);
-  const view = backend.sizes.view(group.key);
-  const conflict = { kind: 'conflict', group: group.id, observed: view?.target } as const;
+  const shown = await readBack(deps, group, backend, signal);
+  const conflict = { kind: 'conflict', group: group.id, observed: backend.sizes.view(group.key)?.target } as const;
   if (isPreconditionFailed(error)) return conflict;
-  if (!isRead || view?.base === undefined) return failed;
-  if (!lost) return view.base === before ? failed : conflict;
-  if (view.base === before)
+  if (shown === undefined) return failed;
+  if (!lost) return shown === read.shown ? failed : conflict;
+  if (shown === read.shown)
     return (await isUntouched(deps, group, { backend, read }, signal)) ? { ...failed, error: withoutEffect(error) } : failed;
   // Azure carried the request out although its answer was lost, or another writer came first.
-  if (view.base !== request.to) return conflict;
+  if (shown !== to) return conflict;
   deps.inventory.changes.noteIncrease(group.key);
   deps.log.warn({ nodeGroup: group.id, target: request.to }, 'Increase took effect although its answer was lost');
   return { kind: 'accepted', group: group.id, target: request.to };
@@ -169,7 +204,7 @@ function isReadAfter(error: AutoscalerError): boolean {
 }
 
 /** False if it could not be read: the effect then stays unknown. */
-async function isUntouched<Read>(
+async function isUntouched<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
   { backend, read }: Pick<FailedWrite<Read>, 'backend' | 'read'>,
@@ -183,30 +218,29 @@ async function isUntouched<Read>(
   }
 }
 
-/** False if the rows could not be read. They then count as stale, and the next loop sees them so. */
-async function readBack<Read>(
+/** The size that Azure shows. undefined: it could not be read; the rows then count as stale, and the next loop sees them so. */
+async function readBack<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
   backend: IncreaseBackend<Read>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<number | undefined> {
   try {
-    await backend.refresh(signal);
-    return true;
+    return await backend.readShown(signal);
   } catch (thrown) {
     deps.log.warn({ nodeGroup: group.id, err: asAutoscalerError(thrown) }, 'Could not read the node group after a write');
-    return false;
+    return undefined;
   }
 }
 
-interface AcceptedWrite<Read> extends Write<Read> {
+interface AcceptedWrite<Read extends SizeRead> extends Write<Read> {
   readonly answer: IncreaseAnswer;
   readonly mutation: Mutation;
   /** undefined: it is unknown which part of the size is ours, or the size cannot be lowered by a write. */
   readonly ownIncrease: OwnIncrease | undefined;
 }
 
-function followIncrease<Read>(deps: WriteDeps, group: RegisteredGroup, accepted: AcceptedWrite<Read>): void {
+function followIncrease<Read extends SizeRead>(deps: WriteDeps, group: RegisteredGroup, accepted: AcceptedWrite<Read>): void {
   const { backend, request, read, answer } = accepted;
   const ending = { requested: request.to - request.from, mutation: accepted.mutation, ownIncrease: accepted.ownIncrease };
   deps.tracker.follow({

@@ -152,7 +152,7 @@ export class UnfilledIncreaseUndo {
     };
     let answer: WriteAnswer;
     try {
-      answer = await putCapacity(writes, { set, to, etag: increase.etag, isGiveBack: true }, writes.closing);
+      answer = await putCapacity(writes, { set, to, etag: increase.etag, shown: 'give-back' }, writes.closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       settle(isEffectUnknown(error) ? 'unknown' : 'refused');

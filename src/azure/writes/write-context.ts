@@ -67,11 +67,13 @@ export interface WriteAnswer {
 export const NO_ANSWER: WriteAnswer = { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
 
 /**
- * The last guard, at the request itself and in every mode: no number below the size just read is sent. Only the proven give-back of
- * capacity that Azure never filled does without it. @throws AutoscalerError
+ * The last guard, at the request itself and in every mode: no number below the size just read is sent, and none over a size that
+ * could not be read. Only the proven give-back of capacity that Azure never filled does without it. @throws AutoscalerError
  */
 export function assertNotLower(resource: string, to: number, read: number | undefined): void {
-  if (read === undefined || to >= read) return;
+  if (read !== undefined && to >= read) return;
+  if (read === undefined)
+    throw new AutoscalerError({ kind: 'bug' }, `A write of ${resource} to ${to} was not sent, since its size is unknown.`);
   throw new AutoscalerError({ kind: 'bug' }, `A write of ${resource} from ${read} to ${to} was not sent, since it would remove nodes.`);
 }
 

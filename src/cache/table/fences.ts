@@ -12,6 +12,7 @@ const CONFIRM_WITHIN_MS = 30_000;
 
 export type Effect =
   | { readonly kind: 'set'; readonly to: number }
+  | { readonly kind: 'plus'; readonly count: number }
   | { readonly kind: 'minus'; readonly count: number }
   | { readonly kind: 'gone' }
   | { readonly kind: 'present' };
@@ -88,8 +89,16 @@ export function isGlimpse(fence: Fence, reading: Reading): boolean {
 
 function applied(change: Change, value: number): number {
   if (change.expect !== undefined) return change.expect;
-  if (change.effect.kind === 'set') return change.effect.to;
-  return change.effect.kind === 'minus' ? Math.max(0, value - change.effect.count) : value;
+  switch (change.effect.kind) {
+    case 'set':
+      return change.effect.to;
+    case 'plus':
+      return value + change.effect.count;
+    case 'minus':
+      return Math.max(0, value - change.effect.count);
+    default:
+      return value;
+  }
 }
 
 export function inFlight(fence: Fence): number {

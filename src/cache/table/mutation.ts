@@ -3,6 +3,8 @@
 export type MutationOp =
   /** The fenced number becomes `target`. */
   | { readonly kind: 'set-target'; readonly key: string; readonly target: number }
+  /** The fenced number grows by `count` from whatever it is, as while removals run that it does not show yet. */
+  | { readonly kind: 'add'; readonly key: string; readonly count: number }
   /** The fenced number falls by `count`. */
   | { readonly kind: 'remove'; readonly key: string; readonly count: number }
   /** These rows are removed. */

@@ -122,6 +122,8 @@ function effectOf(op: MutationOp): Effect {
   switch (op.kind) {
     case 'set-target':
       return { kind: 'set', to: op.target };
+    case 'add':
+      return { kind: 'plus', count: op.count };
     case 'remove':
       return { kind: 'minus', count: op.count };
     case 'remove-rows':
@@ -132,7 +134,7 @@ function effectOf(op: MutationOp): Effect {
 }
 
 function touchesNumber(effect: Effect): boolean {
-  return effect.kind === 'set' || effect.kind === 'minus';
+  return effect.kind === 'set' || effect.kind === 'plus' || effect.kind === 'minus';
 }
 
 function newChange(seq: number, effect: Effect): Change {

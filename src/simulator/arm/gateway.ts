@@ -172,6 +172,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const request = { ...bare, params: (open ?? arm)?.params ?? {} };
       const set = subjectSet(deps.world, request);
       const fault = findFault(deps, request, set);
+      if (fault?.effect.kind === 'capacity-lag' && set !== undefined) set.nextLagMs = fault.effect.ms;
       const plain = (original: ArmRequest): ArmReply => {
         if (open !== undefined) return open.row.answer(deps.identity, deps.world, original);
         return answerArm(deps, original, { match: arm, set, fault });
@@ -179,7 +180,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const dateSkewMs = fault?.effect.kind === 'date-skew' ? fault.effect.ms : 0;
       const limited = withRateLimitHeaders(deps.world, { fault, arm, request }, respondUnderFaults(fault?.effect, request, plain));
       const reply = withCommonHeaders(deps.world, request, limited, dateSkewMs);
-      if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(deps.world, set, reply, fault.effect.ms);
+      if (set !== undefined) set.nextLagMs = undefined;
       recordRequest(deps.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
       return { reply, fault: fault?.effect };
     },
@@ -280,12 +281,6 @@ function answerArm(deps: GatewayDeps, request: ArmRequest, { match, set, fault }
   };
   const reply = limits.refusal ?? answer();
   return { ...reply, headers: { ...limits.headers, ...reply.headers } };
-}
-
-/** Shows the old capacity after an accepted delete. */
-function showOldCapacity(world: ArmWorld, set: ScaleSet, { status, trace }: ArmReply, ms: number): void {
-  if (status !== 202 || trace?.capacityBefore === undefined) return;
-  set.laggingCapacity = { value: trace.capacityBefore, untilMs: world.clock.now() + ms / world.clock.speed };
 }
 
 /** A read that a fault falsifies or drops gives the client no knowledge, so the write-safety rules must not count it as a read. */

@@ -135,6 +135,21 @@ describe('a change of the number', () => {
     expect(at.table.view('pool')).toMatchObject({ target: 8, confirmed: false });
   });
 
+  it('an increase that adds to what is there comes on top of removals that Azure does not show yet', () => {
+    const at = poolOf(6);
+    const shrink = at.table.beginMutation({ kind: 'remove', key: 'pool', count: 2 });
+    shrink.accepted({});
+    const grow = at.table.beginMutation({ kind: 'add', key: 'pool', count: 1 });
+    grow.accepted({});
+    expect(at.table.view('pool')).toMatchObject({ base: 6, target: 5, low: 5, high: 5, inFlight: 2 });
+    expect(getSet(at, 7).rejected).toEqual([{ group: 'fenced', reason: 'in-flight' }]);
+    shrink.settle('succeeded');
+    grow.settle('unknown');
+    expect(at.table.view('pool')).toMatchObject({ target: 5, low: 4, high: 5, confirmed: false });
+    getSet(at, 5);
+    expect(at.table.view('pool')).toMatchObject({ base: 5, target: 5, confirmed: true });
+  });
+
   it('overlapping changes apply in order, and the fence opens when all are settled and read', () => {
     const at = poolOf(5);
     const grow = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 9 });

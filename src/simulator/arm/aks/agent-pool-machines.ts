@@ -57,7 +57,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     const before = capacityOf(set);
     const { id } = acceptRemoval(world, set, { vms, forced: false, principal, named: true });
     recordSetChange(world, set, { why: 'deleteMachines', principal: AKS_PRINCIPAL, before, opId: id });
-    pool.properties = { ...pool.properties, count: capacityOf(set) };
+    pool.properties = { ...pool.properties, count: capacityOf(set) - set.lagging };
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
   for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) changeCount(pool, vm, -1);

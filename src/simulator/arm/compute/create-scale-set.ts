@@ -75,7 +75,8 @@ function emptySet(world: ArmWorld, pool: PoolSpec, model: JsonObject): ScaleSet 
     nextInstanceId: 0,
     vms: new Map(),
     history: { revision: 0, foreignRevision: 0, foreignLowered: 0, seen: new Map(), seenLowered: new Map() },
-    laggingCapacity: undefined,
+    lagging: 0,
+    nextLagMs: undefined,
     pendingForeignWrite: undefined,
   };
   world.sets.set(setKey(set), set);
@@ -119,7 +120,7 @@ export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   return {
     status: 201,
     headers: { etag, ...operationHeaders(world, request, operation, 'write') },
-    body: renderSet(world, set),
+    body: renderSet(set),
     trace: { etagOut: etag, capacityBefore: 0, capacityAfter: capacityOf(set), opId: operation.id, charge: pool.count },
   };
 }

@@ -4,7 +4,7 @@ import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http
 import { identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
 import { subnetId } from '../state/neighbouring-resources.ts';
 import { armTime } from './operations.ts';
-import { capacityOf, etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import { etagText, type ScaleSet } from '../state/arm-state.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** Fields that only Azure writes, or that never change. A body with them is not refused; they are ignored. */
@@ -37,10 +37,8 @@ export function withCapacity(document: JsonObject, capacity: number): JsonObject
 }
 
 /** The set as a read shows it now. */
-export function renderSet(world: ArmWorld, set: ScaleSet): JsonObject {
-  const lag = set.laggingCapacity;
-  const capacity = lag !== undefined && world.clock.now() < lag.untilMs ? lag.value : capacityOf(set);
-  return mergePatch(withCapacity(set.document, capacity), {
+export function renderSet(set: ScaleSet): JsonObject {
+  return mergePatch(set.document, {
     etag: etagText(set.etag),
     properties: { provisioningState: set.provisioningState },
   });

@@ -42,7 +42,7 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
     pageSize: world.knobs.pageSize,
     render: (set) => {
       recordRead(set, request.principal);
-      const shown = renderSet(world, set);
+      const shown = renderSet(set);
       return inGroup ? shown : { ...shown, id: upperCaseGroup(set.resourceId) };
     },
   });
@@ -80,7 +80,7 @@ export function getScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   recordRead(set, request.principal);
   const etag = etagText(set.etag);
   if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
-  return { status: 200, headers: { etag }, body: renderSet(world, set), trace: { etagOut: etag } };
+  return { status: 200, headers: { etag }, body: renderSet(set), trace: { etagOut: etag } };
 }
 
 /** PUT merges into an existing set, or creates a new one. */
@@ -117,7 +117,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   if (refusal !== undefined) return refused(refusal);
   if (isDeepStrictEqual(next, set.document)) {
     recordRead(set, request.principal);
-    return { ...refused({ status: 200, body: renderSet(world, set) }), headers: { etag: etagText(set.etag) } };
+    return { ...refused({ status: 200, body: renderSet(set) }), headers: { etag: etagText(set.etag) } };
   }
   const operation = acceptModel(world, set, next, { principal: request.principal, conditional });
   const etag = etagText(set.etag);
@@ -125,7 +125,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   return {
     status: 200,
     headers: { etag, 'x-ms-request-charge': String(Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },
-    body: renderSet(world, set),
+    body: renderSet(set),
     trace: { ...trace, capacityAfter: after, etagOut: etag, opId: operation.id, charge: Math.abs(after - before) },
   };
 }

@@ -6,7 +6,7 @@ import { pick, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { type ScaleSet, capacityOf, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
+import { type ScaleSet, capacityOf, later, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
@@ -55,7 +55,12 @@ export function livingVms(set: ScaleSet): readonly Vm[] {
 
 /** How many VMs a goal would add. */
 export function growthTo(set: ScaleSet, capacity: number): number {
-  return Math.max(0, capacity - livingVms(set).length);
+  return Math.max(0, capacity - countedVms(set));
+}
+
+/** The VMs that the capacity counts: those of a deletion that it does not show yet are among them. */
+function countedVms(set: ScaleSet): number {
+  return livingVms(set).length + set.lagging;
 }
 
 /** Whether the quota allows the VMs that a goal would add. */
@@ -80,7 +85,6 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
   set.document = next;
   set.etag++;
   set.provisioningState = 'Updating';
-  if (after !== before) set.laggingCapacity = undefined;
   const short = after === before ? 0 : convergeVms(world, set, after, principal);
   return beginOperation(world, {
     kind: after === before ? 'model' : 'scale',
@@ -105,7 +109,7 @@ function convergeVms(world: ArmWorld, set: ScaleSet, goal: number, principal: Pr
     growSet(world, set, missing, extraFor(set, missing));
     return 0;
   }
-  const excess = livingVms(set).length - goal;
+  const excess = countedVms(set) - goal;
   const removed = pickInstancesToRemove(set, livingVms(set), excess);
   const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
   checkRemoval(
@@ -135,19 +139,17 @@ export interface InstanceRemoval {
   readonly named: boolean;
 }
 
-/** Accepts the removal of instances. The capacity falls at once by those that are not being deleted already. */
+/**
+ * Accepts the removal of instances. The capacity falls by those that are not being deleted already: at once, or, as the knob says,
+ * some time later, at the latest when the operation ends. Until then reads show the old capacity with its etag, and a write under
+ * that etag adds to the old number (azure-wire 4.5 and 20: the moment of the fall; invariant 2: equal etags mean equal capacities).
+ */
 export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, principal, named }: InstanceRemoval): Operation {
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
-  const before = capacityOf(set);
-  const after = Math.max(0, before - fresh.filter((vm) => !vm.surplus).length);
+  const leaving = fresh.filter((vm) => !vm.surplus).length;
+  const after = Math.max(0, capacityOf(set) - set.lagging - leaving);
   checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
-  if (fresh.length > 0) {
-    recordDelete(set, principal);
-    showOldCapacity(world, set, before);
-    set.document = withCapacity(set.document, after);
-    set.etag++;
-    set.provisioningState = 'Updating';
-  }
+  const fall = fresh.length === 0 ? () => undefined : lowerCapacity(world, set, { by: leaving, principal });
   for (const vm of fresh) beginRemoval(world, vm, { forced, principal: principal.clientId });
   return beginOperation(world, {
     kind: 'delete',
@@ -156,12 +158,41 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
     principal: principal.clientId,
     pending: vms,
     retryAfterSeconds: world.knobs.retryAfterSeconds.remove,
+    onEnd: fall,
   });
 }
 
-function showOldCapacity(world: ArmWorld, set: ScaleSet, value: number): void {
-  const lag = world.knobs.capacityLagAfterDeleteMs;
-  if (lag > 0) set.laggingCapacity = { value, untilMs: world.clock.now() + lag / world.clock.speed };
+/** Lowers the capacity for an accepted deletion, now or later. @returns what makes a late fall happen at once. */
+function lowerCapacity(
+  world: ArmWorld,
+  set: ScaleSet,
+  { by, principal }: { readonly by: number; readonly principal: Principal },
+): () => void {
+  const lagMs = set.nextLagMs ?? world.knobs.capacityLagAfterDeleteMs;
+  set.nextLagMs = undefined;
+  recordDelete(set, principal);
+  set.provisioningState = 'Updating';
+  if (lagMs <= 0) {
+    subtract(set, by);
+    return () => undefined;
+  }
+  set.lagging += by;
+  const due = { open: true };
+  const fall = (): void => {
+    if (!due.open) return;
+    due.open = false;
+    const before = capacityOf(set);
+    set.lagging -= by;
+    subtract(set, by);
+    recordSetChange(world, set, { why: 'deletionCounted', principal: FOREIGN_WRITER, before });
+  };
+  later(world, lagMs, fall);
+  return fall;
+}
+
+function subtract(set: ScaleSet, count: number): void {
+  set.document = withCapacity(set.document, Math.max(0, capacityOf(set) - count));
+  set.etag++;
 }
 
 function isMoving(vm: Vm): boolean {

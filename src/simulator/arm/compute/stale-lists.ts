@@ -39,7 +39,7 @@ export function createFrozenLists(world: ArmWorld): FrozenLists {
 function takeSnapshot(world: ArmWorld): Snapshot {
   const sets = [...world.sets.values()];
   return {
-    sets: sets.map((set) => renderSet(world, set)),
+    sets: sets.map((set) => renderSet(set)),
     instances: new Map(
       sets.map((set) => {
         const vms = [...set.vms.values()].filter((vm) => vm.kind === 'uniform' && isVisible(world, vm));
@@ -81,7 +81,7 @@ export function createListHistory(world: ArmWorld): ListHistory {
 }
 
 function takeSample(world: ArmWorld): Sample {
-  const sets = [...world.sets.values()].map((set) => ({ name: set.name, shown: renderSet(world, set) }));
+  const sets = [...world.sets.values()].map((set) => ({ name: set.name, shown: renderSet(set) }));
   const ofSet = new Map([...world.sets.values()].flatMap((set) => [...set.vms.values()].map((vm) => [vm, set] as const)));
   const vms = allVms(world).filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm));
   return {

@@ -51,8 +51,10 @@ export interface ScaleSet {
   nextInstanceId: number;
   readonly vms: Map<string, Vm>;
   readonly history: CapacityHistory;
-  /** While set, reads show this capacity: an accepted delete is not visible yet. */
-  laggingCapacity: { readonly value: number; readonly untilMs: number } | undefined;
+  /** Instances of accepted deletions that the capacity and the etag do not show yet: the capacity still counts them. */
+  lagging: number;
+  /** How long the capacity lags behind the next deletion, milliseconds of the world. If undefined, the knob applies. */
+  nextLagMs: number | undefined;
   /** A change that another writer will make just before the client's next write is handled. */
   pendingForeignWrite: { readonly to: number } | { readonly delta: number } | undefined;
 }

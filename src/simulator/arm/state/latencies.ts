@@ -27,7 +27,7 @@ export interface ArmLatencies {
   readonly modelUpdate: Latency;
   /** From a scheduled event to the eviction. */
   readonly evictionNotice: Latency;
-  /** How long reads of a set show the old capacity after an accepted delete. */
+  /** How long the capacity of a set stays after an accepted delete, at most until the delete ends (azure-wire 20). */
   readonly capacityLagAfterDeleteMs: number;
   /** The largest age of the lists of scale sets and VMs of a resource group; 0: always current. */
   readonly listStalenessMs: number;
