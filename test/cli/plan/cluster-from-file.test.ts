@@ -131,8 +131,8 @@ describe('what a file does not say', () => {
     const seconds = Date.parse('2026-11-21T10:00:00Z') / 1000;
     const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', value: `${seconds}`, effect: 'NoSchedule' }];
     const objects = listOf(nodeJson('n-0', 'a', { spec: { taints } }), podJson('running', '1', { on: 'n-0' }));
-    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:04:59')).toEqual(['a 1->2']);
-    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:05:00')).toEqual([]);
+    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:09:59')).toEqual(['a 1->2']);
+    expect(await outcomeOf(objects, {}, '--now', '2026-11-21T10:10:00')).toEqual([]);
   });
 });
 

@@ -124,11 +124,11 @@ describe('nodes that annotations exclude', () => {
       stays: { 'n-1': 'CurrentlyBeingDeleted' },
     },
     {
-      name: 'marked six minutes ago and left',
+      name: 'marked eleven minutes ago and left',
       objects: [
         ...host,
         node('n-1', {
-          spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: String(Date.parse(NOW) / 1000 - 360), effect: 'NoSchedule' }] },
+          spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: String(Date.parse(NOW) / 1000 - 660), effect: 'NoSchedule' }] },
         }),
       ],
       goes: ['n-1'],
