@@ -129,6 +129,7 @@ export type UnremovableReason =
   | 'BlockedByOnCompletionPod'
   | 'GroupFrozen'
   | 'GroupCoolingDown'
+  | 'PodsBlockedByMaximum'
   | 'GroupUnconfirmed'
   | 'InstanceUnknown'
   | 'InstanceProtected'

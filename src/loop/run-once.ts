@@ -2,6 +2,7 @@
  * One loop, in order: observe, update the state, undo leftovers, scale up, scale down, soft-taint, publish. A failed step is
  * counted, and later steps run where they still make sense. Only an error that demands an exit ends the process.
  */
+import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
@@ -9,6 +10,7 @@ import type { ReservedRoom, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, withReservedPods } from '../planning/state/reserved-room.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
+import { fullGroups } from '../planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
@@ -199,6 +201,7 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(plansIncrease);
   const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
   const withRooms = withReservedPods(observation, rooms);
+  const full = last === undefined ? new Map<NodeGroupId, string>() : fullGroups(last, observation.cloud.groups);
   const plan = withReservedRoom(rooms, snapshot, () =>
     planScaleDown({
       observation: withRooms,
@@ -207,11 +210,20 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
       names,
       snapshot,
       scaleUpPlanned,
+      fullGroups: full,
       isLate: simulationTimer(deps),
     }),
   );
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
-  deps.journal.record({ observation: withRooms, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
+  deps.journal.record({
+    observation: withRooms,
+    stateBefore: progress.state,
+    scaleUp: [],
+    scaleDown: plan,
+    policy,
+    scaleUpPlanned,
+    fullGroups: full,
+  });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);
   executeScaleDown({ plan, runner, log, metrics });

@@ -21,11 +21,11 @@ export function withoutTimeLimits({ scaleUp: { isLate: _up, ...scaleUp }, scaleD
   return { scaleUp, scaleDown: removals };
 }
 
-function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned }: Dump): RecordedTurn {
+function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned, fullGroups }: Dump): RecordedTurn {
   const turn = request === undefined ? {} : { request };
   const increases = { exclude: new Set(excluded.map(nodeGroupId)), ...turn, ...cutAsRecorded(scaleUp[0]) };
   if (scaleDown === null || scaleDown === undefined) return { scaleUp: increases };
-  return { scaleUp: increases, scaleDown: { scaleUpPlanned, ...cutAsRecorded(scaleDown) } };
+  return { scaleUp: increases, scaleDown: { scaleUpPlanned, fullGroups, ...cutAsRecorded(scaleDown) } };
 }
 
 /** Distinguishes an edited or truncated dump from a bug: the daemon itself writes complete dumps. */

@@ -8,6 +8,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { Policy, ScaleUpPolicy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { fullGroups, type FullGroups } from '../../planning/scale-down/full-groups.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
 import { explainRefusal, explainSkip } from '../../planning/explain/refusals.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
@@ -53,7 +54,7 @@ export interface PlanInput {
 export interface RecordedTurn {
   readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate'>;
   /** If absent, the loop did not decide on removals. */
-  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'isLate'>;
+  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'isLate'>;
 }
 
 export function planReport(input: PlanInput): PlanReport {
@@ -61,7 +62,7 @@ export function planReport(input: PlanInput): PlanReport {
   const scaleUp = planScaleUp({ ...input, ...recorded?.scaleUp });
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
-  const scaleDown = planRemovals(input, observation);
+  const scaleDown = planRemovals(input, observation, fullGroups(scaleUp, observation.cloud.groups));
   const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
     ...assumedOwnerNotes(scaleDown, observation, input.assumedOwnerKinds ?? []),
@@ -77,10 +78,14 @@ export function planReport(input: PlanInput): PlanReport {
   };
 }
 
-function planRemovals({ observation: _original, recorded, ...input }: PlanInput, observation: Observation): ScaleDownPlan {
+function planRemovals(
+  { observation: _original, recorded, ...input }: PlanInput,
+  observation: Observation,
+  full: FullGroups,
+): ScaleDownPlan {
   const snapshot = new ClusterSnapshot({ names: input.names });
   snapshot.sync(observation.cluster);
-  return planScaleDown({ ...input, observation, snapshot, scaleUpPlanned: false, ...recorded?.scaleDown });
+  return planScaleDown({ ...input, observation, snapshot, scaleUpPlanned: false, fullGroups: full, ...recorded?.scaleDown });
 }
 
 const INSTANCE_CAUSES = { 'never-registered': 'that never registered as nodes', failed: 'that failed' } as const;

@@ -18,6 +18,8 @@ export interface LoopRecord {
   readonly request?: { readonly uid: string; readonly granted: readonly string[] };
   /** Whether the loop had requested nodes before the scale-down plan. */
   readonly scaleUpPlanned?: boolean | 'unknown';
+  /** Groups whose maximum keeps pods pending, each with one of the pods, by the scale-up plan. If absent, there are none. */
+  readonly fullGroups?: ReadonlyMap<NodeGroupId, string>;
 }
 
 /** Records decisions so that each can be reproduced. Never throws. */

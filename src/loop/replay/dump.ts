@@ -23,6 +23,7 @@ export interface Dump {
   readonly policy: Policy;
   readonly excluded: readonly string[];
   readonly scaleUpPlanned: boolean | 'unknown';
+  readonly fullGroups?: NonNullable<LoopRecord['fullGroups']>;
   readonly request?: NonNullable<LoopRecord['request']>;
   readonly scaleUp: readonly PlainPlan[];
   readonly scaleDown: PlainPlan;
@@ -40,6 +41,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     policy: record.policy,
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,
+    ...(record.fullGroups === undefined ? {} : { fullGroups: encode(record.fullGroups) }),
     ...defined({ request: record.request }),
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
@@ -59,6 +61,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
     policy: body['policy'] as Policy,
     excluded: body['excluded'] as readonly string[],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
+    ...(body['fullGroups'] === undefined ? {} : { fullGroups: decode(body['fullGroups']) as NonNullable<LoopRecord['fullGroups']> }),
     ...(body['request'] === undefined ? {} : { request: body['request'] as NonNullable<LoopRecord['request']> }),
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],

@@ -8,6 +8,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { isPreempted } from '../state/preempted-nodes.ts';
 import { DELETION_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
+import type { FullGroups } from './full-groups.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
@@ -26,6 +27,7 @@ export interface ScaleDownContext {
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
   /** Instances that Azure is deleting, whatever requested it. */
   readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
+  readonly fullGroups: FullGroups;
   /** Instances that their owners protect, and from what. */
   readonly protectedInstances: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
 }
@@ -37,6 +39,8 @@ export interface ScaleDownContextInput {
   readonly names: ResourceNames;
   /** Has the registered nodes with their pods; left as found. */
   readonly snapshot: Snapshot;
+  /** By the scale-up plan of the same loop. If absent, no pod waits for a group at its maximum. */
+  readonly fullGroups?: FullGroups | undefined;
 }
 
 export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
@@ -50,6 +54,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
     groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
     draining: drainingByGroup(observation, state),
+    fullGroups: input.fullGroups ?? new Map(),
     instancesBeingDeleted: new Set(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),

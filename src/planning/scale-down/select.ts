@@ -97,7 +97,7 @@ export function selectRemovals(
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded.nodes) {
-    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context);
+    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? wouldBeRequestedAgain(candidate, context);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
@@ -145,6 +145,13 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
 function groupCoolingDown({ group }: Unneeded, context: ScaleDownContext): Refusal | undefined {
   const untilMs = groupCooldownEndMs(group.id, context);
   return untilMs === undefined ? undefined : { reason: 'GroupCoolingDown', recheckAtMs: untilMs };
+}
+
+/** A broken node is removed nevertheless: its replacement helps the pods that wait. */
+function wouldBeRequestedAgain({ group, node }: Unneeded, { fullGroups }: ScaleDownContext): Refusal | undefined {
+  const pod = node.readiness.ready ? fullGroups.get(group.id) : undefined;
+  if (pod === undefined) return undefined;
+  return { reason: 'PodsBlockedByMaximum', detail: `pod ${pod} waits for its node group, which is at its maximum of ${group.maxSize}` };
 }
 
 /** Why these nodes may not be removed together. With `mayExceed`, they may exceed the parallel limits if one removal is left. */

@@ -42,17 +42,42 @@ const NOWHERE: SimulatedRemoval = { destinations: new Set() };
 function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, destinations: ReadonlySet<NodeName>): SimulatedRemoval {
   snapshot.removeNode(node.name);
   if (movable.length === 0) return NOWHERE;
-  const taken = new Set<NodeName>();
   // While its pods are placed the node still exists, empty and tainted: spread constraints count its domain.
   snapshot.addNode(withDeletionTaint(node), []);
-  for (const pod of [...movable].sort(placementOrder)) {
-    const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
-    if (place === undefined || snapshot.deviceAllocationFailure(pod) !== undefined) return { unplaced: pod };
-    snapshot.addPod(pod, place);
-    taken.add(place);
-  }
+  const result = placeAll([...movable].sort(placementOrder), snapshot, (name) => name !== node.name && destinations.has(name));
   snapshot.removeNode(node.name);
+  return result;
+}
+
+/** Pods that found no place are tried again as long as others find one: the place of a pod may depend on a pod that is placed later. */
+function placeAll(pods: readonly Pod[], snapshot: Snapshot, accepts: (name: NodeName) => boolean): SimulatedRemoval {
+  const taken = new Set<NodeName>();
+  for (let waiting = pods; waiting.length > 0;) {
+    const unplaced: Pod[] = [];
+    for (const pod of waiting) {
+      const place = findPlace(pod, snapshot, accepts);
+      if (place === undefined && !dependsOnOthers(pod)) return { unplaced: pod };
+      if (place === undefined) unplaced.push(pod);
+      else {
+        snapshot.addPod(pod, place);
+        taken.add(place);
+      }
+    }
+    const [first] = unplaced;
+    if (first !== undefined && unplaced.length === waiting.length) return { unplaced: first };
+    waiting = unplaced;
+  }
   return { destinations: taken };
+}
+
+function findPlace(pod: Pod, snapshot: Snapshot, accepts: (name: NodeName) => boolean): NodeName | undefined {
+  const place = snapshot.findNode(pod, accepts);
+  return place === undefined || snapshot.deviceAllocationFailure(pod) !== undefined ? undefined : place;
+}
+
+/** Whether pods that are placed later may give the pod a place: those it must run near, or spread evenly with. */
+function dependsOnOthers({ shape }: Pod): boolean {
+  return shape.podAffinity.length > 0 || shape.topologySpread.length > 0;
 }
 
 function withDeletionTaint(node: Node): Node {

@@ -6,6 +6,7 @@ import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { DisruptionBudget } from '../../../src/domain/workloads.ts';
+import type { FullGroups } from '../../../src/planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -25,6 +26,7 @@ export interface World {
   readonly cloud?: Partial<Observation['cloud']>;
   readonly stalenessMs?: number;
   readonly isLate?: (made: number) => boolean;
+  readonly fullGroups?: FullGroups;
 }
 
 export function observe(world: World): Observation {
@@ -49,6 +51,7 @@ export function plan(world: World): ScaleDownPlan {
     names: resourceNames,
     snapshot,
     scaleUpPlanned: world.scaleUpPlanned ?? false,
+    fullGroups: world.fullGroups,
     ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
   });
 }
