@@ -4,7 +4,7 @@
  */
 import type { JsonMap } from './notation.ts';
 
-interface AlertRule {
+export interface AlertRule {
   readonly alert: string;
   readonly expr: string;
   /** How long the expression must hold, as Prometheus writes durations. */
@@ -31,8 +31,10 @@ interface Alert {
 }
 
 const PREFIX = 'AksAutoscaler';
-/** One series per daemon, whichever of its replicas leads. */
-const BY = 'by (namespace, job)';
+/** The labels of one daemon, whichever of its replicas leads. `cluster` is empty where one Prometheus watches one cluster. */
+const DAEMON = 'cluster, namespace, job';
+const BY = `by (${DAEMON})`;
+const LAST_LOOP = 'aks_autoscaler_loop_last_completed_timestamp_seconds';
 
 const ALERTS: readonly Alert[] = [
   {
@@ -40,7 +42,10 @@ const ALERTS: readonly Alert[] = [
     severity: 'critical',
     for: '5m',
     // A replica that waits for leadership serves 0, so the leader's time is the largest.
-    expr: `time() - max ${BY} (aks_autoscaler_loop_last_completed_timestamp_seconds) > 600 or absent(aks_autoscaler_loop_last_completed_timestamp_seconds)`,
+    // The second part: a daemon that was there within a day and is gone, whatever other clusters report.
+    expr:
+      `time() - max ${BY} (${LAST_LOOP}) > 600 or ` +
+      `(max ${BY} (max_over_time(${LAST_LOOP}[1d])) unless on (${DAEMON}) ${LAST_LOOP}) or absent(${LAST_LOOP})`,
     summary: 'The autoscaler makes no decisions.',
     description: 'No replica has completed a loop for ten minutes, or no replica exists. Until one does, no node is added or removed.',
   },
@@ -50,7 +55,7 @@ const ALERTS: readonly Alert[] = [
     for: '5m',
     expr:
       `max ${BY} (aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict=~"helped|coming"} ` +
-      'unless on (namespace, job, instance) (aks_autoscaler_dry_run == 1)) > 900',
+      `unless on (${DAEMON}, instance) (aks_autoscaler_dry_run == 1)) > 900`,
     summary: 'A pod that a new node could serve has waited for {{ $value | humanizeDuration }}.',
     description:
       'No decision of people blocks it, neither a maximum nor a quota, and no pool that it fits backs off: nodes are ' +
@@ -88,7 +93,7 @@ const ALERTS: readonly Alert[] = [
     severity: 'warning',
     for: '30m',
     expr:
-      'abs(aks_autoscaler_node_group_drift{kind=~"instances|nodes"}) > 0 and on (namespace, job, instance, node_group) ' +
+      `abs(aks_autoscaler_node_group_drift{kind=~"instances|nodes"}) > 0 and on (${DAEMON}, instance, node_group) ` +
       'changes(aks_autoscaler_node_group_size{kind="target"}[30m]) == 0',
     summary: 'The number of {{ $labels.kind }} of {{ $labels.node_group }} is not the expected one (difference: {{ $value }}).',
     description:
@@ -101,7 +106,7 @@ export function runbookOf(alert: string): string {
   return `${alert.replace(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase()}.md`;
 }
 
-/** Groups in the form of a rule file and of a PrometheusRule. `runbooks`: the address of the runbooks, without a slash at the end. */
+/** Groups in the form of a rule file. `runbooks`: the address of the runbooks, without a slash at the end. */
 export function alertGroups(runbooks: string = RUNBOOKS): readonly AlertGroup[] {
   const rules = ALERTS.map(({ name, severity, expr, summary, description, for: lasting }): AlertRule => {
     const alert = `${PREFIX}${name}`;

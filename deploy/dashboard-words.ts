@@ -1,5 +1,5 @@
 /**
- * Helpers that define the rows of the Grafana dashboard. Every query selects one daemon (`$job`). Queries about pools can
+ * Helpers that define the rows of the Grafana dashboard. Every query selects one daemon (`$cluster` and `$job`). Queries about pools can
  * be narrowed to some pools (`$node_group`). A test compares each name and label with the metric catalogue.
  */
 export interface Query {
@@ -12,11 +12,11 @@ export interface Panel {
   readonly title: string;
   /** Explains the panel to a first-time reader. */
   readonly help: string;
-  readonly kind: 'timeseries' | 'stat';
+  readonly kind: 'timeseries' | 'stat' | 'table';
   readonly unit: 'short' | 's' | 'bytes' | 'percentunit' | 'ops' | 'dateTimeAsIso';
   readonly stacked?: true;
   /** Columns, of 24 in a row. */
-  readonly width: 6 | 8 | 12;
+  readonly width: 6 | 8 | 12 | 24;
   readonly queries: readonly Query[];
 }
 
@@ -32,7 +32,7 @@ export const HOUR = '[1h]';
 
 /** One of our metrics with the dashboard's filters and further matchers. */
 export function of(metric: string, ...matchers: readonly string[]): string {
-  return `aks_autoscaler_${metric}{${['job="$job"', ...matchers].join(',')}}`;
+  return `aks_autoscaler_${metric}{${['cluster=~"$cluster"', 'job="$job"', ...matchers].join(',')}}`;
 }
 
 /** Matcher for metrics with a pool label. */
@@ -59,4 +59,9 @@ export function series(title: string, help: string, queries: readonly Query[], r
 /** One number. */
 export function stat(title: string, help: string, expr: string, unit: Panel['unit'] = 'short'): Panel {
   return { title, help, kind: 'stat', unit, width: 6, queries: [{ expr, legend: '' }] };
+}
+
+/** A row for each combination of labels, a column for each query; `legend` is its heading. */
+export function table(title: string, help: string, queries: readonly Query[]): Panel {
+  return { title, help, kind: 'table', unit: 'short', width: 24, queries };
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { alertRules } from './alerts.ts';
 import { chartReadme } from './chart-readme.ts';
-import { dashboard } from './dashboard.ts';
+import { azureRuleGroup } from './azure-rule-group.ts';
+import { dashboard, fleetDashboard } from './dashboard.ts';
 import { AZURE_ROLES, roleDefinition, rolesTable } from './azure-roles.ts';
 import { helmNotation, helmText, NAMES_TEMPLATE } from './helm-text.ts';
 import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
@@ -62,6 +63,8 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   files.set(join(CHART, 'templates', '_names.tpl'), HEADER + NAMES_TEMPLATE);
 
   files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
+  files.set(join('deploy', 'grafana', 'fleet.json'), `${JSON.stringify(fleetDashboard(), undefined, 2)}\n`);
+  files.set(join('deploy', 'prometheus', 'azure-rule-group.json'), `${JSON.stringify(azureRuleGroup(), undefined, 2)}\n`);
   files.set(join('deploy', 'prometheus', 'rules.yaml'), HEADER + stringify(alertRules(), { lineWidth: 0 }));
 
   const example = plainNotation(variantValues(root, 'example'), release);

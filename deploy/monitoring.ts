@@ -1,15 +1,16 @@
 /** Objects that let the Prometheus operator and Grafana monitor the daemon. */
-import { alertGroups } from './alerts.ts';
-import { dashboard } from './dashboard.ts';
+import { alertGroups, runbookOf, type AlertRule } from './alerts.ts';
+import { dashboard, fleetDashboard } from './dashboard.ts';
 import { annotations, labels, selector } from './objects.ts';
 import type { Json, JsonMap, Notation } from './notation.ts';
 
-const API = 'monitoring.coreos.com/v1';
+/** The Prometheus operator's. Azure's managed Prometheus reads monitors of its own group, so that both can run in one cluster. */
+const OPERATOR = 'monitoring.coreos.com/v1';
 
 export function serviceMonitor(n: Notation): readonly Json[] {
   const port = n.value('service.portName');
   const object = {
-    apiVersion: API,
+    apiVersion: `${n.inline('serviceMonitor.apiGroup')}/v1`,
     kind: 'ServiceMonitor',
     metadata: placed(n, 'serviceMonitor'),
     spec: { ...found(n), endpoints: [endpoint(n, 'serviceMonitor', port)] },
@@ -20,16 +21,16 @@ export function serviceMonitor(n: Notation): readonly Json[] {
 /** For installations without a Service. */
 export function podMonitor(n: Notation): readonly Json[] {
   const spec = { ...found(n), podMetricsEndpoints: [endpoint(n, 'podMonitor', 'http')] };
-  return [n.when('podMonitor.enabled', { apiVersion: API, kind: 'PodMonitor', metadata: placed(n, 'podMonitor'), spec })];
+  const apiVersion = `${n.inline('podMonitor.apiGroup')}/v1`;
+  return [n.when('podMonitor.enabled', { apiVersion, kind: 'PodMonitor', metadata: placed(n, 'podMonitor'), spec })];
 }
 
-/** The alerts of alerts.ts and the user's own. */
+/** The alerts of alerts.ts and the user's own. Without an address of the runbooks, no alert links to one. */
 export function prometheusRule(n: Notation): readonly Json[] {
-  const runbooks = n.inline('prometheusRule.runbooks');
-  const groups = alertGroups(RUNBOOKS).map(({ name, rules }) => ({
+  const groups = alertGroups().map(({ name, rules }) => ({
     name,
     interval: n.when('prometheusRule.interval', n.value('prometheusRule.interval')),
-    rules: [...rules.map((rule) => replaced(n.literal({ ...rule }), runbooks)), ...n.more('prometheusRule.rules')],
+    rules: [...rules.map((rule) => withRunbook(rule, n)), ...n.more('prometheusRule.rules')],
   }));
   const metadata = {
     name: n.name,
@@ -37,7 +38,16 @@ export function prometheusRule(n: Notation): readonly Json[] {
     labels: labels(n, 'prometheusRule.additionalLabels'),
     annotations: annotations(n),
   };
-  return [n.when('prometheusRule.enabled', { apiVersion: API, kind: 'PrometheusRule', metadata, spec: { groups } })];
+  const object = { apiVersion: OPERATOR, kind: 'PrometheusRule', metadata, spec: { groups } };
+  return [n.when('prometheusRule.enabled', object)];
+}
+
+const BASE_URL = 'prometheusRule.runbookBaseUrl';
+
+function withRunbook({ annotations: { runbook_url: _url, ...said }, ...rule }: AlertRule, n: Notation): Json {
+  const link = n.when(BASE_URL, `${n.inline(BASE_URL)}/${runbookOf(rule.alert)}`);
+  const literal = n.literal({ ...rule, annotations: said }) as JsonMap;
+  return { ...literal, annotations: { ...(literal['annotations'] as JsonMap), runbook_url: link } };
 }
 
 /** For a Grafana whose sidecar collects dashboards from ConfigMaps with a given label. */
@@ -48,18 +58,11 @@ export function grafanaDashboard(n: Notation): readonly Json[] {
     labels: labels(n, 'grafanaDashboard.labels'),
     annotations: annotations(n, 'grafanaDashboard.annotations'),
   };
-  const data = { 'aks-autoscaler.json': n.literal(JSON.stringify(dashboard())) };
+  const data = {
+    'aks-autoscaler.json': n.literal(JSON.stringify(dashboard())),
+    'aks-autoscaler-fleet.json': n.literal(JSON.stringify(fleetDashboard())),
+  };
   return [n.when('grafanaDashboard.enabled', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })];
-}
-
-/** Placeholder for the address of the runbooks until the rest of the text is escaped for Helm. */
-const RUNBOOKS = '@runbooks@';
-
-function replaced(json: Json, runbooks: string): Json {
-  if (typeof json === 'string') return json.replaceAll(RUNBOOKS, runbooks);
-  if (typeof json !== 'object' || json === null) return json;
-  if (Array.isArray(json)) return json.map((item: Json) => replaced(item, runbooks));
-  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, replaced(value, runbooks)]));
 }
 
 function placed(n: Notation, values: string): JsonMap {

@@ -29,6 +29,7 @@ const group = only({ name: text, minSize: count(0), maxSize: count(0) }, { requi
 const volumeSecret = only({ name: text, mountPath: text, items: maps }, { required: ['mountPath'] });
 const monitor = only({
   enabled: flag,
+  apiGroup: oneOf('monitoring.coreos.com', 'azmonitoring.coreos.com'),
   namespace: text,
   interval: { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' },
   path: text,
@@ -189,7 +190,7 @@ export function valuesSchema(): string {
       namespace: text,
       additionalLabels: texts,
       interval: { type: ['string', 'null'] },
-      runbooks: text,
+      runbookBaseUrl: { type: 'string', pattern: '^(https?://.+[^/])?$' },
       rules: maps,
     }),
   };

@@ -2,6 +2,7 @@
  * Starts and stops the parts of a daemon in order, and serves what they report over HTTP.
  * Must not know how the parts are built, nor what they decide.
  */
+import { VERSION } from '../lib/version.ts';
 import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
@@ -210,6 +211,7 @@ export class DaemonLifetime implements Daemon {
 
   #httpDeps(): HttpDeps {
     const { metrics, health, clock, cloud, stalls, withheld } = this.#deps;
+    metrics.process.buildInfo.set({ version: VERSION, node: process.version }, 1);
     return {
       metrics: async () => {
         metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);

@@ -1,4 +1,5 @@
 /** Runs the command that the command line names and returns its exit code. An error becomes one sentence, never a stack trace. */
+import { VERSION } from '../lib/version.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { asAutoscalerError, configError } from '../lib/errors.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
@@ -9,8 +10,6 @@ interface Command {
   readonly help: string;
   readonly run: RunCommand;
 }
-
-const VERSION = '0.1.0';
 
 /** Each command is loaded on first use: the daemon starts sooner, and its image does not contain the simulator. */
 const COMMANDS: Readonly<Record<string, Command>> = {

@@ -341,6 +341,7 @@ export const METRIC_CATALOGUE = {
     },
     memory: { type: 'gauge', name: 'resident_memory_bytes', help: 'Resident memory of the process.' },
     leader: { type: 'gauge', name: 'leader', help: '1 while this process leads.' },
+    buildInfo: { type: 'gauge', name: 'build_info', help: 'Always 1; the labels say which version runs.', labels: ['version', 'node'] },
   },
   dryRun: {
     active: { type: 'gauge', name: 'dry_run', help: '1 in a dry run: nothing is written, and withheld writes are recorded instead.' },

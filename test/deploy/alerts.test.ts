@@ -12,7 +12,7 @@ import { familyOf, labelsIn, seriesIn } from './promql.ts';
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const RULES = alertGroups().flatMap(({ rules }) => rules);
 /** Prometheus adds these to what it scrapes. */
-const TARGET_LABELS = new Set(['namespace', 'job', 'instance']);
+const TARGET_LABELS = new Set(['cluster', 'namespace', 'job', 'instance']);
 
 function text(...path: readonly string[]): string {
   return readFileSync(join(ROOT, ...path), 'utf8');

@@ -10,7 +10,9 @@ import { alertGroups } from '../../deploy/alerts.ts';
 import { dashboard } from '../../deploy/dashboard.ts';
 import { variants, variantValues } from '../../deploy/files.ts';
 import { mergedValues, plainNotation, plainText, type JsonMap } from '../../deploy/notation.ts';
+import { prometheusRule } from '../../deploy/monitoring.ts';
 import { rbac } from '../../deploy/objects.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { findHelm } from './helm.ts';
 import { CHART, configuredBy, deploymentIn, kindIn, objectsIn, ROOT, type KubeObject } from './kube-objects.ts';
 
@@ -129,6 +131,29 @@ describe('monitoring objects', () => {
   it('the dashboard in its ConfigMap is the dashboard', () => {
     const text = golden('migrated').find(({ metadata }) => metadata.name.endsWith('-dashboard'))?.data?.['aks-autoscaler.json'];
     expect(JSON.parse(text ?? '')).toEqual(dashboard());
+  });
+
+  it('the version is that of the package and of the chart', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string };
+    const { appVersion } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { readonly appVersion: string };
+    expect([version, appVersion]).toEqual([VERSION, VERSION]);
+  });
+
+  it('the alerts for Azure Monitor are the alerts', () => {
+    const { resources } = JSON.parse(readFileSync(join(ROOT, 'deploy', 'prometheus', 'azure-rule-group.json'), 'utf8')) as {
+      readonly resources: readonly { readonly properties: { readonly rules: readonly Record<string, unknown>[] } }[];
+    };
+    const [ours] = alertGroups();
+    expect(resources[0]?.properties.rules.map(({ alert, expression, for: lasting }) => [alert, expression, lasting])).toEqual(
+      ours?.rules.map(({ alert, expr, for: lasting }) => [alert, expr, `PT${lasting.toUpperCase()}`]),
+    );
+  });
+
+  it('alerts link to no runbook if people have no address for one', () => {
+    const values = mergedValues(variantValues(ROOT, 'migrated'), { prometheusRule: { enabled: true } });
+    const text = plainText(prometheusRule(plainNotation(values, { name: 'a', namespace: 'b', version: '1' })));
+    expect(text).toContain('summary:');
+    expect(text).not.toContain('runbook_url');
   });
 
   it('the alerts in their PrometheusRule are the alerts, and lead to the runbooks of the user', () => {

@@ -1,12 +1,15 @@
 /** Every query of the dashboard names metrics, labels and values that are served, and no two panels lie on each other. */
 import { describe, expect, it } from 'vitest';
-import { dashboard, ROWS } from '../../deploy/dashboard.ts';
+import { dashboard, fleetDashboard, ROWS } from '../../deploy/dashboard.ts';
+import { FLEET_ROWS } from '../../deploy/dashboard-fleet.ts';
 import { catalogue } from '../../docs/reference.ts';
 import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';
 
-const PANELS = ROWS.flatMap(({ panels }) => panels);
-const QUERIES = PANELS.flatMap(({ title, queries }) => queries.map((query) => ({ title, ...query })));
+const queriesOf = (rows: typeof ROWS) =>
+  rows.flatMap(({ panels }) => panels).flatMap(({ title, queries }) => queries.map((query) => ({ title, ...query })));
+const QUERIES = queriesOf(ROWS);
+const FLEET_QUERIES = queriesOf(FLEET_ROWS);
 
 interface Placed {
   readonly type: string;
@@ -25,19 +28,30 @@ describe('the dashboard', async () => {
       expect(entry, metric).toBeDefined();
       if (metric.endsWith('_bucket')) expect(entry?.type).toBe('histogram');
       if (/\b(rate|increase)\(/.test(expr)) expect(['counter', 'histogram', 'summary'], metric).toContain(entry?.type);
-      const labels = ['job', 'instance', 'le', ...(entry?.labels ?? [])];
+      const labels = ['cluster', 'job', 'instance', 'le', ...(entry?.labels ?? [])];
       for (const label of [...matchers.keys(), ...excluded.keys()]) expect(labels, metric).toContain(label);
+      expect(matchers.get('cluster')).toEqual(['$cluster']);
       expect(matchers.get('job')).toEqual(['$job']);
       return labels;
     });
     for (const label of labelsIn(`${expr} ${legend}`)) expect(served).toContain(label);
   });
 
+  it.each(FLEET_QUERIES)('of all clusters: $title: $legend', ({ expr }) => {
+    const [series] = seriesIn(expr);
+    const entry = known.get(series?.metric ?? '');
+    expect(entry, expr).toBeDefined();
+    expect(series?.matchers.get('cluster')).toEqual(['$cluster']);
+    expect(labelsIn(expr)).toContain('cluster');
+    for (const label of [...labelsIn(expr), ...(series?.matchers.keys() ?? [])])
+      expect(['cluster', ...(entry?.labels ?? [])]).toContain(label);
+  });
+
   it('matches only label values that exist', () => {
     const asked = new Map<string, Set<string>>();
     for (const { metric, matchers } of QUERIES.flatMap(({ expr }) => seriesIn(expr))) {
       for (const [label, values] of matchers) {
-        if (label === 'job' || label === 'node_group') continue;
+        if (['cluster', 'job', 'node_group'].includes(label)) continue;
         const key = `${metric} ${label}`;
         asked.set(key, new Set([...(asked.get(key) ?? []), ...values]));
       }
@@ -70,8 +84,8 @@ describe('the dashboard', async () => {
     }
   });
 
-  it('places its panels side by side, each with an id of its own', () => {
-    const { panels } = JSON.parse(JSON.stringify(dashboard())) as { readonly panels: readonly Placed[] };
+  it.each([dashboard, fleetDashboard])('places its panels side by side, each with an id of its own: %s', (make) => {
+    const { panels } = JSON.parse(JSON.stringify(make())) as { readonly panels: readonly Placed[] };
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = new Set<string>();
     for (const { gridPos, id } of panels) {
