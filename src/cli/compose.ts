@@ -61,6 +61,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     health,
     status,
     rules,
+    policy: () => live.config.policy,
     templates: composeTemplates(input, connections),
     memory: composeMemory(input, connections, { loop, live }),
     withheld,

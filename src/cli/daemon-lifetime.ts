@@ -2,6 +2,7 @@
  * Starts and stops the parts of a daemon in order, and serves what they report over HTTP.
  * Must not know how the parts are built, nor what they decide.
  */
+import { describeDuty, type Duty } from './duty.ts';
 import { VERSION } from '../lib/version.ts';
 import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
@@ -19,6 +20,7 @@ import type { TemplateStore } from '../loop/memory/template-store.ts';
 import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
 import type { StatusPublisher } from '../observers/status/status-publisher.ts';
 import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
+import type { Policy } from '../domain/policy.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -47,6 +49,8 @@ export interface DaemonDeps {
   readonly status: StatusPublisher | undefined;
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
+  /** The policy in force; a reload may change it. */
+  readonly policy: () => Policy;
   readonly templates: TemplateStore;
   readonly memory: MemoryStore;
   /** undefined: not a dry run. */
@@ -209,6 +213,19 @@ export class DaemonLifetime implements Daemon {
     await this.#deps.status?.settled();
   }
 
+  #duty(): Duty {
+    const { config, kubernetes, policy } = this.#deps;
+    return describeDuty({
+      leads: this.#leads && !this.#lost,
+      leader: kubernetes.lease.leader(),
+      namespace: config.kubernetes.namespace,
+      port: config.http.port,
+      dryRun: config.dryRun,
+      report: this.#lastReport,
+      policy: policy(),
+    });
+  }
+
   #httpDeps(): HttpDeps {
     const { metrics, health, clock, cloud, stalls, withheld } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, node: process.version }, 1);
@@ -221,6 +238,7 @@ export class DaemonLifetime implements Daemon {
       },
       health: () => health.check(clock.monotonic()),
       ready: () => health.ready,
+      duty: () => this.#duty(),
       agents: () => agentReport(cloud.agentStatus()),
       templates: () => cloud.templateReports(),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),

@@ -6,11 +6,14 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
+import type { Duty } from './duty.ts';
 
 export interface HttpDeps {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly health: () => { readonly healthy: boolean; readonly reason: string };
   readonly ready: () => boolean;
+  /** Whether this replica may change anything, and why not. */
+  readonly duty: () => Duty;
   readonly agents: () => readonly object[];
   /** The template of each node group's next node, and the source of each part of it. */
   readonly templates: () => readonly object[];
@@ -98,6 +101,10 @@ function createLimitedServer(limits: HttpLimits, listener: RequestListener): Ser
 }
 
 async function respond(path: string, response: ServerResponse, deps: HttpDeps): Promise<void> {
+  const duty = deps.duty();
+  // A standby has read nothing from Azure and decided nothing: its documents would be empty.
+  if (path.startsWith('/debug/') && !duty.leads)
+    return send(response, 503, { type: 'text/plain', text: `this replica ${duty.sentence}\n` });
   switch (path) {
     case '/metrics': {
       const { contentType, text } = await deps.metrics();
@@ -114,14 +121,14 @@ async function respond(path: string, response: ServerResponse, deps: HttpDeps): 
     }
     case '/readyz':
       return deps.ready()
-        ? send(response, 200, { type: 'text/plain', text: 'ok\n' })
-        : send(response, 503, { type: 'text/plain', text: 'no loop has completed yet\n' });
+        ? send(response, 200, { type: 'text/plain', text: `ok: ${deps.duty().sentence}\n` })
+        : send(response, 503, { type: 'text/plain', text: `no loop has completed yet: ${deps.duty().sentence}\n` });
     case '/debug/agents':
       return sendJson(response, deps.agents());
     case '/debug/templates':
       return sendJson(response, deps.templates());
     case '/debug/snapshot':
-      return sendOrMissing(response, deps.snapshot(), 503, 'no loop has observed the cluster yet, or this replica is not the leader');
+      return sendOrMissing(response, deps.snapshot(), 503, 'no loop has observed the cluster yet');
     case '/debug/withheld':
       return sendOrMissing(response, deps.withheld(), 404, 'no writes are withheld: this is not a dry run (--dry-run)');
     case 'not allowed':

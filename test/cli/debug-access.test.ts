@@ -95,6 +95,7 @@ describe('access to /debug', () => {
         metrics: async () => ({ contentType: 'text/plain', text: 'm' }),
         health: () => ({ healthy: true, reason: '' }),
         ready: () => true,
+        duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
         agents: () => [],
         templates: () => [],
         snapshot: () => ({}),

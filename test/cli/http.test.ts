@@ -5,12 +5,15 @@ import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
+const STANDBY: Pick<HttpDeps, 'duty'> = { duty: () => ({ leads: false, mayAct: false, sentence: 'stands by; other leads' }) };
+
 describe('http', () => {
   const open: HttpEndpoint[] = [];
   const deps = (change: Partial<HttpDeps> = {}): HttpDeps => ({
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'aks_autoscaler_loops_total 1\n' }),
     health: () => ({ healthy: true, reason: 'fine' }),
     ready: () => true,
+    duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
     agents: () => [{ id: 'scale-sets' }],
     templates: () => [{ group: 'general', source: 'learned' }],
     snapshot: () => ({ loop: { id: 7 } }),
@@ -34,8 +37,13 @@ describe('http', () => {
     ['/healthz?full', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'failing: asleep'],
     ['/health-check', {}, 200, 'OK'],
     ['/health-check', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'Error: asleep'],
-    ['/readyz', {}, 200, 'ok'],
+    ['/readyz', {}, 200, 'ok: leads; may act'],
     ['/readyz', { ready: () => false }, 503, 'no loop'],
+    ['/readyz', STANDBY, 200, 'ok: stands by; other leads'],
+    ['/debug/agents', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/debug/snapshot', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/debug/templates', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/metrics', STANDBY, 200, 'aks_autoscaler'],
     ['/debug/agents', {}, 200, '"scale-sets"'],
     ['/debug/templates', {}, 200, '"learned"'],
     ['/debug/snapshot', {}, 200, '"id": 7'],
@@ -43,7 +51,7 @@ describe('http', () => {
     ['/debug/withheld', {}, 404, 'not a dry run'],
     ['/debug/withheld', { withheld: () => [{ kind: 'increase' }] }, 200, '"increase"'],
     ['/else', {}, 404, '/metrics'],
-  ] as const)('%s %#', async (path, change, status, text) => {
+  ] as const satisfies readonly (readonly [string, Partial<HttpDeps>, number, string])[])('%s %#', async (path, change, status, text) => {
     const response = await fetch((await serve(change)) + path);
     expect(response.status).toBe(status);
     expect(await response.text()).toContain(text);

@@ -191,7 +191,14 @@ describe('two replicas', () => {
     expect(seen[1]?.nodes).toEqual(seen[0]?.nodes);
     expect(seen[1]?.podsByNode).toEqual(seen[0]?.podsByNode);
     expect(seen[1]?.nodes.size).toBe(3);
-    expect((await fetch(`${second.daemon.url ?? ''}/readyz`)).status).toBe(200);
+    const [leading, standingBy] = await Promise.all([first, second].map(({ daemon }) => fetch(`${daemon.url ?? ''}/readyz`)));
+    expect([leading?.status, await leading?.text()]).toEqual([200, 'ok: leads; may act\n']);
+    expect([standingBy?.status, await standingBy?.text()]).toEqual([
+      200,
+      expect.stringMatching(/^ok: stands by; one leads: kubectl -n kube-system port-forward pod\/one \d+\n$/),
+    ]);
+    const debug = await fetch(`${second.daemon.url ?? ''}/debug/snapshot`);
+    expect([debug.status, await debug.text()]).toEqual([503, expect.stringContaining('this replica stands by; one leads')]);
     expect((await fetch(`${second.daemon.url ?? ''}/healthz`)).status).toBe(200);
   });
 

@@ -62,7 +62,11 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(report.state.unneededSince.size).toBe(0);
     expect(stage.cloud.increases).toEqual([]);
     expect(stage.cloud.deletes).toEqual([]);
-    expect(status).toMatchObject({ autoscalerStatus: 'Running', clusterWide: { health: { status: 'Unhealthy' } } });
+    expect(status).toMatchObject({
+      autoscalerStatus: 'Running',
+      message: 'does not act: 5 of 10 nodes are not ready',
+      clusterWide: { health: { status: 'Unhealthy' } },
+    });
     const [verdict] = report.rounds[0]?.plan.verdicts.values() ?? [];
     expect(verdict).toEqual({ kind: 'waiting', detail: '5 of 10 nodes are not ready' });
   });

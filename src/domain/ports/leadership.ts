@@ -5,6 +5,8 @@ export interface LeaderLease {
    * process, and the same one after others have led, has another name. Call it after `acquire`.
    */
   owner(): string;
+  /** The identity of the process that led when this one looked last; undefined: none is known. */
+  leader(): string | undefined;
   /** Resolves when this process leads. Rejects with `cancelled` if the signal fires first. */
   acquire(signal: AbortSignal): Promise<void>;
   /** Fires when leadership is lost or released. Every write is bound to it. */

@@ -46,6 +46,8 @@ export class LeaseLeadership implements LeaderLease {
   /** Monotonic time at which the last successful write of our record began. */
   #renewedAtMs = 0;
   readonly #seen: SeenLease;
+  /** The holder in the record that was seen last. */
+  #holder: string | undefined;
   /** Ends a pause early: the record is free or gone. */
   #nudge = new AbortController();
 
@@ -61,6 +63,10 @@ export class LeaseLeadership implements LeaderLease {
 
   owner(): string {
     return leaseOwnerName(this.#deps.identity, this.#transitions);
+  }
+
+  leader(): string | undefined {
+    return this.#held === undefined ? this.#holder : this.#deps.identity;
   }
 
   async acquire(signal: AbortSignal): Promise<void> {
@@ -135,6 +141,7 @@ export class LeaseLeadership implements LeaderLease {
   }
 
   #heard(lease: LeaseJson | undefined): void {
+    this.#holder = lease?.spec?.holderIdentity || undefined;
     if (lease === undefined || (lease.spec?.holderIdentity ?? '') === '') this.#nudge.abort();
     else this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
   }
@@ -183,6 +190,7 @@ export class LeaseLeadership implements LeaderLease {
 
   #isFree(lease: LeaseJson): boolean {
     const holder = lease.spec?.holderIdentity ?? '';
+    this.#holder = holder || undefined;
     if (holder === '' || holder === this.#deps.identity) return true;
     return this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
   }
@@ -288,6 +296,7 @@ export function soleLeadership({ identity, clock }: Pick<LeaseDeps, 'identity' |
   const name = processOwnerName(identity, clock.now());
   return {
     owner: () => name,
+    leader: () => (lost.signal.aborted ? undefined : identity),
     acquire: async (signal) => {
       if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Acquiring leadership was cancelled.');
     },

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { StatusValue } from '../../domain/ports/records.ts';
-import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
+import { isGroupHealthy, clusterProblem, reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
@@ -54,9 +54,11 @@ export function describeStatus(input: StatusInput): Described {
   const unfit = clusterProblem(observation, state, policy);
   if (unfit?.kind === 'empty') return { document: initialStatus(observation.nowMs, unfit.detail), transitions: input.before };
   const health = unfit === undefined ? 'Healthy' : 'Unhealthy';
+  const blocked = reasonNotToAct(observation, state, policy);
   const document = {
     time: goTime(observation.nowMs),
     autoscalerStatus: 'Running',
+    message: blocked === undefined ? 'may act' : cut(`does not act: ${blocked}`),
     clusterWide: {
       health: condition('health', health, { nodeCounts: plainCounts(counts.total) }),
       scaleUp: condition('scaleUp', state.increases.size > 0 ? 'InProgress' : 'NoActivity'),

@@ -8,7 +8,7 @@ import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { awaitedPods } from '../state/accepted-increases.ts';
-import { clusterProblem, stalenessProblem } from '../state/cluster-health.ts';
+import { reasonNotToAct } from '../state/cluster-health.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
@@ -56,7 +56,7 @@ export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPla
   const verdicts = new Map(toPlan.ignored);
   const { observation, policy, request } = input;
   const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
-  const blocked = blockedBecause(input);
+  const blocked = reasonNotToAct(input.observation, input.state, input.policy);
   if (blocked !== undefined) {
     for (const pod of [...pods, ...waiting]) verdicts.set(pod, { kind: 'waiting', detail: blocked });
     const held = [...pods, ...booked, ...last].some(isReservation) ? { held: 'unknown' as const } : {};
@@ -69,13 +69,6 @@ export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPla
     return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? newSnapshot(input);
   return withFork(snapshot, () => placeAndExpand(context, { ...toPlan, pods, daemons, verdicts }, snapshot));
-}
-
-/** Why no group may grow at all; undefined if groups may grow. */
-function blockedBecause({ observation, state, policy }: ScaleUpInput): string | undefined {
-  const { cloud, cluster } = observation;
-  const stale = cloud.scaleUpBlocked ?? stalenessProblem(cluster, policy.scaleUp.maxClusterStalenessMs);
-  return stale ?? clusterProblem(observation, state, policy)?.detail;
 }
 
 /** DaemonSet pods cause no increase, but take room on present nodes like all other pods. */

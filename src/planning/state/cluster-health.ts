@@ -79,3 +79,10 @@ export function stalenessProblem(cluster: ClusterView, limitMs: number | undefin
   const seconds = (ms: number): number => Math.round(ms / 1000);
   return `a watch of the cluster last received data ${seconds(cluster.stalenessMs)} s ago; the limit is ${seconds(limitMs)} s`;
 }
+
+/** Why no node at all is requested at present, in the order in which plans check it; undefined: nothing is against it. */
+export function reasonNotToAct(observation: Observation, state: LoopState, policy: Policy): string | undefined {
+  const { cloud, cluster } = observation;
+  const stale = cloud.scaleUpBlocked ?? stalenessProblem(cluster, policy.scaleUp.maxClusterStalenessMs);
+  return stale ?? clusterProblem(observation, state, policy)?.detail;
+}

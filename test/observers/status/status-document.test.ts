@@ -57,6 +57,7 @@ describe('the status document', () => {
     const counts = { registered, longUnregistered: 1, unregistered: 1 };
     expect(document).toMatchObject({
       autoscalerStatus: 'Running',
+      message: 'may act',
       clusterWide: { health: { status: 'Healthy', nodeCounts: { registered: { total: 6, ready: 2 } } } },
       nodeGroups: [{ name: 'a', health: { status: 'Healthy', nodeCounts: counts, cloudProviderTarget: 7, minSize: 0, maxSize: 10 } }],
     });

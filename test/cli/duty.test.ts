@@ -1,0 +1,64 @@
+/** Whether a replica may act, in one sentence. */
+import { expect, it } from 'vitest';
+import { describeDuty } from '../../src/cli/duty.ts';
+import type { LoopReport } from '../../src/domain/loop-report.ts';
+import type { Observation } from '../../src/domain/observation.ts';
+import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
+import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+
+function reportOf(observation: Observation | undefined): LoopReport {
+  return {
+    loopId: 1,
+    trigger: 'scan',
+    startedAtMs: START_MS,
+    durationMs: 1,
+    observation,
+    rounds: [],
+    scaleDown: undefined,
+    replanSoon: false,
+    removed: [],
+    stepMs: {},
+    failures: [],
+    outcome: 'completed',
+    state: emptyLoopState(START_MS),
+  };
+}
+
+const calm = anObservation([], aCluster({ nodes: [aNode({ name: 'a' })] }));
+const nodes = Array.from({ length: 10 }, (_, at) =>
+  aNode({ name: `n${at}`, readiness: { ready: at < 5, sinceMs: START_MS - 3_500_000, reason: '' } }),
+);
+const group = aGroup({ id: 'a', target: 10, instances: nodes.map(({ name }) => anInstance({ node: name })) });
+const sick = anObservation([group], aCluster({ nodes }));
+const blind = { ...calm, cloud: aCloud([], calm.cluster, { scaleUpBlocked: 'Azure has not been read for 20 minutes' }) };
+const stale = { ...calm, cluster: { ...calm.cluster, stalenessMs: 400_000 } };
+
+const LEADER = {
+  leads: true,
+  leader: 'one',
+  namespace: 'kube-system',
+  port: 8085,
+  dryRun: false,
+  report: reportOf(calm),
+  policy: aPolicy(),
+};
+
+it.each([
+  ['leads; may act', true, {}],
+  ['leads; does not act: it is a dry run', false, { dryRun: true }],
+  ['leads; does not act yet: no loop has observed the cluster', false, { report: undefined }],
+  ['leads; does not act yet: no loop has observed the cluster', false, { report: reportOf(undefined) }],
+  ['leads; does not act: 5 of 10 nodes are not ready', false, { report: reportOf(sick) }],
+  ['leads; does not act: Azure has not been read for 20 minutes', false, { report: reportOf(blind) }],
+  [
+    'leads; does not act: a watch of the cluster last received data 400 s ago; the limit is 60 s',
+    false,
+    { report: reportOf(stale), policy: aPolicy({ scaleUp: { maxClusterStalenessMs: 60_000 } }) },
+  ],
+  ['stands by; other leads: kubectl -n kube-system port-forward pod/other 8085', false, { leads: false, leader: 'other' }],
+  ['stands by; no replica is known to lead', false, { leads: false, leader: undefined }],
+] as const)('%s', (sentence, mayAct, change) => {
+  const duty = describeDuty({ ...LEADER, ...change });
+  expect(duty).toEqual({ leads: !('leads' in change), mayAct, sentence });
+});
