@@ -3,6 +3,7 @@ import type { Node } from '../src/domain/node.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import type { Pod } from '../src/domain/pod.ts';
 import type { Policy } from '../src/domain/policy.ts';
+import { adviseClass, helplessClasses } from '../src/planning/explain/advice/advice.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
@@ -34,6 +35,11 @@ export async function loopBench(): Promise<readonly BenchRow[]> {
       samples: loopsOf(refused, policy),
       unit: 'ms',
     },
+    {
+      name: 'advice for one class of pods that no group can take, same cluster',
+      samples: adviceOf(withRefusedClasses(quiet), policy),
+      unit: 'ms',
+    },
     { name: 'loop over 1,000 nodes that could all be emptied, 10,000 pods', samples: loopsOf(idle, policy), unit: 'ms' },
   ];
 }
@@ -42,6 +48,17 @@ function loopsOf(observation: Observation, policy: Policy): readonly number[] {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   oneLoop(observation, snapshot, policy);
   return Array.from({ length: RUNS }, () => time(() => oneLoop(observation, snapshot, policy)));
+}
+
+/** The search for the smallest change that helps, with all its simulations. */
+function adviceOf(observation: Observation, policy: Policy): readonly number[] {
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+  const input = { observation, state, policy, names: resourceNames, snapshot };
+  const plan = planScaleUp(input);
+  const [helpless] = helplessClasses(plan);
+  return helpless === undefined ? [] : Array.from({ length: RUNS }, () => time(() => void adviseClass({ input, plan }, helpless)));
 }
 
 /** Everything of a loop that is not I/O. */

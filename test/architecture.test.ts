@@ -46,6 +46,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   domain: [['domain/ports'], ['domain']],
   scheduling: [['scheduling/snapshot'], ['scheduling/devices', 'scheduling/volumes', 'scheduling/drainability'], ['scheduling/predicates']],
   planning: [
+    ['planning/explain/advice'],
     ['planning/explain'],
     ['planning/scale-up'],
     ['planning/scale-up/packing', 'planning/scale-down'],

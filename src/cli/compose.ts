@@ -19,6 +19,7 @@ import type { DecisionJournal } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
+import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
 import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
@@ -92,6 +93,7 @@ function composeLoopDeps(
     events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),
     capacityObjects: kubernetes.capacityObjects,
     journal: journal ?? (directory === undefined ? noJournal : fileJournal({ directory, names, log })),
+    advice: new RememberedAdvice(clock),
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);

@@ -232,7 +232,7 @@ describe('a loop that grows', () => {
     expect(stage.cluster.events.some((event) => event.reason === 'TriggeredScaleUp')).toBe(false);
   });
 
-  it('a pod that nothing can help gets an event with counted reasons', async () => {
+  it('a pod that nothing can help gets an event that names the pools and both numbers', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })],
       pods: [aPod({ name: 'huge', cpu: '64' })],
@@ -240,7 +240,7 @@ describe('a loop that grows', () => {
     await stage.runOnce();
     const events = stage.cluster.events.filter((event) => event.reason === 'NotTriggerScaleUp');
     expect(events).toHaveLength(1);
-    expect(events[0]?.message).toContain('2 Insufficient cpu');
+    expect(events[0]?.message).toContain('none of 2 pools can take it now. a, b: needs 64 CPU, the node offers 4');
     expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'impossible' })).toBe(1);
     expect(stage.lines).toEqual([]);
   });

@@ -111,6 +111,6 @@ describe('capacity buffers', () => {
     const told = cluster.store
       .events()
       .filter(({ involvedObject, reason }) => involvedObject?.kind === 'CapacityBuffer' && reason === 'NotTriggerScaleUp');
-    expect(told.map(({ message }) => message).join()).toContain('max node group size reached');
+    expect(told.map(({ message }) => message).join()).toContain('at its maximum (');
   });
 });

@@ -55,7 +55,7 @@ describe.each(OWNERS)('a daemon pod of 1 CPU by $owner on each node of 4 cores',
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
     await covered(world, 10 * MINUTE);
     expect([pending(world), capacity(world, 'general')]).toEqual([1, 1]);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient cpu');
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('needs 3.2 CPU, the node offers 2.');
     expect(world.world.violations()).toEqual([]);
   });
 

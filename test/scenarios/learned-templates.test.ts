@@ -72,7 +72,7 @@ describe('a pool without nodes', () => {
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3' }));
     await world.advance(2 * MINUTE);
     expect([pending(world), capacity(world, 'general')]).toEqual([1, 0]);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient cpu');
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('CPU, the node offers');
     world.world.cluster.apply(deployment({ name: 'narrow', replicas: 1, cpu: '1' }));
     await world.until('bound', () => bound(world, 'narrow') === 1, 5 * MINUTE);
     expect(world.world.violations()).toEqual([]);
@@ -94,7 +94,7 @@ describe('a pool without nodes', () => {
     world.world.cluster.apply(big(1));
     await world.advance(2 * MINUTE);
     expect([bound(world, 'big'), capacity(world, 'general')]).toEqual([0, 0]);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient memory');
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('memory, the node offers');
   });
 
   it('writes once, and no more while nothing is new', async () => {

@@ -53,7 +53,9 @@ describe('scale-up', () => {
     await world.advance(MINUTE);
     expect(world.writes()).toEqual([]);
     expect(pending(world)).toBe(1);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient cpu');
+    const [told = ''] = events(world, 'NotTriggerScaleUp');
+    expect(told).toContain('needs 64 CPU, the node offers');
+    expect(told).toContain('Fix that works: add a pool like aks-general-');
   });
 
   it('E6: a pool at zero is chosen by its selector, taint and zone from the template alone', async () => {

@@ -10,6 +10,8 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { fullGroups, type FullGroups } from '../../planning/scale-down/full-groups.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
+import { adviseClass, helplessClasses } from '../../planning/explain/advice/advice.ts';
+import { type Advice, describeAdvice } from '../../planning/explain/fix.ts';
 import { explainRefusal, explainSkip } from '../../planning/explain/refusals.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
@@ -28,7 +30,10 @@ export interface PlanReport {
       readonly pod: string;
       readonly verdict: VerdictClass;
       readonly detail?: string;
+      /** `fix` is the advice, if it makes this group grow. */
       readonly groups: readonly { readonly group: string; readonly reason: string; readonly detail: string; readonly fix: string }[];
+      /** What helps, as far as it was simulated. Absent for pods that need no change, and for small classes beyond the first. */
+      readonly advice?: Advice & { readonly text: string };
     }[];
     readonly fits: readonly { readonly pod: string; readonly node: string }[];
   };
@@ -59,7 +64,8 @@ export interface RecordedTurn {
 
 export function planReport(input: PlanInput): PlanReport {
   const { recorded, policy } = input;
-  const scaleUp = planScaleUp({ ...input, ...recorded?.scaleUp });
+  const scaleUpInput = { ...input, ...recorded?.scaleUp };
+  const scaleUp = planScaleUp(scaleUpInput);
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
   const scaleDown = planRemovals(input, observation, fullGroups(scaleUp, observation.cloud.groups));
@@ -71,11 +77,25 @@ export function planReport(input: PlanInput): PlanReport {
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];
   return {
-    scaleUp: reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), groups, policy.scaleUp),
+    scaleUp: reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), {
+      groups,
+      policy: policy.scaleUp,
+      advice: adviseClasses(scaleUpInput, scaleUp),
+    }),
     scaleDown: reportRemovals(scaleDown, observation),
     explained: explainRemovals(scaleDown, observation, policy.scaleUp),
     ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+/** Each simulation takes as long as a plan, so only the classes with the most pods get advice. */
+const MOST_ADVISED = 20;
+
+function adviseClasses(input: ScaleUpInput, plan: ScaleUpPlan): ReadonlyMap<PodVerdict, Advice> {
+  const snapshot = new ClusterSnapshot({ names: input.names });
+  snapshot.sync(input.observation.cluster);
+  const classes = helplessClasses(plan).slice(0, MOST_ADVISED);
+  return new Map(classes.map((helpless) => [helpless.verdict, adviseClass({ input: { ...input, snapshot }, plan }, helpless)]));
 }
 
 function planRemovals(
@@ -126,22 +146,26 @@ function withDeletedPods(plan: ScaleUpPlan, pods: readonly Pod[]): ScaleUpPlan {
   return pods.length === 0 ? plan : { ...plan, verdicts: new Map<Pod, PodVerdict>([...plan.verdicts, ...ignored]) };
 }
 
-type Groups = ReadonlyMap<string, NodeGroup>;
+interface ReportContext {
+  readonly groups: ReadonlyMap<string, NodeGroup>;
+  readonly policy: ScaleUpPolicy;
+  readonly advice: ReadonlyMap<PodVerdict, Advice>;
+}
 
-function reportScaleUp(plan: ScaleUpPlan, groups: Groups, policy: ScaleUpPolicy): PlanReport['scaleUp'] {
+function reportScaleUp(plan: ScaleUpPlan, context: ReportContext): PlanReport['scaleUp'] {
   const verdicts = [...plan.verdicts]
     .filter(([pod]) => pod.nodeName === undefined)
     .map(([pod, verdict]) => ({ pod, name: podName(pod), verdict }));
   const increases = plan.increases.map(({ group, from, to, pods }) => ({ group, from, to, pods: pods.map(podName).sort() }));
   const skipped = plan.skipped.map(({ group, reason }) => {
-    const { reason: kind, detail } = explainSkip(reason, groups.get(group));
+    const { reason: kind, detail } = explainSkip(reason, context.groups.get(group));
     return { group, reason: kind, detail };
   });
   return {
     increases: sortedBy(increases, ({ group }) => group),
     skipped: sortedBy(skipped, ({ group }) => group),
     helpless: sortedBy(
-      verdicts.flatMap((entry) => reportPending(entry, groups, policy)),
+      verdicts.flatMap((entry) => reportPending(entry, context)),
       ({ pod }) => pod,
     ),
     fits: sortedBy(
@@ -162,16 +186,19 @@ interface NamedVerdict {
   readonly verdict: PodVerdict;
 }
 
-function reportPending({ pod, name, verdict }: NamedVerdict, groups: Groups, policy: ScaleUpPolicy): PlanReport['scaleUp']['helpless'] {
+function reportPending({ pod, name, verdict }: NamedVerdict, { groups, policy, advice }: ReportContext): PlanReport['scaleUp']['helpless'] {
   if (verdict.kind === 'ignored')
     return [{ pod: name, verdict: 'ignored', detail: explainIgnored(verdict.reason, pod, policy), groups: [] }];
   if (verdict.kind === 'waiting') return [{ pod: name, verdict: 'coming', detail: verdict.detail, groups: [] }];
   if (verdict.kind !== 'helpless') return [];
-  const refusals = verdict.byGroup.map((refusal) => ({
-    group: refusal.group as string,
-    ...explainRefusal(refusal, groups.get(refusal.group)),
-  }));
-  return [{ pod: name, verdict: classifyVerdict(verdict), groups: sortedBy(refusals, ({ group }) => group) }];
+  const advised = advice.get(verdict);
+  const refusals = verdict.byGroup.map((refusal) => {
+    const { reason, detail } = explainRefusal(refusal, groups.get(refusal.group));
+    const fix = advised?.fix?.proof.groups.includes(refusal.group) === true ? advised.fix.text : '';
+    return { group: refusal.group, reason, detail, fix };
+  });
+  const told = advised === undefined ? {} : { advice: { ...advised, text: describeAdvice(advised) } };
+  return [{ pod: name, verdict: classifyVerdict(verdict), groups: sortedBy(refusals, ({ group }) => group), ...told }];
 }
 
 function sortedBy<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {

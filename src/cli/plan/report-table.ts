@@ -1,4 +1,5 @@
 /** Renders the report of `plan` as tables for a terminal. Text is aligned left, numbers right; an empty column is left out. */
+import { namePools } from '../../planning/explain/pool-rows.ts';
 import type { PlanReport } from './plan-report.ts';
 
 /** Longer tables are cut: `--json` has all rows. */
@@ -32,15 +33,15 @@ function scaleUpSections({ scaleUp }: PlanReport): readonly string[] {
     ),
     section(
       'Pods that stay pending',
-      [number('PODS'), text('FIRST POD'), text('VERDICT'), text('POOL'), text('WHY'), text('FIX')],
-      groupEqualRefusals(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups }) =>
+      [number('PODS'), text('FIRST POD'), text('VERDICT'), text('POOLS'), text('WHY'), text('FIX THAT WORKS')],
+      groupEqualRefusals(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups, advice }) =>
         groups.length === 0
           ? [[...countAndFirst(pods), verdict, '', detail, '']]
-          : groups.map((refusal, at) => [
+          : groupEqualPools(groups).map(({ pools, why }, at) => [
               ...(at === 0 ? [...countAndFirst(pods), verdict] : ['', '', '']),
-              refusal.group,
-              refusal.detail,
-              refusal.fix,
+              namePools(pools),
+              why,
+              at === 0 ? (advice?.text ?? '') : '',
             ]),
       ),
     ),
@@ -96,6 +97,18 @@ function groupEqualRefusals(pending: readonly PendingPod[]): readonly (Omit<Pend
     else row.pods.push(pod);
   }
   return [...rows.values()];
+}
+
+/** Pools with the same obstacles share a row; those with the fewest obstacles come first. */
+function groupEqualPools(groups: PendingPod['groups']): readonly { readonly pools: readonly string[]; readonly why: string }[] {
+  const rows = new Map<string, string[]>();
+  for (const { group, detail } of groups) {
+    const pools = rows.get(detail);
+    if (pools === undefined) rows.set(detail, [group]);
+    else pools.push(group);
+  }
+  const obstacles = (why: string): number => why.split('; ').length;
+  return [...rows].map(([why, pools]) => ({ why, pools })).sort((left, right) => obstacles(left.why) - obstacles(right.why));
 }
 
 function countAndFirst(pods: readonly string[]): readonly [string, string] {

@@ -9,6 +9,7 @@ import type { PriceTableReader, PriorityRulesReader } from '../../domain/ports/s
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 export interface LoopOptions {
@@ -47,6 +48,8 @@ export interface LoopDeps {
   readonly priorities?: PriorityRulesReader;
   /** List prices of VM sizes. If absent, none are used. */
   readonly prices?: PriceTableReader;
+  /** What helps pods that no group can take. If absent, events contain no advice. */
+  readonly advice?: Pick<RememberedAdvice, 'adviseAll'>;
 }
 
 /** What a removal uses of the world. */

@@ -2,12 +2,14 @@
  * The effects of a scale-up: capacity writes of several groups in parallel, then events, metrics and one log line each. Must
  * not know why a group is increased, which is the plan's, nor how a write is made safe, which is the adapter's.
  */
+import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
+import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { buffersWithoutScaleUpEvents, podsWithoutScaleUpEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
 
 interface ExecuteScaleUpInput {
@@ -25,9 +27,18 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
   return records;
 }
 
-/** Records for each pod without a fitting node group why it stays pending. Called once per loop, after the last plan. */
-export function recordUnhelpedPods(plan: ScaleUpPlan, deps: LoopDeps): void {
-  for (const event of [...podsWithoutScaleUpEvents(plan), ...buffersWithoutScaleUpEvents(plan)]) deps.events.record(event);
+/** Records for each pod without a fitting node group why it stays pending, and what helps. Called once per loop, after the last plan. */
+export function recordUnhelpedPods({ input, plan, planMs }: TimedPlan, deps: LoopDeps): void {
+  const advice = deps.advice?.adviseAll(input, plan, planMs);
+  const unhelped = { plan, groups: input.observation.cloud.groups, ...defined({ advice }) };
+  for (const event of [...podsWithoutScaleUpEvents(unhelped), ...buffersWithoutScaleUpEvents(unhelped)]) deps.events.record(event);
+}
+
+/** A plan with its input and the time that it took. */
+export interface TimedPlan {
+  readonly input: ScaleUpInput;
+  readonly plan: ScaleUpPlan;
+  readonly planMs: number;
 }
 
 async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSignal): Promise<IncreaseRecord> {

@@ -9,13 +9,14 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
-import { recordUnhelpedPods, executeScaleUp } from './execute.ts';
+import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
 
 export interface RoundsInput {
   readonly observation: Observation;
@@ -54,7 +55,8 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
   for (;;) {
-    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: planningTimer(deps) });
+    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), isLate: planningTimer(deps) }, deps);
+    const { plan } = timed;
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;
@@ -76,7 +78,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       (cause === 'conflict' && hasTargetMoved(increases, observation));
     keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile || endedWithoutIncrease(plan), unfinished });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
-      recordUnhelpedPods(plan, deps);
+      recordUnhelpedPods(timed, deps);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });
@@ -100,6 +102,12 @@ function endedWithoutIncrease(plan: ScaleUpPlan): boolean {
 function hasWaitingPods({ verdicts }: ScaleUpPlan): boolean {
   for (const { kind } of verdicts.values()) if (kind === 'waiting') return true;
   return false;
+}
+
+function timePlan(input: ScaleUpInput, { clock }: LoopDeps): TimedPlan {
+  const startMs = clock.monotonic();
+  const plan = planScaleUp(input);
+  return { input, plan, planMs: clock.monotonic() - startMs };
 }
 
 /** While a plan is made, no lease is renewed and no watch event is read: hence the limit. */

@@ -12,13 +12,26 @@ export function formatAmount(resource: string, value: number): string {
  * equal get more decimals.
  */
 export function describeNeed(resource: string, needs: number, offers: number): string {
-  const [unit, size] = resource === 'cpu' ? ['CPU', 1000] : unitOf(resource, needs);
+  const [unit, size] = resource === 'cpu' ? (['CPU', 1000] as const) : unitOf(resource, needs);
   const texts = [2, 3, 6].map((decimals) =>
     [needs, Math.max(0, offers)].map((value) => `${rounded(value / size, resource === 'cpu' ? decimals : decimals - 1)}`),
   );
   const [left = '', right = ''] = texts.find(([one, other]) => one !== other) ?? texts.at(-1) ?? [];
   const what = resource === 'cpu' ? unit : [unit, resource].filter((word) => word !== '').join(' ');
   return `needs ${left} ${what}, the node offers ${right}`;
+}
+
+/**
+ * The nearest amount above or below that {@link formatAmount} writes without loss: a person who enters the written number gets what was
+ * simulated. CPU in steps of 10 millicores, bytes in steps of a tenth of their unit.
+ */
+export function speakable(resource: string, value: number, direction: 'up' | 'down'): number {
+  const [unit, size] = resource === 'cpu' ? (['CPU', 1000] as const) : unitOf(resource, value);
+  if (unit === '') return value;
+  const steps = (value / size) * (resource === 'cpu' ? 100 : 10);
+  const whole = direction === 'up' ? Math.ceil(steps - 1e-9) : Math.floor(steps + 1e-9);
+  const exact = (whole / (resource === 'cpu' ? 100 : 10)) * size;
+  return direction === 'up' ? Math.ceil(exact) : Math.floor(exact);
 }
 
 function unitOf(resource: string, value: number): readonly [unit: string, size: number] {

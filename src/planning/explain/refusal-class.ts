@@ -1,7 +1,5 @@
-/** The class of a pending pod's verdict, as metrics and tables count it, and the smallest change that would help the pod. */
+/** The class of a pending pod's verdict, as metrics and tables count it. */
 import type { GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
-import { explainRefusal } from './refusals.ts';
-import { compareText } from '../../lib/comparison.ts';
 
 /**
  * `helped`: this plan adds a node for the pod. `coming`: a node is there or on its way, or a later loop adds one. `blocked-by-*`:
@@ -55,29 +53,4 @@ function blockingClass(refusals: readonly GroupRefusal[]): Blocked | undefined {
 
 function wouldFit({ fit = [] }: GroupRefusal): boolean {
   return fit.length === 0;
-}
-
-/**
- * The smallest change that would help. It is the limit of a group whose nodes would take the pod, if there is one; else what
- * the nodes of the nearest group lack. undefined if no change is known to help, or if waiting is all that helps.
- */
-export function smallestFix(refusals: readonly GroupRefusal[]): string | undefined {
-  // A frozen group would take the pod: waiting for it is a smaller change than new nodes of another group.
-  const isHeld = refusals.some(
-    (refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'frozen' || refusal.skip?.kind === 'target-unknown'),
-  );
-  const ranked = refusals
-    .filter((refusal) => !isHeld || wouldFit(refusal))
-    .map((refusal) => ({ refusal, fix: explainRefusal(refusal, undefined).fix }))
-    .filter(({ fix }) => fix !== '')
-    .sort((left, right) => distance(left.refusal) - distance(right.refusal) || compareText(left.refusal.group, right.refusal.group));
-  const [nearest] = ranked;
-  if (nearest === undefined) return undefined;
-  return wouldFit(nearest.refusal) ? nearest.fix : `for ${nearest.refusal.group}: ${nearest.fix}`;
-}
-
-/** How large the change is: a limit of the group counts less than anything that its nodes lack. */
-function distance({ skip, fit = [] }: GroupRefusal): number {
-  const rank = BLOCKED.findIndex(([, kinds]) => skip !== undefined && kinds.includes(skip.kind));
-  return fit.length * 10 + (skip === undefined ? 0 : 1 + Math.max(0, rank));
 }

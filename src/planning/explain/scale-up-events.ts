@@ -2,51 +2,77 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { GroupRefusal } from '../../domain/reasons.ts';
-import { smallestFix } from './refusal-class.ts';
+import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
-import { compareText } from '../../lib/comparison.ts';
-import { describeFit, describeSkip } from './describe-reasons.ts';
+import type { Advice } from './fix.ts';
+import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
 /** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */
 export const STATUS_NAME = 'cluster-autoscaler-status';
 
-/** One event per pod that no node group can help: each reason with the number of its groups, and the smallest fix. */
-export function podsWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+/** The API server refuses longer notes. */
+const MOST_CHARACTERS = 1024;
+
+export interface UnhelpedPodsInput {
+  readonly plan: ScaleUpPlan;
+  readonly groups: readonly NodeGroup[];
+  /** What helps, by verdict. If a verdict is absent, nothing was simulated for it, and nothing is advised. */
+  readonly advice?: ReadonlyMap<PodVerdict, Advice>;
+}
+
+/** One event per pod that no node group can help: the fix that was simulated, and every pool with its obstacles. */
+export function podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput): readonly AutoscalerEvent[] {
+  const why = whyUnhelped(input);
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
     verdict.kind === 'helpless' && pod.injected !== true
-      ? [podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${countReasons(verdict.byGroup)}${describeFix(verdict.byGroup)}`)]
+      ? [podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${why(verdict)}`)]
       : [],
   );
 }
 
 /** The same for buffers. Their pods do not exist, so one event on the buffer stands for all of them. */
-export function buffersWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+export function buffersWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput): readonly AutoscalerEvent[] {
+  const why = whyUnhelped(input);
   const first = new Map<string, AutoscalerEvent>();
   for (const [pod, verdict] of plan.verdicts) {
     const uid = pod.controller?.uid ?? '';
     if (pod.holds !== 'buffer' || verdict.kind !== 'helpless' || first.has(uid)) continue;
-    const why = `${countReasons(verdict.byGroup)}${describeFix(verdict.byGroup)}`;
-    first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why}`));
+    first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why(verdict)}`));
   }
   return [...first.values()];
 }
 
-function describeFix(refusals: readonly GroupRefusal[]): string {
-  const fix = smallestFix(refusals);
-  return fix === undefined ? '' : `. Possible fix: ${fix}`;
+type Helpless = Extract<PodVerdict, { readonly kind: 'helpless' }>;
+
+/** Equal pods share a verdict, so each text is made once. */
+function whyUnhelped({ groups, advice }: Omit<UnhelpedPodsInput, 'plan'>): (verdict: Helpless) => string {
+  const byId = new Map(groups.map((group) => [group.id as string, group]));
+  const made = new Map<Helpless, string>();
+  return (verdict) => {
+    const text = made.get(verdict) ?? describeVerdict(verdict, byId, advice?.get(verdict));
+    made.set(verdict, text);
+    return text;
+  };
 }
 
-export function countReasons(refusals: readonly GroupRefusal[]): string {
-  const counts = new Map<string, number>();
-  for (const refusal of refusals) {
-    const reasons = new Set([...(refusal.skip === undefined ? [] : [describeSkip(refusal.skip)]), ...(refusal.fit ?? []).map(describeFit)]);
-    for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+function describeVerdict({ byGroup }: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): string {
+  if (byGroup.length === 0) return 'there is no node group';
+  const count = byGroup.length === 1 ? 'the only pool cannot take it now' : `none of ${byGroup.length} pools can take it now`;
+  const fix = advice?.fix === undefined ? '' : ` Fix that works: ${advice.fix.text}.`;
+  return cutRows(`${count}.${fix}`, poolRows(byGroup, groups));
+}
+
+/** Whole rows only: a number that is cut would be another number. */
+function cutRows(beginning: string, rows: readonly PoolRow[]): string {
+  let text = beginning;
+  for (const [at, { pools, obstacles }] of rows.entries()) {
+    const next = `${text}${at === 0 ? ' ' : '; '}${namePools(pools)}: ${obstacles.join(', and ')}`;
+    const left = rows.slice(at).reduce((sum, row) => sum + row.pools.length, 0);
+    if (next.length > MOST_CHARACTERS - 100) return `${text}${at === 0 ? ' ' : '; '}and ${left} more pools`;
+    text = next;
   }
-  if (counts.size === 0) return 'there is no node group';
-  const ordered = [...counts].sort(([left, leftCount], [right, rightCount]) => rightCount - leftCount || compareText(left, right));
-  return ordered.map(([reason, count]) => `${count} ${reason}`).join(', ');
+  return text;
 }
 
 /** Events of one capacity write: on its pods if it was accepted, and on the status ConfigMap. A conflict has no event. */

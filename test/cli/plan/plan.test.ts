@@ -28,6 +28,7 @@ const SHAPE = z.strictObject({
         verdict: z.string(),
         detail: z.string().optional(),
         groups: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
+        advice: z.object({ text: z.string() }).optional(),
       }),
     ),
     fits: z.array(z.strictObject({ pod: z.string(), node: z.string() })),
@@ -68,14 +69,14 @@ describe('plan on files', () => {
       group: 'general',
       reason: 'insufficient-resource',
       detail: 'needs 9 CPU, the node offers 4',
-      fix: 'use a VM size with at least 9 cpu allocatable, or reduce the request',
+      fix: 'add a pool like general whose nodes have at least 9 CPU allocatable',
     });
     expect(gpu).toMatchObject({ pod: 'default/g', verdict: 'blocked-by-max' });
     expect(gpu?.groups[1]).toEqual({
       group: 'gpu',
       reason: 'max-size',
       detail: 'at its maximum (0 of 0 nodes)',
-      fix: 'raise the maximum of gpu above 0',
+      fix: 'raise the maximum of gpu from 0 to 1',
     });
   });
 
@@ -148,7 +149,7 @@ describe('plan on files', () => {
     const files = { 'c.json': listOf(...busy, ...waiting), 'conf.yaml': 'scaleUp: {maxNodesTotal: 2}' };
     const { scaleUp } = await answerOf(files, '--config=conf.yaml');
     expect(scaleUp.increases).toMatchObject([{ group: 'general', from: 1, to: 2 }]);
-    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({ reason: 'cluster-limit', fix: 'raise scaleUp.maxNodesTotal above 2' });
+    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({ reason: 'cluster-limit', fix: 'raise scaleUp.maxNodesTotal from 2 to 3' });
   });
 });
 

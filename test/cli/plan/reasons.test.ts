@@ -10,6 +10,7 @@ const SHAPE = z.object({
         verdict: z.string(),
         detail: z.string().optional(),
         groups: z.array(z.object({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
+        advice: z.object({ text: z.string() }).optional(),
       }),
     ),
   }),
@@ -81,7 +82,7 @@ describe('plan reports for every pending pod why no pool helps', () => {
 });
 
 describe('plan says of every pool what keeps a pod out, with the numbers and what would help', () => {
-  const of = (reason: string, detail: string, fix: string) => ({ reason, detail: expect.stringMatching(detail), fix });
+  const of = (reason: string, detail: string, advice: string) => ({ reason, detail, advice });
   const container = (requests: Json, more: Json = {}) => ({ containers: [{ name: 'c', resources: { requests }, ...more }] });
   const near = (topologyKey: string) => ({
     requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: { matchLabels: { app: 'db' } } }],
@@ -99,58 +100,56 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
       of(
         'insufficient-resource',
         '^needs 40 GiB memory, the node offers 13.1',
-        'use a VM size with at least 40 GiB memory allocatable, or reduce the request',
+        'add a pool like a whose nodes have at least 40 GiB memory allocatable',
       ),
+    ],
+    [
+      'memory of which a little less would do, in an amount that can be entered',
+      container({ memory: '14Gi' }),
+      of('insufficient-resource', '^needs 14 GiB memory, the node offers 13.1', 'lower the memory request from 14 GiB to 13 GiB'),
     ],
     [
       'a label',
       { nodeSelector: { team: 'x' } },
-      of(
-        'node-selector-mismatch',
-        '^needs the label team=x, the node does not have it',
-        'add the labels that the pod selects to the group, or change the selector',
-      ),
+      of('node-selector-mismatch', '^needs the label team=x, the node does not have it', 'add the label team=x to pool a'),
     ],
     [
       'the name of a node that is none',
       { affinity: { nodeAffinity: pinned } },
-      of(
-        'node-selector-mismatch',
-        '^needs a node that is template-a',
-        'add the labels that the pod selects to the group, or change the selector',
-      ),
+      of('node-selector-mismatch', '^needs a node that is template-a', 'no longer require a node by its name'),
     ],
     [
       'a host name that is none',
       { nodeSelector: { 'kubernetes.io/hostname': 'template-a' } },
-      of(
-        'node-selector-mismatch',
-        '^needs a node that is template-a',
-        'add the labels that the pod selects to the group, or change the selector',
-      ),
+      of('node-selector-mismatch', '^needs a node that is template-a', 'no longer require a node by its name'),
     ],
     [
       'friends, also of the pool that is full',
       { affinity: { podAffinity: near('topology.kubernetes.io/zone') } },
-      of('pod-affinity', 'no matching pod is there', 'change the pod affinity rule for topology.kubernetes.io/zone'),
+      of(
+        'pod-affinity',
+        'no matching pod is there',
+        'make the pod affinity rule for topology.kubernetes.io/zone preferred instead of required',
+      ),
     ],
     [
       'a topology label, also of the pool that is full',
       { topologySpreadConstraints: spread },
-      of('topology-spread', 'missing required label', 'add the label rack to the group, or use another topologyKey'),
+      of('topology-spread', 'missing required label', 'add the label rack=a to pool a'),
     ],
   ];
 
-  it.each(rows)('%s', async (_name, spec, expected) => {
+  it.each(rows)('%s', async (_name, spec, { reason, detail, advice }) => {
     const { scaleUp } = await asked([pending('p', spec)]);
-    expect(scaleUp.helpless).toEqual([
+    expect(scaleUp.helpless).toMatchObject([
       {
         pod: 'default/p',
         verdict: 'impossible',
         groups: [
-          { group: 'a', ...expected },
-          { group: 'full', ...expected, fix: `${expected.fix} and raise the maximum of full above 0` },
+          { group: 'a', reason, detail: expect.stringMatching(detail) },
+          { group: 'full', reason, detail: expect.stringMatching(`${detail}.*; at its maximum \\(0 of 0 nodes\\)$`) },
         ],
+        advice: { text: advice },
       },
     ]);
   });
@@ -170,7 +169,7 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
         {
           reason: 'insufficient-resource',
           detail: 'the node has room for 0 pods besides its DaemonSet and static pods',
-          fix: 'raise maxPods of the pool',
+          fix: 'add a pool like a with a maxPods of at least 3',
         },
       ],
     });
@@ -187,7 +186,7 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
     expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({
       reason: 'cluster-limit',
       detail: expect.stringMatching(/1 of 1 nodes in use, a new node takes 1, and 4 of 7 cores in use, a new node takes 4$/),
-      fix: 'raise scaleUp.maxNodesTotal above 1 and raise scaleUp.maxCoresTotal above 7',
+      fix: 'raise scaleUp.maxNodesTotal from 1 to 2, and raise scaleUp.maxCoresTotal from 7 to 8',
     });
   });
 });

@@ -138,7 +138,7 @@ describe('plan and volumes', () => {
         group: 'zone1',
         reason: 'insufficient-resource',
         detail: 'needs 5 volumes attached, the node has room for 4',
-        fix: 'use a VM size with at least 5 data disks, or fewer volumes',
+        fix: 'add a pool like zone1 whose nodes have at least 5 data disks allocatable',
       },
     ]);
   });

@@ -166,10 +166,11 @@ describe('the room of buffers', () => {
     const shape = { ...aShape({ cpu: '1' }), key: 'claims', unsupported };
     const podTemplates = new Map([['default/shape', { namespace: 'default', name: 'shape', generation: 1, shape }]]);
     const capacity = { ...objects(aBuffer({ status: ready(2) })), podTemplates };
-    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], capacity, capacityPolicy: on });
+    const groups = [aGroup({ id: 'a', target: 0 })];
+    const plan = planFor({ groups, capacity, capacityPolicy: on });
     expect(growth(plan)).toEqual([]);
-    expect(buffersWithoutScaleUpEvents(plan).map(({ message }) => message)).toEqual([
-      "capacity buffer didn't trigger scale-up: 1 unsupported dynamic-resource-allocation: resource claim gpu",
+    expect(buffersWithoutScaleUpEvents({ plan, groups }).map(({ message }) => message)).toEqual([
+      "capacity buffer didn't trigger scale-up: the only pool cannot take it now. a: unsupported dynamic-resource-allocation: resource claim gpu",
     ]);
   });
 

@@ -33,7 +33,9 @@ describe('quotas of the cluster', () => {
       exceeded: [{ quota: 'CapacityQuota/zone-1', resources: ['nodes'], short: [{ left: 0, needs: 1 }] }],
     });
     expect(describeSkip(reason!)).toBe('exceeded quota: "CapacityQuota/zone-1", resources: nodes');
-    expect(explainSkip(reason!, undefined).fix).toBe('raise nodes of CapacityQuota/zone-1');
+    expect(explainSkip(reason!, undefined).detail).toBe(
+      'exceeded quota: "CapacityQuota/zone-1", resources: nodes (0 nodes left, a new node takes 1)',
+    );
   });
 
   it('EQ09: reports every exceeded quota, those of the whole cluster first', () => {

@@ -4,11 +4,13 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Backoff } from '../../../src/domain/loop-state.ts';
 import { publishVerdicts } from '../../../src/observers/metrics/loop-metrics.ts';
 import { podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
-import { classifyVerdict, smallestFix, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
+import { adviseClass, helplessClasses } from '../../../src/planning/explain/advice/advice.ts';
+import { classifyVerdict, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
-import { planFor, type World } from '../scale-up/world.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { inputFor, planFor, type World } from '../scale-up/world.ts';
 
 const resting: Backoff = {
   untilMs: START_MS + 60_000,
@@ -32,32 +34,37 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     undefined,
   ],
   ['nothing may grow at present', 'coming', { groups: [group()], cloud: { scaleUpBlocked: 'reads are too old' } }, undefined],
-  ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise the maximum of a above 0'],
+  ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise the maximum of a from 0 to 1'],
   [
     'its pool rests after a failure',
     'blocked-by-backoff',
     { groups: [group()], state: { backoffs: new Map([[nodeGroupId('a'), resting]]) } },
-    `wait until ${new Date(resting.untilMs).toISOString()}`,
+    undefined,
   ],
   ['its pool is frozen by an upgrade', 'blocked-by-backoff', { groups: [group({ frozen: 'upgrading' })] }, undefined],
   [
     'the quota of the region is used up',
     'blocked-by-quota',
     { groups: [withDraws], cloud: { quotas } },
-    'request an Azure quota of more than 10 cores for region',
+    'request an Azure quota of 14 cores for region, which has 10',
   ],
   [
     "the cluster's own limit is reached",
     'blocked-by-quota',
     { groups: [group()], policy: { maxCoresTotal: 1 } },
-    'raise scaleUp.maxCoresTotal',
+    'raise scaleUp.maxCoresTotal from 1 to 4',
   ],
-  ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: use a VM size with at least 99 cpu'],
+  [
+    'no node of any pool would take it',
+    'impossible',
+    { groups: [group({ maxSize: 0 })] },
+    'add a pool like a whose nodes have at least 99 CPU allocatable',
+  ],
   [
     'a pool may have the label that it asks for, which no document tells',
     'impossible',
     { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
-    'for a: state kubernetes.azure.com/localdns-state in a label tag of the group, or start one node of it',
+    'start one node of a, or state kubernetes.azure.com/localdns-state=enabled in a label tag of it if its nodes have that label',
   ],
   ['there is no pool', 'impossible', { groups: [] }, undefined],
   ['it asks for nothing', 'ignored', { groups: [group()] }, undefined],
@@ -81,15 +88,26 @@ describe('classes of verdicts', () => {
       expect([each, await valueOf(metrics.cluster.oldestPod, { verdict: each })]).toEqual([each, ageSeconds]);
     }
 
-    const events = podsWithoutScaleUpEvents(plan).map(({ message }) => message);
+    const input = inputFor({ ...world, pods: [pod] });
+    const alone = planScaleUp(input);
+    const advice = new Map(helplessClasses(alone).map((helpless) => [helpless.verdict, adviseClass({ input, plan: alone }, helpless)]));
+    const events = podsWithoutScaleUpEvents({ plan: alone, groups: world.groups, advice }).map(({ message }) => message);
     expect(events).toHaveLength(verdict.kind === 'helpless' ? 1 : 0);
-    if (fix === undefined) expect(events.join()).not.toContain('Possible fix');
-    else expect(events[0]).toContain(`. Possible fix: ${fix}`);
+    if (fix === undefined) expect(events.join()).not.toContain('Fix that works');
+    else expect(events[0]).toContain(`. Fix that works: ${fix}.`);
   });
 
   it('every class has a row', () => {
     expect(new Set(ROWS.map(([, expected]) => expected))).toEqual(new Set(VERDICT_CLASSES));
   });
+
+  const adviceFor = (groups: World['groups']) => {
+    const input = inputFor({ groups, pods: [aPod({ cpu: '1' })] });
+    const plan = planScaleUp(input);
+    const [helpless] = helplessClasses(plan);
+    if (helpless === undefined) throw new Error('helped');
+    return { verdict: helpless.verdict, text: adviseClass({ input, plan }, helpless).fix?.text };
+  };
 
   it('EQ11: names the nearest change: a maximum before a size that does not exist', () => {
     const small = aGroup({
@@ -97,21 +115,17 @@ describe('classes of verdicts', () => {
       target: 0,
       template: { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) },
     });
-    const plan = planFor({ groups: [small, group({ id: 'full', maxSize: 0 })], pods: [aPod({ cpu: '1' })] });
-    const [verdict] = [...plan.verdicts.values()];
-    if (verdict?.kind !== 'helpless') throw new Error('helped');
+    const { verdict, text } = adviceFor([small, group({ id: 'full', maxSize: 0 })]);
     expect(classifyVerdict(verdict)).toBe('blocked-by-max');
-    expect(smallestFix(verdict.byGroup)).toBe('raise the maximum of full above 0');
+    expect(text).toBe('raise the maximum of full from 0 to 1');
   });
 
   it.each([
     ['nothing is asked of the others', [], undefined],
-    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise the maximum of full above 0'],
+    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise the maximum of full from 0 to 1'],
   ] as const)('where the group that would take the pod is frozen, %s', (_what, more, fix) => {
     const template = { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) };
     const groups = [aGroup({ id: 'a-small', target: 0, template }), group({ id: 'frozen', frozen: 'AKS scales it' }), ...more];
-    const [verdict] = [...planFor({ groups, pods: [aPod({ cpu: '1' })] }).verdicts.values()];
-    if (verdict?.kind !== 'helpless') throw new Error('helped');
-    expect(smallestFix(verdict.byGroup)).toBe(fix);
+    expect(adviceFor(groups).text).toBe(fix);
   });
 });

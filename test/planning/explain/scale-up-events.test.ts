@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
-import type { FitReason } from '../../../src/domain/reasons.ts';
-import { countReasons, increaseEvents } from '../../../src/planning/explain/scale-up-events.ts';
+import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
+import type { Pod } from '../../../src/domain/pod.ts';
+import type { FitReason, GroupRefusal, PodVerdict } from '../../../src/domain/reasons.ts';
+import type { Advice } from '../../../src/planning/explain/fix.ts';
+import { increaseEvents, podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { aGroup, aPod, START_MS } from '../../support/builders.ts';
 
 const group = aGroup({ id: 'aks-general-vmss', target: 3 });
@@ -37,32 +40,63 @@ describe('events of a capacity write', () => {
   });
 });
 
-describe("why a pod didn't trigger a scale-up, in kube-scheduler's words", () => {
-  const short = (resource: string): FitReason => ({ kind: 'insufficient-resource', resource, requested: 2, free: 1 });
-  const placed = (rule: Extract<FitReason, { kind: 'pod-affinity' }>['rule']): FitReason => {
-    return { kind: 'pod-affinity', rule, topologyKey: 'zone', detail: 'other pods' };
-  };
-  it.each<[FitReason, string]>([
-    [short('cpu'), 'Insufficient cpu'],
-    [short('nvidia.com/gpu'), 'Insufficient nvidia.com/gpu'],
-    [short('pods'), 'Too many pods'],
-    [short('attachable-volumes-csi-disk.csi.azure.com'), 'node(s) exceed max volume count'],
-    [{ kind: 'untolerated-taint', taint: 'dedicated=gpu:NoSchedule' }, 'node(s) had untolerated taint(s)'],
-    [{ kind: 'node-selector-mismatch', detail: 'pool=a is required' }, "node(s) didn't match Pod's node affinity/selector"],
-    [{ kind: 'host-port-taken', port: 80, protocol: 'TCP' }, "node(s) didn't have free ports for the requested pod ports"],
-    [{ kind: 'unschedulable' }, 'node(s) were unschedulable'],
-    [{ kind: 'node-features', features: ['A'] }, "node(s) didn't match Pod's required features"],
-    [{ kind: 'topology-spread', topologyKey: 'zone', detail: 'skew 2 > 1' }, "node(s) didn't match pod topology spread constraints"],
-    [
-      { kind: 'topology-spread', topologyKey: 'zone', detail: 'missing required label' },
-      "node(s) didn't match pod topology spread constraints (missing required label)",
-    ],
-    [placed('repelled'), "node(s) didn't satisfy existing pods anti-affinity rules"],
-    [placed('anti-affinity'), "node(s) didn't match pod anti-affinity rules"],
-    [placed('affinity'), "node(s) didn't match pod affinity rules"],
-    [{ kind: 'volume', message: 'node(s) had no available volume zone', detail: 'it is in we-1' }, 'node(s) had no available volume zone'],
-  ])('%o', (fit, words) => {
-    const refusals = ['a', 'b'].map((name) => ({ group: aGroup({ id: name }).id, fit: [fit] }));
-    expect(countReasons(refusals)).toBe(`2 ${words}`);
+describe("why a pod didn't trigger a scale-up", () => {
+  const GIB = 2 ** 30;
+  const groups = ['full', 'small', 'x1', 'x2', 'x3', 'x4', 'x5'].map((id) => aGroup({ id, target: id === 'full' ? 4 : 0, maxSize: 4 }));
+  const short = (resource: string, requested: number, free: number): FitReason => ({
+    kind: 'insufficient-resource',
+    resource,
+    requested,
+    free,
+  });
+  const fits = new Map<string, readonly FitReason[]>([
+    ['full', []],
+    ['small', [short('memory', 64 * GIB, 24.9 * GIB), short('cpu', 20_000, 3_800)]],
+  ]);
+  const byGroup = groups.map(({ id }): GroupRefusal => {
+    const fit = fits.get(id) ?? [short('nvidia.com/gpu', 1, 0)];
+    return { group: id, ...(fit.length === 0 ? { skip: { kind: 'max-size', max: 4 } } : { fit }) };
+  });
+  const verdict = { kind: 'helpless', byGroup } as const;
+  const plan = (pods: readonly Pod[]): ScaleUpPlan => ({
+    increases: [],
+    skipped: [],
+    verdicts: new Map(pods.map((pod) => [pod, verdict])),
+    options: [],
+    summary: '',
+  });
+  const messages = (given: Omit<Parameters<typeof podsWithoutScaleUpEvents>[0], 'groups'>) =>
+    podsWithoutScaleUpEvents({ groups, ...given }).map(({ message }) => message);
+
+  it('names every pool with all its obstacles; the nearest pool comes first', () => {
+    expect(messages({ plan: plan([aPod()]) })).toEqual([
+      "pod didn't trigger scale-up: none of 7 pools can take it now. full: at its maximum (4 of 4 nodes); " +
+        'x1, x2, x3 and 2 others: needs 1 nvidia.com/gpu, the node offers 0; ' +
+        'small: needs 64 GiB memory, the node offers 24.9, and needs 20 CPU, the node offers 3.8',
+    ]);
+  });
+
+  it('advises only what was simulated for these pods', () => {
+    const proof = { pods: 1, of: 1, nodes: 1, groups: [] };
+    const advice = new Map<PodVerdict, Advice>([
+      [verdict, { fix: { changes: [], text: 'raise the maximum of full from 4 to 5', proof }, tried: 2 }],
+    ]);
+    expect(messages({ plan: plan([aPod()]), advice })[0]).toContain(
+      'can take it now. Fix that works: raise the maximum of full from 4 to 5. full: at its maximum',
+    );
+    expect(messages({ plan: plan([aPod()]), advice: new Map([[verdict, { tried: 9 }]]) })[0]).not.toContain('Fix');
+  });
+
+  it('cuts whole rows and counts the pools that are left', () => {
+    const many = Array.from({ length: 40 }, (_, at) => ({
+      group: aGroup({ id: `pool-${at}` }).id,
+      fit: [short('cpu', 9_000 + 10 * at, 4_000)],
+    }));
+    const long = { ...plan([]), verdicts: new Map([[aPod(), { kind: 'helpless', byGroup: many } as const]]) };
+    const [message = ''] = messages({ plan: long });
+    expect(message.length).toBeLessThanOrEqual(1024);
+    const named = message.match(/pool-\d+: /g)?.length ?? 0;
+    expect(message.endsWith(`; and ${40 - named} more pools`)).toBe(true);
+    expect(named).toBeGreaterThan(10);
   });
 });

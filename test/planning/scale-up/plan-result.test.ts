@@ -44,11 +44,11 @@ describe('a refusal by other pods on a new node', () => {
     ]);
   });
 
-  it('of a label that new nodes lack says that it is the label that would help', () => {
+  it('of a label that new nodes lack names the label', () => {
     const fit = refusal({ topologySpread: [{ ...spread, topologyKey: 'rack' }] });
     expect(fit).toEqual([{ kind: 'topology-spread', topologyKey: 'rack', detail: 'missing required label' }]);
-    expect(explainRefusal({ group: nodeGroupId('one'), fit: fit as readonly FitReason[] }, undefined).fix).toBe(
-      'add the label rack to the group, or use another topologyKey',
+    expect(explainRefusal({ group: nodeGroupId('one'), fit: fit as readonly FitReason[] }, undefined).detail).toBe(
+      "node(s) didn't match pod topology spread constraints (missing required label): rack",
     );
   });
 

@@ -7,6 +7,7 @@ import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { CapacityPolicy, Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import type { ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
 import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
 
@@ -49,8 +50,12 @@ export function observationOf(world: World): Observation {
 }
 
 export function planFor(world: World): ScaleUpPlan {
+  return planScaleUp(inputFor(world));
+}
+
+export function inputFor(world: World): ScaleUpInput {
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
-  return planScaleUp({
+  return {
     observation: observationOf(world),
     state: { ...NO_STATE, ...world.state },
     policy: {
@@ -60,7 +65,7 @@ export function planFor(world: World): ScaleUpPlan {
     names: resourceNames,
     exclude,
     ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
-  });
+  };
 }
 
 /** `group from->to` of every increase, in order. */

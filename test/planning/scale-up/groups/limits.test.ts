@@ -23,7 +23,7 @@ describe('planScaleUp: limits', () => {
     expect(skipOf(plan, 'a')).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, used: 8, needs: 4 });
   });
 
-  it('EQ09: two reached limits are both reported, with what to increase', () => {
+  it('EQ09: two reached limits are both reported', () => {
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
     const pod = aPod({ cpu: '4' });
     const policy = { maxCoresTotal: 10, maxMemoryTotalBytes: 40 * 2 ** 30 };
@@ -32,9 +32,8 @@ describe('planScaleUp: limits', () => {
     const memory = { limit: 'memory', value: 40 * 2 ** 30, used: 32 * 2 ** 30, needs: 16 * 2 ** 30 };
     expect(skip).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, used: 8, needs: 4, also: [memory] });
     expect(describeSkip(skip!)).toBe('cluster limit of 10 cores reached and cluster limit of 40 GiB of memory reached');
-    const { detail, fix } = explainSkip(skip!, undefined);
+    const { detail } = explainSkip(skip!, undefined);
     expect(detail).toContain(': 8 of 10 cores in use, a new node takes 4, and 32 of 40 GiB of memory in use, a new node takes 16');
-    expect(fix).toBe('raise scaleUp.maxCoresTotal above 10 and raise scaleUp.maxMemoryTotalGib above 40');
   });
 
   it('virtual nodes count as nodes, and what they claim to have as nothing', () => {

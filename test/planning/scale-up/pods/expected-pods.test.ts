@@ -52,7 +52,7 @@ describe('pods that controllers are about to make', () => {
     const big = [aPod({ name: 'big', cpu: '99', shape: { cpu: '99' }, controller })];
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
-    expect(podsWithoutScaleUpEvents(plan).map(({ subject }) => subject.name)).toEqual(['big']);
+    expect(podsWithoutScaleUpEvents({ plan, groups }).map(({ subject }) => subject.name)).toEqual(['big']);
   });
 
   it('copies of a pod that claims devices ask for devices of their own, or are refused by name as it is', () => {

@@ -1,0 +1,72 @@
+/** Tries changes on the planner itself: with them, are the pods placed, and by how many more nodes? */
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import type { ScaleUpPlan } from '../../../domain/plan.ts';
+import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
+import { compareText } from '../../../lib/comparison.ts';
+import { priceOf } from '../../expanders/price.ts';
+import { planScaleUp } from '../../scale-up/plan.ts';
+import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import type { Change, Fix } from '../fix.ts';
+import { addedPoolId, applyChanges } from './apply-changes.ts';
+
+/** What is to be helped, and what the plan is without help. */
+export interface Subject {
+  readonly input: ScaleUpInput;
+  readonly plan: ScaleUpPlan;
+  /** The pods of the class, by uid. */
+  readonly pods: ReadonlySet<string>;
+}
+
+export interface Simulation {
+  readonly proof: Fix['proof'];
+  /** New nodes by group, beyond those of the plan without the changes. */
+  readonly added: ReadonlyMap<NodeGroupId, number>;
+  /** Why the first pod that is left stays pending; undefined if none is left, or if it only waits. */
+  readonly refusals: readonly GroupRefusal[] | undefined;
+}
+
+export function simulate({ input, plan, pods }: Subject, changes: readonly Change[]): Simulation {
+  const changed = applyChanges(input, pods, changes);
+  const after = planScaleUp(changed);
+  const verdicts = [...after.verdicts].flatMap(([pod, verdict]) => (pods.has(pod.uid) ? [verdict] : []));
+  const added = addedNodes(plan, after);
+  const left = verdicts.find((verdict) => verdict.kind === 'helpless');
+  return {
+    proof: { pods: verdicts.filter(isHelped).length, of: pods.size, ...costOf(added, changed), groups: grownGroups(added, changes) },
+    added,
+    refusals: left?.byGroup,
+  };
+}
+
+function isHelped({ kind }: PodVerdict): boolean {
+  return kind === 'triggered' || kind === 'fits-present-node' || kind === 'fits-upcoming-node';
+}
+
+function addedNodes(before: ScaleUpPlan, after: ScaleUpPlan): ReadonlyMap<NodeGroupId, number> {
+  const added = new Map<NodeGroupId, number>();
+  for (const { group, from, to } of after.increases) added.set(group, to - from);
+  for (const { group, from, to } of before.increases) added.set(group, (added.get(group) ?? 0) - (to - from));
+  return added;
+}
+
+function grownGroups(added: ReadonlyMap<NodeGroupId, number>, changes: readonly Change[]): readonly NodeGroupId[] {
+  const models = new Map(
+    changes.flatMap((change) => (change.kind === 'add-pool' ? [[addedPoolId(change.like), change.like] as const] : [])),
+  );
+  const grown = [...added].filter(([, nodes]) => nodes > 0).map(([id]) => models.get(id) ?? id);
+  return [...new Set(grown)].sort(compareText);
+}
+
+/** Other groups may get fewer nodes than without the changes. */
+function costOf(added: ReadonlyMap<NodeGroupId, number>, { observation, policy }: ScaleUpInput): Pick<Fix['proof'], 'nodes' | 'perHour'> {
+  const counts = observation.cloud.groups.flatMap((group) => {
+    const nodes = added.get(group.id) ?? 0;
+    return nodes === 0 ? [] : [{ nodes, price: priceOf(policy.scaleUp, group) }];
+  });
+  const nodes = counts.reduce((sum, count) => sum + count.nodes, 0);
+  const isPriced = counts.every(({ price }) => price !== undefined);
+  return {
+    nodes,
+    ...(isPriced && counts.length > 0 ? { perHour: counts.reduce((sum, count) => sum + count.nodes * (count.price ?? 0), 0) } : {}),
+  };
+}
