@@ -1,6 +1,7 @@
 /** Budgets and misfortune, as the real client meets them. */
 import { describe, expect, it } from 'vitest';
-import { MINUTE, RG, VERSION, aPool, aWorld, scale, setPath, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
+import { pickText } from '../../src/simulator/arm/http/json.ts';
+import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, scale, setPath, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
 import type { Fault, FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
 
 describe('budgets', () => {
@@ -102,6 +103,26 @@ describe('faults', () => {
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 4, etag: '"2"' });
     await rig.stop();
   });
+
+  it.each(['vms-pool', 'vmss-uniform'] as const)(
+    'fault 16: a racing writer of an agent pool (%s) makes a true conflict, too',
+    async (kind) => {
+      const rig = await startRig(aWorld([aPool('a', { kind })]));
+      rig.arm.control.addFault({
+        id: 'race',
+        match: { method: 'PUT', pathGlob: '**/agentPools/*', times: 1 },
+        effect: { kind: 'racing-writer', delta: 2 },
+      });
+      const { json } = await rig.call('GET', poolPath(rig, 'a'));
+      const put = await rig.call('PUT', poolPath(rig, 'a'), {
+        body: json,
+        headers: { 'if-match': pickText(json, 'properties', 'eTag') ?? '' },
+      });
+      expect(put.status).toBe(412);
+      expect(rig.arm.control.state().agentPools[0]?.size).toBe(4);
+      await rig.stop();
+    },
+  );
 
   it('fault 28: a page that breaks off', async () => {
     const rig = await faulty({ match: { pathGlob: '**/virtualMachineScaleSets', times: 1 }, effect: { kind: 'truncated-body' } });

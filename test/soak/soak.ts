@@ -10,6 +10,7 @@ import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
+import { bindLate } from './actors/late-binds.ts';
 import { immortal, randomDeaths, type Mortality } from './deaths.ts';
 import { createWitness, ratesExceeded, stuckGroups, unrest, type Stage } from './judge.ts';
 import { MemoryWatch, orderedTwice } from './memory.ts';
@@ -238,6 +239,8 @@ function act({ stage: { run }, scenario, crashes }: Progress, step: Step): void 
       cluster.control.pause();
       run.clock.after(step.forMs, () => cluster.control.resume());
       return;
+    case 'late-binds':
+      return bindLate(run, run.clock.now() + step.forMs);
     case 'skew':
       return run.skewDaemon(step.ms);
     case 'restart':

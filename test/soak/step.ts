@@ -14,6 +14,8 @@ export type Step =
   | { readonly kind: 'kube-errors'; readonly count: number; readonly status: number; readonly resource: string | undefined }
   | { readonly kind: 'kube-watches' | 'kube-compact' }
   | { readonly kind: 'kube-away'; readonly forMs: number }
+  /** Pods are put on nodes that are being removed. */
+  | { readonly kind: 'late-binds'; readonly forMs: number }
   | { readonly kind: 'skew'; readonly ms: number }
   /** `kill`: without a word; `awayMs` until the next process starts. */
   | { readonly kind: 'restart'; readonly kill: boolean; readonly awayMs: number };

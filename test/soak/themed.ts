@@ -4,7 +4,8 @@ import { worldOf } from '../scenarios/support.ts';
 import { oneOf, whole } from './chance.ts';
 import type { Scenario, WorkloadSpec } from './scenario.ts';
 import type { TimedStep } from './step.ts';
-import { always, often, THEMES, WORKLOADS, type Theme, type ThemeName } from './themes.ts';
+import { THEMES, type ThemeName } from './themes.ts';
+import { always, often, WORKLOADS, type Theme } from './themes/theme.ts';
 
 const SECOND = 1_000;
 

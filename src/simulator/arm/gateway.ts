@@ -4,7 +4,8 @@
  */
 import { listScheduledEvents, startScheduledEvents } from './compute/spot-eviction.ts';
 import type { FrozenLists } from './compute/stale-lists.ts';
-import { applyPendingForeignPoolWrite } from './faults/concurrent-pool-writers.ts';
+import { isIdle } from './aks/agent-pool-validation.ts';
+import { applyPendingForeignPoolWrite, scalePoolAsForeigner } from './faults/concurrent-pool-writers.ts';
 import { applyPendingForeignWrite, scaleAsForeigner } from './faults/concurrent-writers.ts';
 import { respondUnderFaults } from './faults/fault-responses.ts';
 import { gatewayError } from './http/errors.ts';
@@ -230,7 +231,7 @@ function recordRequest(world: ArmWorld, { request, reply, fault, pool, match }: 
     path: request.path,
     status: reply.status,
     principal: request.principal.clientId,
-    ...defined({ pool }),
+    ...defined({ pool, filter: request.query['$filter'] }),
     ...traceOf(request, reply.trace),
     ...(fault === undefined ? {} : { faultId: fault.id }),
     ...defined({ retryAfterSeconds: retryAfterOf(world, reply, fault?.effect) }),
@@ -274,8 +275,8 @@ function answerArm(deps: GatewayDeps, request: ArmRequest, { match, set, fault }
   if (unpermitted !== undefined) return unpermitted;
   const limits = world.knobs.throttling ? chargeRateLimits(world, request, match.row) : { headers: {}, refusal: undefined };
   const answer = (): ArmReply => {
-    if (set !== undefined) applyForeignWritesToSet(world, request, { set, effect: fault?.effect });
-    else applyForeignWritesToPool(world, request);
+    if (set !== undefined && request.params['pool'] === undefined) applyForeignWritesToSet(world, request, { set, effect: fault?.effect });
+    else applyForeignWritesToPool(world, request, fault?.effect);
     const stale = fault?.effect.kind === 'stale-list' ? deps.frozen.answer(fault.id, request) : undefined;
     return stale ?? match.row.answer(world, withoutFalseRead(request, fault?.effect));
   };
@@ -300,9 +301,12 @@ function applyForeignWritesToSet(
   if (writes && request.params['name'] !== undefined && !request.principal.foreign) applyPendingForeignWrite(world, set);
 }
 
-function applyForeignWritesToPool(world: ArmWorld, request: ArmRequest): void {
-  const pool = request.method === 'PUT' && !request.principal.foreign ? findAgentPool(world, request.params['pool'] ?? '') : undefined;
-  if (pool !== undefined) applyPendingForeignPoolWrite(world, pool);
+/** AKS accepts no write while an operation on the pool runs, so another writer can only come first on an idle pool. */
+function applyForeignWritesToPool(world: ArmWorld, request: ArmRequest, effect: FaultEffect | undefined): void {
+  const pool = request.principal.foreign ? undefined : findAgentPool(world, request.params['pool'] ?? '');
+  if (pool === undefined) return;
+  if (effect?.kind === 'racing-writer' && isIdle(pool)) scalePoolAsForeigner(world, pool, { delta: effect.delta });
+  if (request.method === 'PUT') applyPendingForeignPoolWrite(world, pool);
 }
 
 function chargeRateLimits(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'compute' | 'aks'>) {

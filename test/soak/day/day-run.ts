@@ -5,7 +5,7 @@ import { immortal } from '../deaths.ts';
 import { undergo, type SoakResult } from '../soak.ts';
 import { exceededLimits, LongWaits } from './day-judge.ts';
 import { dayScenario, HIDDEN_DAEMON_MILLIS } from './day-scenario.ts';
-import { coverNodes } from './hidden-daemons.ts';
+import { coverNodes } from '../actors/hidden-daemons.ts';
 import { DayMeters, type DayFigures } from './meters.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
 

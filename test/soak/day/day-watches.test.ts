@@ -17,6 +17,7 @@ describe('the watch over Retry-After', () => {
     { what: 'again too soon', requests: [refused(0), request(9_999)], found: 1 },
     { what: 'another path', requests: [refused(0), request(5, { path: '/b' })], found: 0 },
     { what: 'another method', requests: [refused(0), request(5, { method: 'PUT' })], found: 0 },
+    { what: 'another filter', requests: [refused(0), request(5, { filter: 'x' })], found: 0 },
     { what: 'the same path in other letters', requests: [refused(0), request(5, { path: '/A' })], found: 1 },
     { what: 'a refusal without a time', requests: [request(0, { status: 503 }), request(5)], found: 0 },
     { what: 'a success that names the next poll', requests: [request(0, { retryAfterSeconds: 10 }), request(5)], found: 0 },

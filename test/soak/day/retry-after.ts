@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
 /** Azure counts in whole seconds, and so does the header. */
 const SECOND = 1_000;
 
-type Request = Pick<JournalEntry, 'at' | 'method' | 'path' | 'status' | 'retryAfterSeconds' | 'route'>;
+type Request = Pick<JournalEntry, 'at' | 'method' | 'path' | 'filter' | 'status' | 'retryAfterSeconds' | 'route'>;
 
 export class RetryAfterWatch {
   readonly violations: string[] = [];
@@ -17,8 +17,8 @@ export class RetryAfterWatch {
   }
 
   /** Requests of one process of the daemon, in order of time. */
-  record({ at, method, path, status, retryAfterSeconds, route }: Request): void {
-    const key = `${method} ${path.toLowerCase()}`;
+  record({ at, method, path, filter = '', status, retryAfterSeconds, route }: Request): void {
+    const key = `${method} ${path} ${filter}`.toLowerCase();
     const held = this.#until.get(key);
     if (held !== undefined && at < held.untilMs) {
       this.violations.push(

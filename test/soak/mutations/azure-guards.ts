@@ -1,7 +1,6 @@
 /** Guards of the Azure adapter: where the token goes, what a size may become, and what may be deleted. */
 import type { Guard } from './guard.ts';
 
-const LONG = 45;
 const SHORT = 24;
 
 export const AZURE_GUARDS: readonly Guard[] = [
@@ -90,6 +89,13 @@ export const AZURE_GUARDS: readonly Guard[] = [
     run: { theme: 'racers', seed: 1, loops: SHORT },
   },
   {
+    guard: 'a write of an agent pool is conditional',
+    file: 'src/azure/arm/agent-pool-api.ts',
+    text: "      headers: { 'if-match': write.etag },\n",
+    instead: '',
+    test: 'test/contract/azure-vms-pools.test.ts',
+  },
+  {
     guard: 'a lost race is planned again',
     file: 'src/azure/writes/increase.ts',
     text: 'if (isPreconditionFailed(error)) return conflict;',
@@ -99,7 +105,6 @@ export const AZURE_GUARDS: readonly Guard[] = [
     if (again !== undefined) return writeSize(deps, group, { backend, request, read: again }, signal);
   }`,
     test: 'test/contract/azure-writes.test.ts',
-    run: { theme: 'racers', seed: 4, loops: SHORT },
   },
   {
     guard: 'the plan was made from the number that is written over',
@@ -135,7 +140,7 @@ export const AZURE_GUARDS: readonly Guard[] = [
     file: 'src/azure/writes/increase-scale-set.ts',
     text: 'if (to < capacity) {',
     instead: 'if (false) {',
-    test: 'test/contract/azure-conditions.test.ts',
+    test: 'test/contract/azure-deletes.test.ts',
   },
   {
     guard: 'no capacity below the listed instances',
@@ -150,7 +155,6 @@ export const AZURE_GUARDS: readonly Guard[] = [
     text: "return error.kind !== 'cancelled' && (isEffectUnknown(error)",
     instead: "return error.kind !== 'cancelled' && (false",
     test: 'test/contract/azure-writes.test.ts',
-    run: { theme: 'lost answers', seed: 1, loops: SHORT },
   },
   {
     guard: 'the minimum at the delete',
@@ -195,7 +199,23 @@ export const AZURE_GUARDS: readonly Guard[] = [
     text: 'if (counted > states.length)',
     instead: 'if (false)',
     test: 'test/azure/writes/undo-unfilled-increase.test.ts',
-    run: { theme: 'failed growth', seed: 1, loops: LONG },
+    quick: true,
+  },
+  {
+    guard: 'capacity is given back only as long as nothing is being created',
+    file: 'src/azure/writes/undo-unfilled-increase.ts',
+    text: 'if (moving !== undefined)',
+    instead: 'if (false)',
+    test: 'test/azure/writes/undo-unfilled-increase.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'proof that capacity is ours, and empty, before it is given back',
+    file: 'src/azure/writes/undo-unfilled-increase.ts',
+    text: "if (set === undefined) return { kind: 'over', reason: 'the scale set no longer exists' };",
+    instead: `if (set === undefined) return { kind: 'over', reason: '' };
+  if (set.capacity > increase.before) return { kind: 'write', set, to: increase.before, listed: states.length };`,
+    test: 'test/azure/writes/undo-unfilled-increase.test.ts',
     quick: true,
   },
 ];

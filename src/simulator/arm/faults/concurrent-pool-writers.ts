@@ -1,5 +1,5 @@
 /** Another writer of agent pools. It makes real changes through the same code as a PUT. */
-import { manualScale, poolSize } from '../state/agent-pool-document.ts';
+import { isVmsPool, manualScale, poolSize } from '../state/agent-pool-document.ts';
 import { acceptPool } from '../aks/agent-pools.ts';
 import type { ForeignChange } from './concurrent-writers.ts';
 import { pickObject, type JsonObject } from '../http/json.ts';
@@ -10,11 +10,23 @@ import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 
 export type ForeignPoolChange = ForeignChange & { readonly vmSize?: string };
 
+/** Scales a pool with a scale set: its count, which AKS copies to the set. @returns why nothing was done, or undefined. */
+function scaleCountAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignChange): string | undefined {
+  const before = poolSize(pool);
+  const count = Math.max(0, 'to' in change ? change.to : before + change.delta);
+  const next = { ...pool.properties, count };
+  if (count === before || refuseProperties(world, pool, next) !== undefined) return `AKS refuses ${count} VMs in pool "${pool.name}"`;
+  const { id } = acceptPool(world, pool, next, FOREIGN_WRITER);
+  recordPoolChange(world, pool, { why: 'foreignScale', principal: FOREIGN_WRITER, before, opId: id });
+  return undefined;
+}
+
 /**
  * Scales one size, by default the first, as a person with the command line would. The journal records it as an event.
  * @returns why nothing was done, or undefined.
  */
 export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignPoolChange): string | undefined {
+  if (!isVmsPool(pool)) return scaleCountAsForeigner(world, pool, change);
   const scale = manualScale(pool.properties);
   const size = (change.vmSize ?? scale[0]?.size ?? pool.spec.vmSize).toLowerCase();
   const before = scale.find((entry) => entry.size.toLowerCase() === size)?.count ?? 0;

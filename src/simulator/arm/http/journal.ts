@@ -10,6 +10,8 @@ export interface JournalEntry extends Trace {
   /** Method and route template, for example `PUT virtualMachineScaleSets/{name}`. */
   readonly route: string;
   readonly path: string;
+  /** `$filter` of a list: lists of one path with other filters are other reads. */
+  readonly filter?: string;
   readonly status: number;
   /** Client id of the token; empty without a token. */
   readonly principal: string;

@@ -46,7 +46,7 @@ export type FaultEffect =
   | { readonly kind: 'truncated-body' }
   /** A true list in its state at the time when this fault was added. */
   | { readonly kind: 'stale-list' }
-  /** Another writer changes the set's capacity just before this request is handled. */
+  /** Another writer changes the capacity of the set, or of an idle VMs pool, just before this request is handled. */
   | { readonly kind: 'racing-writer'; readonly delta: number }
   /** Reads of a set show this capacity. */
   | { readonly kind: 'capacity-reads-as'; readonly value: number }
