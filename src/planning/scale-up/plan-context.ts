@@ -41,7 +41,7 @@ export interface ScaleUpContext {
   readonly standing: GroupStanding;
   /** What compares options. */
   readonly scoring: Scoring;
-  /** Nodes on their way, of every group that has some. */
+  /** Nodes on their way and fresh nodes, of every group that has some. */
   readonly upcoming: readonly UpcomingGroupNodes[];
   /** New nodes that lift a group to its minimum size. */
   readonly minimumIncreases: ReadonlyMap<NodeGroupId, number>;
@@ -77,7 +77,7 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
   return observation.cloud.groups.flatMap((group): readonly UpcomingGroupNodes[] => {
     if (group.template === undefined) return [];
     const upcoming = findUpcomingNodes(group, index);
-    if (upcoming.unregistered.length + upcoming.unready.length === 0) return [];
+    if (upcoming.unregistered.length + upcoming.unready.length + upcoming.fresh.length === 0) return [];
     const template = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, NO_ZONES);
     return [{ template, upcoming }];
   });
@@ -142,7 +142,7 @@ export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpCon
     if (nodes === 0 || group.template === undefined) return [];
     const offered = withAttachLimits(group.template, input.names);
     const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing));
-    return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
+    return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [], fresh: [] } }];
   });
 }
 

@@ -7,10 +7,10 @@ import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
-import { awaitedPods } from '../state/accepted-increases.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
+import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
 import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
 import { similarityRulesOf } from './groups/similar-groups.ts';
@@ -91,7 +91,7 @@ function placeAndExpand(context: ScaleUpContext, given: PlacementInput, snapshot
   const pods = request === undefined ? withoutUnallocatableClaims(given.pods, observation.cloud.groups, snapshot, verdicts) : given.pods;
   const capacity = existingCapacity(context.input, snapshot);
   addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
-  const { unplaced, interdependent } = placeInOrder(context, capacity, { ...given, pods, displaced });
+  const { unplaced, interdependent } = placePods(context, capacity, { ...given, pods, displaced });
   const growable = growableGroups(context);
   const planInSteps = (steps: readonly number[]): ScaleUpPlan =>
     withFork(snapshot, () =>
@@ -179,8 +179,24 @@ interface PlacementOrderInput extends PlacementInput {
   readonly displaced: readonly Pod[];
 }
 
+/** If pods find no place and there are nodes on their way that nothing explains, these nodes are explained first. */
+function placePods(context: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput) {
+  const { input, upcoming, roomPods } = context;
+  const awaited = findAwaitedPods(input, upcoming, given.pods);
+  const unexplained = input.request === undefined ? unexplainedNodes(input, upcoming) : [];
+  if (unexplained.length === 0) return placeInOrder(context, capacity, given, awaited);
+  const { snapshot } = capacity;
+  const { unplaced } = withFork(snapshot, () =>
+    placeInOrder(context, copyCapacity(capacity), { ...given, verdicts: new Map(given.verdicts) }, awaited),
+  );
+  if (unplaced.length === 0) return placeInOrder(context, capacity, given, awaited);
+  const rest = given.pods.filter(({ uid }) => !awaited.has(uid));
+  const plan = (other: ScaleUpInput): ScaleUpPlan => planForPods(other, { ...roomPods, ...given, pods: rest, ignored: new Map() });
+  return placeInOrder(context, capacity, given, new Map([...awaited, ...explainNodes(input, unexplained, plan)]));
+}
+
 /** Places booked pods first, then waiting pods, then those that may cause an increase, then the last. */
-function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput) {
+function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput, awaited: AwaitedPods) {
   const { daemons, displaced, verdicts } = given;
   const isRequest = input.request !== undefined;
   const pods = isRequest ? given.pods : [...displaced, ...daemons, ...given.pods].sort(byPrecedence);
@@ -189,7 +205,6 @@ function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCap
   const all = [...first, ...waiting, ...pods, ...roomPods.last];
   const interdependent = capacity.snapshot.interdependentShapes([...new Set(all.map((pod) => pod.shape))]);
   const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
-  const awaited = awaitedPods(input.state, input.observation.nowMs);
   place(first);
   for (const pod of placeAndPack(capacity, { pods: waiting, interdependent, verdicts }, awaited))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
@@ -227,7 +242,7 @@ function existingCapacity(input: ScaleUpInput, snapshot: ClusterSnapshot): Exist
     const node = nodes.get(name);
     return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
   };
-  return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [], upcomingTemplates: new Map() };
+  return { snapshot, isUsable, fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
 }
 
 function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

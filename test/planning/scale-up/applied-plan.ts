@@ -69,11 +69,11 @@ function withNodes(world: World, { id, size, applied, nowMs }: Growth): World {
       node: name(index),
       state: index < joined ? 'running' : 'creating',
       firstSeenMs: nowMs - 10_000,
-      zone: zoneOf(group, index),
+      zone: zoneOf(group, target.value + index),
     }),
   );
   const grown = { ...group, target: { ...target, value: size }, instances: [...instances, ...list] };
-  const nodes = Array.from({ length: joined }, (_, index) => joinedNode(group, name(index), { index, nowMs }));
+  const nodes = Array.from({ length: joined }, (_, index) => joinedNode(group, name(index), { index: target.value + index, nowMs }));
   return { ...world, groups: world.groups.map((other) => (other === group ? grown : other)), nodes: [...(world.nodes ?? []), ...nodes] };
 }
 

@@ -21,14 +21,16 @@ export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
   /** Whether pods may be placed on a present node. */
   readonly isUsable: (node: NodeName) => boolean;
+  /** Present nodes that are ready for so short a time that kube-scheduler may not have filled them yet. */
+  readonly fresh: Map<NodeName, NodeGroupId>;
   /** Nodes of the snapshot that stand for upcoming nodes. */
   readonly upcoming: Map<NodeName, NodeGroupId>;
   /** Nodes of the snapshot that this plan requests. */
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Upcoming nodes whose zone is unknown: each becomes a node of the zone that its first pod needs. */
   readonly undecided: { readonly template: GroupTemplate; left: number }[];
-  /** Of every group with upcoming nodes, in the order of the groups. */
-  readonly upcomingTemplates: Map<NodeGroupId, GroupTemplate>;
+  /** Of every group with upcoming or fresh nodes, in the order of the groups. */
+  readonly newNodeTemplates: Map<NodeGroupId, GroupTemplate>;
 }
 
 type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
@@ -43,11 +45,12 @@ export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
   };
 }
 
-/** Puts the upcoming nodes into the snapshot. */
+/** Puts the upcoming nodes into the snapshot, which has the fresh ones. */
 export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly UpcomingGroupNodes[]): void {
   for (const { template, upcoming } of coming) {
     const { id } = template.group;
-    if (!capacity.upcomingTemplates.has(id)) capacity.upcomingTemplates.set(id, template);
+    if (!capacity.newNodeTemplates.has(id)) capacity.newNodeTemplates.set(id, template);
+    for (const name of upcoming.fresh) capacity.fresh.set(name, id);
     for (const name of upcoming.unready) replaceUnreadyNode(capacity, name, template);
     let undecided = 0;
     for (const zone of upcoming.unregistered) {
@@ -69,9 +72,10 @@ export function placeOnCapacity(
   return placeWhere(findNodeFor, capacity, { pods, interdependent, verdicts });
 }
 
-/** The same, on present nodes alone. */
-export function placeOnPresentNodes(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
-  return placeWhere(findPresentNode, capacity, toPlace);
+/** The same, on present nodes alone, and not on fresh ones. */
+export function placeOnFilledNodes(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
+  const { fresh, isUsable } = capacity;
+  return placeWhere(findPresentNode, { ...capacity, isUsable: (node) => isUsable(node) && !fresh.has(node) }, toPlace);
 }
 
 export interface PodsToPlace {
@@ -105,7 +109,7 @@ function placeWhere(findNode: FindNode, capacity: ExistingCapacity, { pods, inte
   return left;
 }
 
-function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName): PodVerdict {
+export function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName): PodVerdict {
   const coming = upcoming.get(node);
   if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming };
   const requested = planned.get(node);

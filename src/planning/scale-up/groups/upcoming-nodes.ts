@@ -8,6 +8,7 @@ import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
+import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { isStarting } from '../../state/node-counts.ts';
 import { awaitsDevices } from '../../state/unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
@@ -19,6 +20,8 @@ export interface UpcomingNodes {
   readonly unregistered: readonly (string | undefined)[];
   /** Registered nodes that are not ready yet and may still become ready; sorted. */
   readonly unready: readonly NodeName[];
+  /** Registered nodes that became ready so recently that kube-scheduler may not have filled them yet; sorted. */
+  readonly fresh: readonly NodeName[];
 }
 
 /** What the upcoming nodes of every group are found from. Made once per plan. */
@@ -60,7 +63,15 @@ export function findUpcomingNodes(group: NodeGroup, index: UpcomingNodesIndex): 
   const joining = (group.instances ?? []).filter((instance) => isJoining(instance, group, index));
   const promised = Array.from({ length: unlistedPromise(group, index) }, () => undefined);
   const unready = nodesOf(group, index).filter((name) => isBecomingReady(name, group, index));
-  return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: unready.sort() };
+  const fresh = nodesOf(group, index).filter((name) => isFreshlyReady(name, index) && !unready.includes(name));
+  return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: unready.sort(), fresh: fresh.sort() };
+}
+
+function isFreshlyReady(name: NodeName, { observation, state }: UpcomingNodesIndex): boolean {
+  const node = observation.cluster.nodes.get(name);
+  if (node === undefined || !node.readiness.ready || state.deleting.has(name)) return false;
+  const readyForMs = observation.nowMs - node.readiness.sinceMs;
+  return readyForMs < schedulerWaitMs(observation.cluster.pendingPods.length) && mayTakePods(node);
 }
 
 function nodesOf(group: NodeGroup, { nodesByGroup }: UpcomingNodesIndex): readonly NodeName[] {

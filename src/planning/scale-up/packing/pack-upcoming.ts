@@ -1,155 +1,129 @@
 /**
- * Packs pods on upcoming nodes as the estimates of new nodes do: by size, node after node. So the pods for which nodes were
- * requested find their place on these nodes, and a second look requests nothing. Must not know how groups grow.
+ * Packs pods on nodes that kube-scheduler has not filled yet as the estimates of new nodes do: by size, node after node. The pods for
+ * which such nodes were requested come first. Must not know how groups grow.
  */
 import type { NodeGroupId, NodeName, PodUid } from '../../../domain/ids.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { type SnapshotNode, tryInFork, withFork } from '../../../scheduling/snapshot/snapshot.ts';
+import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
+import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 import {
   type ExistingCapacity,
   type PodsToPlace,
-  copyCapacity,
+  placedVerdict,
   placeInUndecidedZone,
   placeOnCapacity,
-  placeOnPresentNodes,
+  placeOnFilledNodes,
 } from '../groups/existing-capacity.ts';
 import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
 import { type EquivalenceGroup, groupPods } from '../pods/equivalence-groups.ts';
-import { passedOverPriorities, servesBetter, splitByPriority } from '../pods/priority-order.ts';
 import { packingOrder } from './estimate.ts';
 
-/** The most packings that one plan compares: which group the earlier plan grew first is not known any more. */
-const MAX_PACKINGS = 8;
-/** The most pods that all compared packings together may have, so that a large burst takes no longer than a few packings. */
-const MAX_PACKED_PODS = 10_000;
-/** With more groups, only the first of them changes. */
-const MAX_PERMUTED = 3;
+const ZONE = 'topology.kubernetes.io/zone';
 
-/** One way to pack. */
-interface Way {
-  readonly order: readonly GroupTemplate[];
-  /** Pods of at least the first priority are packed before all others, and so on. */
-  readonly steps: readonly number[];
-  /** Empty nodes are added only when the earlier ones are full, as in an estimate. It matters to spread constraints. */
-  readonly oneByOne: boolean;
-}
-
-interface Packed {
-  readonly placed: ReadonlyMap<Pod, NodeName>;
-  readonly left: readonly Pod[];
+/**
+ * Places the pods on present nodes in order of precedence, and packs those that remain on nodes that kube-scheduler has not filled yet;
+ * returns the others. Pods in `awaited` come first, on the nodes of the group from which they are awaited. They need no other node, even
+ * if they were packed differently before.
+ */
+export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
+  const { interdependent, verdicts } = toPlace;
+  const place = (pods: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, pods, interdependent, verdicts);
+  if (capacity.newNodeTemplates.size === 0 && awaited.size === 0) return place(toPlace.pods);
+  const daemonsLeft = place(toPlace.pods.filter((pod) => pod.daemonSet));
+  const pods = toPlace.pods.filter((pod) => !pod.daemonSet);
+  const own = findServedPods(capacity, { ...toPlace, pods }, awaited);
+  for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
+  const served = new Set([...own.values()].flat());
+  const others = pods.filter((pod) => !served.has(pod));
+  // Only other pods need to know which room is left.
+  if (others.length === 0) return daemonsLeft;
+  const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, { ...toPlace, pods: some }, group));
+  const free = withoutFollowers({ ...toPlace, pods: others }, placeless);
+  const unplaced = packOtherPods(capacity, { ...toPlace, pods: placeOnFilledNodes(capacity, { ...toPlace, pods: free }) });
+  // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
+  return [...daemonsLeft, ...place(unplaced)];
 }
 
 /**
- * Places the pods on present nodes in order of precedence, and packs those that remain on upcoming nodes; returns the others.
- * Upcoming nodes go to the pods in `awaited` first: each is awaited from a group. Such a pod needs no other node, even if it was packed
- * differently before.
+ * Without pods that obey the same rules between pods as one that is served but has no place yet: its place will decide theirs. They are
+ * served with it.
  */
-export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
-  const { pods, interdependent, verdicts } = toPlace;
-  if (capacity.upcomingTemplates.size === 0 && awaited.size === 0) return placeOnCapacity(capacity, pods, interdependent, verdicts);
-  const unplaced = placeOnPresentNodes(capacity, toPlace);
-  const own = findServedPods(capacity, { ...toPlace, pods: unplaced }, awaited);
-  const served = new Set([...own.values()].flat());
-  const others = unplaced.filter((pod) => !served.has(pod));
-  if (others.length > 0) packOwnPods(capacity, toPlace, own);
-  for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
-  const rest = packOtherPods(capacity, { ...toPlace, pods: others });
-  // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
-  return placeOnCapacity(capacity, rest, interdependent, verdicts);
+function withoutFollowers({ pods, interdependent, verdicts }: PodsToPlace, placeless: readonly Pod[]): readonly Pod[] {
+  if (placeless.length === 0) return pods;
+  const leading = new Set(placeless);
+  const following = new Set<Pod>();
+  for (const group of groupPods([...placeless, ...pods], interdependent)) {
+    const leader = group.pods.find((pod) => leading.has(pod));
+    const verdict = leader === undefined ? undefined : verdicts.get(leader);
+    if (!group.interdependent || verdict === undefined) continue;
+    for (const pod of group.pods) {
+      following.add(pod);
+      verdicts.set(pod, verdict);
+    }
+  }
+  return pods.filter((pod) => !following.has(pod));
 }
 
-/** The awaited pods by group, without those that no new node of the group serves any more. */
+/** The awaited pods by group, without those that no new node of the group serves: their zone is another, or its template changed. */
 function findServedPods(
-  { upcomingTemplates }: ExistingCapacity,
+  capacity: ExistingCapacity,
   { pods, interdependent }: PodsToPlace,
   awaited: ReadonlyMap<PodUid, NodeGroupId>,
 ): ReadonlyMap<NodeGroupId, readonly Pod[]> {
-  const served = new Map<NodeGroupId, readonly Pod[]>();
-  for (const id of new Set(awaited.values())) {
-    const template = upcomingTemplates.get(id);
-    const groups = groupPods(
-      pods.filter(({ uid }) => awaited.get(uid) === id),
-      interdependent,
-    );
-    const fitting = groups.filter((group) => template === undefined || variantsForPods(group, template) !== 0);
-    served.set(
-      id,
-      fitting.flatMap((group) => group.pods),
-    );
+  const served = new Map<NodeGroupId, Pod[]>();
+  for (const pod of pods) {
+    const id = awaited.get(pod.uid);
+    if (id === undefined) continue;
+    const known = served.get(id);
+    if (known === undefined) served.set(id, [pod]);
+    else known.push(pod);
   }
-  return served;
+  return new Map([...served].map(([id, own]) => [id, fittingPods(capacity, groupPods(own, interdependent), id)]));
 }
 
-/** So that other pods see the room that is left. */
-function packOwnPods(capacity: ExistingCapacity, toPlace: PodsToPlace, own: ReadonlyMap<NodeGroupId, readonly Pod[]>): void {
-  for (const [id, pods] of own) {
-    const template = capacity.upcomingTemplates.get(id);
-    if (template === undefined || pods.length === 0) continue;
-    pack(capacity, { ...toPlace, pods }, { order: [template], steps: [], oneByOne: toPlace.interdependent.size > 0 });
-  }
+function fittingPods(capacity: ExistingCapacity, groups: readonly EquivalenceGroup[], id: NodeGroupId): readonly Pod[] {
+  const template = capacity.newNodeTemplates.get(id);
+  if (template === undefined) return groups.flatMap((group) => group.pods);
+  const isUndecided = capacity.undecided.some((pool) => pool.template === template && pool.left > 0);
+  const nodes = newNodesOf(capacity, template).flatMap((name) => capacity.snapshot.get(name)?.node ?? []);
+  const byZone = [...new Map(nodes.map((node) => [node.labels[ZONE], node])).values()];
+  return groups
+    .filter((group) => variantsForPods(group, template) !== 0)
+    .filter(({ shape }) => isUndecided || byZone.some((node) => fitsStatically(shape, node)))
+    .flatMap((group) => group.pods);
+}
+
+/** Returns pods without a place: kube-scheduler gave their room to others, or their nodes came to other zones than planned. */
+function packOwnPods(capacity: ExistingCapacity, toPlace: PodsToPlace, id: NodeGroupId): readonly Pod[] {
+  const template = capacity.newNodeTemplates.get(id);
+  const placed = template === undefined ? new Map<Pod, NodeName>() : pack(capacity, toPlace, [template]);
+  return placeOnFilledNodes(capacity, { ...toPlace, pods: toPlace.pods.filter((pod) => !placed.has(pod)), verdicts: new Map() });
 }
 
 /** Returns the pods that found no place. */
 function packOtherPods(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
-  const { pods, interdependent, verdicts } = toPlace;
-  const groups = groupPods(
-    pods.filter((pod) => !pod.daemonSet),
-    interdependent,
-  );
-  const templates = [...capacity.upcomingTemplates.values()];
-  const eligible = groups.filter((group) => templates.some((template) => variantsForPods(group, template) !== 0));
-  if (eligible.length === 0) return pods;
-  const toPack = { ...toPlace, pods: eligible.flatMap((group) => group.pods) };
-  const { placed } = pack(capacity, toPack, bestWay(capacity, toPack, templates));
-  for (const [pod, node] of placed) {
-    const group = capacity.upcoming.get(node);
-    if (group !== undefined) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
-  }
-  return pods.filter((pod) => !placed.has(pod));
+  const placed = pack(capacity, toPlace, [...capacity.newNodeTemplates.values()]);
+  for (const [pod, node] of placed) toPlace.verdicts.set(pod, placedVerdict(capacity, node));
+  return toPlace.pods.filter((pod) => !placed.has(pod));
 }
 
-/** The first way that leaves no pod without a place; if there is none, the one that serves high priorities best. */
-function bestWay(capacity: ExistingCapacity, toPack: PodsToPlace, templates: readonly GroupTemplate[]): Way {
-  const ways = waysToPack(templates, toPack.interdependent.size > 0);
-  let best: { readonly way: Way; readonly left: readonly Pod[] } | undefined;
-  const most = Math.min(MAX_PACKINGS, Math.floor(MAX_PACKED_PODS / Math.max(1, toPack.pods.length)));
-  for (let at = 0; at < Math.min(ways.length, most); at++) {
-    const way = ways[at];
-    if (way === undefined) break;
-    const { placed, left } = withFork(capacity.snapshot, () => pack(copyCapacity(capacity), toPack, way));
-    if (left.length === 0) return way;
-    if (best === undefined || servesBetter(left, best.left)) best = { way, left };
-    const more = passedOverPriorities([...placed.keys()], left).filter((priority) => !way.steps.includes(priority));
-    if (more.length > 0) ways.splice(at + 1, 0, { ...way, steps: [...way.steps, ...more].sort((one, other) => other - one) });
-  }
-  return best?.way ?? { order: templates, steps: [], oneByOne: false };
-}
-
-function waysToPack(templates: readonly GroupTemplate[], interdependent: boolean): Way[] {
-  const orders = templates.length > MAX_PERMUTED ? rotations(templates) : permutations(templates);
-  return (interdependent ? [true, false] : [false]).flatMap((oneByOne) => orders.map((order) => ({ order, steps: [], oneByOne })));
-}
-
-function permutations<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  if (items.length < 2) return [items];
-  return items.flatMap((first) => permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]));
-}
-
-function rotations<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  return items.map((_, first) => [...items.slice(first), ...items.slice(0, first)]);
-}
-
-/** Leaves the placed pods in the snapshot. */
-function pack(capacity: ExistingCapacity, { pods, interdependent }: PodsToPlace, { order, steps, oneByOne }: Way): Packed {
+/**
+ * Leaves the placed pods in the snapshot, with their nodes as the result. If pods depend on each other, empty nodes are added only when
+ * the earlier ones are full, as in an estimate.
+ */
+function pack(
+  capacity: ExistingCapacity,
+  { pods, interdependent }: PodsToPlace,
+  templates: readonly GroupTemplate[],
+): ReadonlyMap<Pod, NodeName> {
   const placed = new Map<Pod, NodeName>();
-  const closed = new Map(order.map((template) => [template, oneByOne ? closeEmptyNodes(capacity, template) : []]));
-  for (const turn of splitByPriority(pods, steps)) {
-    const groups = groupPods(turn, interdependent);
-    for (const template of order) packGroup(capacity, groups, { template, closed: closed.get(template) ?? [] }, placed);
-  }
-  for (const nodes of closed.values()) for (const { node, pods: own } of nodes) capacity.snapshot.addNode(node, own);
-  return { placed, left: pods.filter((pod) => !placed.has(pod)) };
+  const groups = groupPods(pods, interdependent);
+  const isOneByOne = groups.some((group) => group.interdependent);
+  const toFill = templates.map((template) => ({ template, closed: isOneByOne ? closeEmptyNodes(capacity, template) : [] }));
+  for (const nodes of toFill) packGroup(capacity, groups, nodes, placed);
+  for (const { closed } of toFill) for (const { node, pods: own } of closed) capacity.snapshot.addNode(node, own);
+  return placed;
 }
 
 interface GroupNodes {
@@ -158,17 +132,16 @@ interface GroupNodes {
   readonly closed: SnapshotNode[];
 }
 
-/** Packs as many of the pods as fit on the upcoming nodes of one group, and removes them from `groups`. */
+/** Packs as many of the pods as fit on the new nodes of one group, and removes them from `groups`. */
 function packGroup(
   capacity: ExistingCapacity,
   groups: readonly EquivalenceGroup[],
   { template, closed }: GroupNodes,
   placed: Map<Pod, NodeName>,
 ): void {
-  const { snapshot, upcoming } = capacity;
-  const { id } = template.group;
+  const { snapshot } = capacity;
   const absent = new Set(closed.map(({ node }) => node.name));
-  const nodes = [...upcoming].filter(([name, group]) => group === id && !absent.has(name)).map(([name]) => name);
+  const nodes = newNodesOf(capacity, template).filter((name) => !absent.has(name));
   for (const { group } of packingOrder(groups, template)) {
     let from = 0;
     let count = 0;
@@ -206,13 +179,18 @@ function fits(snapshot: ClusterSnapshot, pod: Pod, node: NodeName): boolean {
   return snapshot.admitsBesideOthers(pod, node) && snapshot.check(pod, node).length === 0;
 }
 
-/** Removes the group's upcoming nodes that hold no pod but those of every such node; returns them in their order. */
-function closeEmptyNodes({ snapshot, upcoming }: ExistingCapacity, template: GroupTemplate): SnapshotNode[] {
+/** The group's upcoming and fresh nodes. */
+function newNodesOf({ upcoming, fresh }: ExistingCapacity, { group }: GroupTemplate): readonly NodeName[] {
+  return [...fresh, ...upcoming].filter(([, owner]) => owner === group.id).map(([name]) => name);
+}
+
+/** Removes the group's new nodes that hold no pod but those of every such node; returns them in their order. */
+function closeEmptyNodes(capacity: ExistingCapacity, template: GroupTemplate): SnapshotNode[] {
+  const { snapshot } = capacity;
   const own = new Set(template.daemonPods);
-  const closed = [...upcoming]
-    .filter(([, group]) => group === template.group.id)
-    .flatMap(([name]) => snapshot.get(name) ?? [])
-    .filter(({ pods }) => pods.every((pod) => own.has(pod)));
+  const closed = newNodesOf(capacity, template)
+    .flatMap((name) => snapshot.get(name) ?? [])
+    .filter(({ pods }) => pods.every((pod) => own.has(pod) || pod.daemonSet || pod.mirror));
   for (const { node } of closed) snapshot.removeNode(node.name);
   return closed;
 }

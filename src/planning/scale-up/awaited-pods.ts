@@ -1,0 +1,101 @@
+/**
+ * Pods that nodes on their way were requested for, with the group of the nodes. The loop remembers its own increases. Nodes that it does
+ * not remember, such as those of an earlier process, are explained by a plan as if they had not been requested: if that plan requests no
+ * more than is on its way, they are for its pods. Must not know how pods are packed.
+ */
+import type { NodeGroupId, NodeName, PodUid } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { ClusterView, CloudView } from '../../domain/observation.ts';
+import type { ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { awaitedPods } from '../state/accepted-increases.ts';
+import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
+import { variantsForPods } from './groups/template-node.ts';
+import { groupPods } from './pods/equivalence-groups.ts';
+import type { ScaleUpInput } from './plan-input.ts';
+
+export type AwaitedPods = ReadonlyMap<PodUid, NodeGroupId>;
+
+/** By the loop's memory; and before its first increase by the age of the pods' verdicts. */
+export function findAwaitedPods(input: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[], pods: readonly Pod[]): AwaitedPods {
+  const { state, observation } = input;
+  return state.accepted === undefined ? podsToLookAt(upcoming, pods, observation.cluster) : awaitedPods(state, observation.nowMs);
+}
+
+/** Pods that kube-scheduler refused before a node became ready that would serve them, and that it may not have looked at since. */
+function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Pod[], { nodes }: ClusterView): AwaitedPods {
+  const awaited = new Map<PodUid, NodeGroupId>();
+  for (const {
+    template,
+    upcoming: { fresh },
+  } of upcoming) {
+    const readyMs = fresh.reduce((latest, name) => Math.max(latest, nodes.get(name)?.readiness.sinceMs ?? 0), 0);
+    const earlier = pods.filter((pod) => !awaited.has(pod.uid) && (pod.unschedulable?.sinceMs ?? Infinity) < readyMs);
+    for (const group of groupPods(earlier, new Set())) {
+      if (variantsForPods(group, template) === 0) continue;
+      for (const { uid } of group.pods) awaited.set(uid, template.group.id);
+    }
+  }
+  return awaited;
+}
+
+/** Groups with nodes on their way that no remembered increase explains. */
+export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[]): readonly UpcomingGroupNodes[] {
+  return upcoming.filter(({ template }) => state.accepted?.has(template.group.id) !== true);
+}
+
+/** The pods that these nodes are for, by a plan as if the nodes had not been requested. Only of groups that it grows by no more nodes. */
+export function explainNodes(
+  input: ScaleUpInput,
+  unexplained: readonly UpcomingGroupNodes[],
+  plan: (input: ScaleUpInput) => ScaleUpPlan,
+): AwaitedPods {
+  const removed = new Map(unexplained.map((nodes) => [nodes.template.group.id, removable(nodes, input)]));
+  const { increases } = plan(withoutNodes(input, removed));
+  const explained = increases.filter(({ group, from, to }) => to - from <= (removed.get(group)?.count ?? 0));
+  return new Map(explained.flatMap(({ group, pods }) => pods.map(({ uid }) => [uid, group] as const)));
+}
+
+interface RemovedNodes {
+  /** Includes those that have not registered. */
+  readonly count: number;
+  readonly names: readonly NodeName[];
+}
+
+/** Upcoming nodes, and fresh nodes on which only daemon pods run. */
+function removable({ upcoming }: UpcomingGroupNodes, { observation }: ScaleUpInput): RemovedNodes {
+  const { podsByNode } = observation.cluster;
+  const isEmpty = (name: NodeName): boolean => (podsByNode.get(name) ?? []).every((pod) => pod.daemonSet || pod.mirror);
+  const names = [...upcoming.unready, ...upcoming.fresh].filter(isEmpty);
+  return { count: upcoming.unregistered.length + names.length, names };
+}
+
+function withoutNodes(input: ScaleUpInput, removed: ReadonlyMap<NodeGroupId, RemovedNodes>): ScaleUpInput {
+  const { snapshot: _snapshot, ...rest } = input;
+  const { observation, state } = input;
+  const { cluster, cloud } = observation;
+  const names = new Set([...removed.values()].flatMap((nodes) => nodes.names));
+  const nodes = new Map([...cluster.nodes].filter(([name]) => !names.has(name)));
+  const groupOfNode = new Map([...cloud.groupOfNode].filter(([name]) => !names.has(name)));
+  const instanceOfNode = new Map([...cloud.instanceOfNode].filter(([name]) => !names.has(name)));
+  const groups = cloud.groups.map((group) => withoutUpcoming(group, removed.get(group.id)?.count, instanceOfNode));
+  const increases = new Map([...state.increases].filter(([group]) => !removed.has(group)));
+  // Whatever is left of these groups needs no explanation.
+  const accepted = new Map([...(state.accepted ?? []), ...[...removed.keys()].map((group) => [group, []] as const)]);
+  return {
+    ...rest,
+    observation: { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups, groupOfNode, instanceOfNode } },
+    state: { ...state, increases, accepted },
+  };
+}
+
+function withoutUpcoming(group: NodeGroup, count: number | undefined, instanceOfNode: CloudView['instanceOfNode']): NodeGroup {
+  const { target, instances } = group;
+  if (count === undefined || !target.known) return group;
+  const registered = new Set(instanceOfNode.values());
+  return {
+    ...group,
+    target: { ...target, value: target.value - count },
+    ...(instances === undefined ? {} : { instances: instances.filter(({ key }) => registered.has(key)) }),
+  };
+}
