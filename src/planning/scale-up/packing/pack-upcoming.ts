@@ -36,11 +36,12 @@ export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, a
   for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
-  // Only other pods need to know which room is left.
-  if (others.length === 0) return daemonsLeft;
+  // Who has which place matters to other pods, and to the removal of present nodes.
+  if (others.length === 0 && capacity.fresh.size === 0) return daemonsLeft;
   const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, { ...toPlace, pods: some }, group));
   const free = withoutFollowers({ ...toPlace, pods: others }, placeless);
-  const unplaced = packOtherPods(capacity, { ...toPlace, pods: placeOnFilledNodes(capacity, { ...toPlace, pods: free }) });
+  const toPack = placeOnFilledNodes(capacity, { ...toPlace, pods: free });
+  const unplaced = packOn(capacity, { ...toPlace, pods: toPack }, [...capacity.newNodeTemplates.values()]);
   // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
   return [...daemonsLeft, ...place(unplaced)];
 }
@@ -97,13 +98,12 @@ function fittingPods(capacity: ExistingCapacity, groups: readonly EquivalenceGro
 /** Returns pods without a place: kube-scheduler gave their room to others, or their nodes came to other zones than planned. */
 function packOwnPods(capacity: ExistingCapacity, toPlace: PodsToPlace, id: NodeGroupId): readonly Pod[] {
   const template = capacity.newNodeTemplates.get(id);
-  const placed = template === undefined ? new Map<Pod, NodeName>() : pack(capacity, toPlace, [template]);
-  return placeOnFilledNodes(capacity, { ...toPlace, pods: toPlace.pods.filter((pod) => !placed.has(pod)), verdicts: new Map() });
+  return placeOnFilledNodes(capacity, { ...toPlace, pods: template === undefined ? toPlace.pods : packOn(capacity, toPlace, [template]) });
 }
 
 /** Returns the pods that found no place. */
-function packOtherPods(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
-  const placed = pack(capacity, toPlace, [...capacity.newNodeTemplates.values()]);
+function packOn(capacity: ExistingCapacity, toPlace: PodsToPlace, templates: readonly GroupTemplate[]): readonly Pod[] {
+  const placed = pack(capacity, toPlace, templates);
   for (const [pod, node] of placed) toPlace.verdicts.set(pod, placedVerdict(capacity, node));
   return toPlace.pods.filter((pod) => !placed.has(pod));
 }
