@@ -206,9 +206,9 @@ function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCap
   const interdependent = capacity.snapshot.interdependentShapes([...new Set(all.map((pod) => pod.shape))]);
   const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
   place(first);
-  for (const pod of placeAndPack(capacity, { pods: waiting, interdependent, verdicts }, awaited))
+  for (const pod of placeAndPack(capacity, { pods: waiting, interdependent, verdicts }, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }, awaited).filter(
+  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }, { awaited, areLast: !isRequest }).filter(
     (pod) => verdicts.get(pod)?.kind !== 'ignored',
   );
   place(roomPods.last);

@@ -21,12 +21,19 @@ import { packingOrder } from './estimate.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
+interface AwaitedPodsInput {
+  /** Pods that need no other node, with the group from which they are awaited. */
+  readonly awaited: ReadonlyMap<PodUid, NodeGroupId>;
+  /** Whether these pods are the last ones to get a place. */
+  readonly areLast: boolean;
+}
+
 /**
  * Places the pods on present nodes in order of precedence, and packs those that remain on nodes that kube-scheduler has not filled yet;
- * returns the others. Pods in `awaited` come first, on the nodes of the group from which they are awaited. They need no other node, even
- * if they were packed differently before.
+ * returns the others. Awaited pods come first, on the nodes of their group. They need no other node, even if they were packed differently
+ * before.
  */
-export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
+export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, { awaited, areLast }: AwaitedPodsInput): readonly Pod[] {
   const { interdependent, verdicts } = toPlace;
   const place = (pods: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, pods, interdependent, verdicts);
   if (capacity.newNodeTemplates.size === 0 && awaited.size === 0) return place(toPlace.pods);
@@ -37,7 +44,7 @@ export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, a
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
   // Who has which place matters to other pods, and to the removal of present nodes.
-  if (others.length === 0 && capacity.fresh.size === 0) return daemonsLeft;
+  if (areLast && others.length === 0 && capacity.fresh.size === 0) return daemonsLeft;
   const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, { ...toPlace, pods: some }, group));
   const free = withoutFollowers({ ...toPlace, pods: others }, placeless);
   const toPack = placeOnFilledNodes(capacity, { ...toPlace, pods: free });
