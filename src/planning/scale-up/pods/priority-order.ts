@@ -34,13 +34,13 @@ export function bestPlanByPriority(
 }
 
 /** Priorities of pods that find no place although a pod of lower priority gets one of the places. */
-export function passedOverPriorities(placed: readonly Pod[], unplaced: readonly Pod[]): readonly number[] {
+function passedOverPriorities(placed: readonly Pod[], unplaced: readonly Pod[]): readonly number[] {
   const lowest = placed.reduce((least, pod) => Math.min(least, priorityOf(pod)), Infinity);
   return [...new Set(unplaced.map(priorityOf))].filter((priority) => priority > lowest);
 }
 
 /** Whether fewer pods find no place at the highest priority that the two ways serve differently. */
-export function servesBetter(unplaced: readonly Pod[], unplacedBefore: readonly Pod[]): boolean {
+function servesBetter(unplaced: readonly Pod[], unplacedBefore: readonly Pod[]): boolean {
   const gain = new Map<number, number>();
   const count = (pods: readonly Pod[], change: number): void => {
     for (const pod of pods) gain.set(priorityOf(pod), (gain.get(priorityOf(pod)) ?? 0) + change);
