@@ -58,8 +58,16 @@ export const replicated: DrainRule = (pod, { policy }) => {
   return blockVerdict('NotReplicated', `controller of kind ${pod.controller.kind}`);
 };
 
-/** The owner's consent overrides the rules that follow, the budget's included. The Eviction API still enforces the budget. */
-export const safeToEvict: DrainRule = (pod) => (pod.safeToEvict === 'true' ? { kind: 'move' } : undefined);
+/**
+ * The owner's consent overrides the rules that follow, and a budget that is exhausted for the moment: the eviction is tried until the
+ * Eviction API grants it, as in the Cluster Autoscaler. Unlike there, a budget that can never grant it blocks: the drain would evict the
+ * node's other pods again and again, and then be undone.
+ */
+export const safeToEvict: DrainRule = (pod, context) => {
+  if (pod.safeToEvict !== 'true') return undefined;
+  const byBudget = disruptionBudget(pod, context);
+  return byBudget?.kind === 'block' && !byBudget.passing ? byBudget : { kind: 'move' };
+};
 
 /** The Cluster Autoscaler's default of `--blocking-system-pod-distruption-timeout`. */
 const BLOCKS_FOR_MS = 3_600_000;

@@ -137,10 +137,22 @@ const ROWS: readonly Row[] = [
   },
   { name: 'DR13: not asked with the flag off', pod: DAEMON_POD, policy: LAX, verdict: 'daemon-set' },
   {
-    name: 'DR09: safe-to-evict true passes every rule below, the budget too',
+    name: 'DR09: safe-to-evict true passes every rule below, an exhausted budget too',
     pod: { safeToEvict: 'true', controller: undefined, ...VOLUME },
-    budgets: [NEVER],
+    budgets: [NO_BUDGET_LEFT],
     verdict: 'move',
+  },
+  {
+    name: 'safe-to-evict true does not pass a budget that can never allow a disruption',
+    pod: { safeToEvict: 'true' },
+    budgets: [NEVER],
+    verdict: 'NotEnoughPdb',
+  },
+  {
+    name: 'safe-to-evict true does not pass two budgets, which the Eviction API refuses',
+    pod: { safeToEvict: 'true' },
+    budgets: [aBudget(), aBudget({ name: 'second' })],
+    verdict: 'NotEnoughPdb',
   },
   { name: 'DR11: Failed moves', pod: { phase: 'Failed', controller: undefined }, verdict: 'move' },
   {

@@ -37,6 +37,17 @@ describe('budgets', () => {
       goes: ['n-1'],
     },
     {
+      name: 'not passed over by the word of the owner if it can never allow a disruption',
+      objects: [
+        ...host,
+        n1,
+        on1(said({ [`${CA}safe-to-evict`]: 'true' }, labels('db'))),
+        { ...budget('b', 0), status: { disruptionsAllowed: 0, expectedPods: 3, currentHealthy: 3, desiredHealthy: 3 } },
+      ],
+      goes: [],
+      stays: keeps('NotEnoughPdb (default/b: it can never allow a disruption'),
+    },
+    {
       name: 'two for one pod',
       objects: [...host, n1, db('n-1'), budget('a', 1), budget('b', 1)],
       goes: [],
