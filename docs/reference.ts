@@ -72,7 +72,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'scaleUp.maxMemoryTotalGib': 'maximum memory in the cluster, in GiB',
   'scaleDown.minCoresTotal': 'minimum cores in the cluster; removals stop there',
   'scaleUp.randomSeed': 'seed of the random expander',
-  'scaleDown.removalWindow': 'time window of maxRemovalsPerWindow',
+  'scaleDown.removalWindow': 'time window of maxRemovalsPerWindow and maxEmptyRemovalsPerWindow',
   'scaleDown.minMemoryTotalGib': 'minimum memory in the cluster, in GiB; removals stop there',
   'drain.evictionRetry': 'pause between two tries to evict a pod',
   'loop.batchMax': 'longest wait for further pods before an early loop starts',

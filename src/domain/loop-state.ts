@@ -133,6 +133,8 @@ export interface LoopState {
   };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
+  /** The same of empty nodes, if they have a limit of their own. If absent, there are none. */
+  readonly emptyRemovals?: readonly number[];
   /**
    * When this process first saw each running instance that has no node. Absent until the first observation, which is how a start is
    * recognised.

@@ -55,6 +55,8 @@ export interface NodeGroup {
   readonly kind: NodeGroupKind;
   readonly minSize: number;
   readonly maxSize: number;
+  /** The platform's limit of nodes in one pool, if it allows less than the configured maximum: then `maxSize` is what it allows. */
+  readonly poolLimit?: number;
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;

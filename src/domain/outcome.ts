@@ -39,6 +39,8 @@ export type RemovalOutcome =
       readonly pods: readonly string[];
       /** 0 to 1. */
       readonly utilization: number;
+      /** Its removal was planned as that of an empty node. */
+      readonly empty?: true;
       readonly atMs: number;
     }
   /** Azure accepted the deletion, or the node was gone already. The node disappears later. */

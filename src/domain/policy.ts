@@ -119,6 +119,8 @@ export interface ScaleDownPolicy {
   readonly maxSimulationMs?: number;
   /** The most nodes removed within `removalWindowMs`: a limit that holds even if other code has a bug. */
   readonly maxRemovalsPerWindow: number;
+  /** The same for empty nodes, which have a limit of their own. If absent, they count in `maxRemovalsPerWindow`. */
+  readonly maxEmptyRemovalsPerWindow?: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
   /** Once a loop has spent this time on soft taints it changes no more. If absent, 3 s. */

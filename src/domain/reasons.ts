@@ -69,6 +69,8 @@ export type SkipReason =
   | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
   | { readonly kind: 'target-unknown'; readonly detail: string }
   | { readonly kind: 'max-size'; readonly max: number }
+  /** `limit`: nodes that AKS allows in one agent pool. `max`: how many of them this group may have beside others of its pool. */
+  | { readonly kind: 'pool-limit'; readonly limit: number; readonly max: number }
   /** The group requested as many nodes as a minute allows; the next request may follow at `untilMs`. */
   | { readonly kind: 'ramp'; readonly perMinute: number; readonly untilMs: number }
   /** A stockout may be over: one node was requested to find out. */

@@ -135,9 +135,12 @@ function updateState({ deps, runner, state: known, saved }: RunOnceInput, observ
   }
   if (!isFirstLoop(known)) return { state: reduced, removed };
   // In the first loop of a process, removals of an earlier process count in the window too.
-  const before = removalsBeforeRestart(observation, deps.policy.scaleDown);
-  runner.recall(before);
-  return { state: { ...reduced, removals: [...before, ...reduced.removals] }, removed };
+  const { maxEmptyRemovalsPerWindow, ...rules } = deps.policy.scaleDown;
+  const before = removalsBeforeRestart(observation, rules);
+  const emptyBefore = removalsBeforeRestart(observation, { ...rules, maxRemovalsPerWindow: maxEmptyRemovalsPerWindow ?? 0 });
+  runner.recall(before, emptyBefore);
+  const { removals, emptyRemovals = [] } = reduced;
+  return { state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] }, removed };
 }
 
 async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {

@@ -115,6 +115,17 @@ describe('azure: reading', () => {
     expect(r.group(USER_POOL.toUpperCase())).toMatchObject({ frozen: undefined, target: { known: true, value: 2 }, maxSize: 4 });
   });
 
+  it.each([
+    { max: 1_000, limits: { maxSize: 1_000, poolLimit: undefined } },
+    { max: 1_001, limits: { maxSize: 1_000, poolLimit: 1_000 } },
+  ])('azure wire 374: AKS allows 1,000 nodes in a pool: a maximum of $max', async ({ max, limits }) => {
+    const r = await prepared({ nodeGroups: [{ name: USER_POOL, min: 0, max }] });
+    r.arm.addSet(USER_POOL, 2);
+    await r.azure.start(r.signal);
+    const { maxSize, poolLimit } = r.group(USER_POOL);
+    expect({ maxSize, poolLimit }).toEqual(limits);
+  });
+
   it('fault 28, 29: a broken page removes nothing', async () => {
     const r = await prepared({ ...BY_TAG, nodeGroups: [] });
     for (const name of ['pool-a', 'pool-b']) r.arm.addSet(name, 1, { tags: { auto: 'yes', min: '0', max: '3' } });

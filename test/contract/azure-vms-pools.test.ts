@@ -45,6 +45,16 @@ describe('sizes of VMs pools as node groups', () => {
     expect(shown.map(({ instances }) => instances?.length)).toEqual([2, 1, 0]);
   });
 
+  it('share what AKS allows their pool: 1,000 nodes', async () => {
+    const nodeGroups = [
+      { name: SMALL_GROUP, min: 0, max: 2_000 },
+      { name: LARGE_GROUP, min: 0, max: 999 },
+    ];
+    const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]), { nodeGroups, discovery: [] });
+    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 2 }, maxSize: 999, poolLimit: 1_000 });
+    expect(s.group(LARGE_GROUP)).toMatchObject({ target: { value: 1 }, maxSize: 998, poolLimit: 1_000 });
+  });
+
   it('is named by hand in any letter case, also while the pool lacks the size or does not exist', async () => {
     const nodeGroups = [
       { name: 'MIXED/standard_d4S_v5', min: 0, max: 4 },

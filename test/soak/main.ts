@@ -6,12 +6,14 @@
  * `npm run soak -- --deaths [--life NAME] [--first K] [--seeds N]`: short lives, each ended at another call of the daemon.
  * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each attack one guard of the daemon; `--guards`: those
  * that are known to fail without one.
+ * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
 import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import type { DayResult } from './day/day-run.ts';
 import { runMutations } from './mutations/mutation-runner.ts';
+import { removeIdleNodes } from './idle.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
 import type { SoakResult } from './soak.ts';
 
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     guards: { type: 'boolean', default: false },
     days: { type: 'string' },
     mutations: { type: 'boolean', default: false },
+    idle: { type: 'string' },
     quick: { type: 'boolean', default: false },
     guard: { type: 'string' },
     loops: { type: 'string', default: '200' },
@@ -40,7 +43,8 @@ function print(line: string): void {
 }
 
 if (process.send === undefined) {
-  process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));
+  if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
+  else process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));
 } else {
   process.once('message', (order: Order) => {
     work(order).then(

@@ -28,6 +28,7 @@ import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '
 import { nodeGroupOptionsOf, describeRule, unusedOptionNames, type Tags } from '../rows/tags.ts';
 import { sizeFamilyOf } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
+import { allowedSize, limitedMaximum } from '../groups/pool-limit.ts';
 import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
@@ -40,6 +41,8 @@ interface GroupInput extends GroupTemplateInput {
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly growthHeld: string | undefined;
+  /** What AKS allows this group to have. */
+  readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */
   readonly namedOptions: AzureOptions['nodeGroupOptions'];
 }
@@ -151,6 +154,7 @@ export class CloudViewBuilder {
       listedAtMs,
       frozen,
       growthHeld: store.facts.increaseHeldReason(group),
+      allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
       startupTaints: this.#deps.memory.declaredStartupTaints(group.id, own.pool).join(),
@@ -188,7 +192,7 @@ export class CloudViewBuilder {
       id: group.id,
       kind: groupKindOf(group, row?.value),
       minSize: group.min,
-      maxSize: group.max,
+      ...limitedMaximum(group, input.allowedSize),
       target: target.known ? { ...target, observedAtMs: input.observedAtMs } : target,
       instances: input.instances,
       instancesObservedAtMs: input.listedAtMs,

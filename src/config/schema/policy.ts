@@ -138,6 +138,7 @@ export const scaleDown = z
     // Differs from the Cluster Autoscaler (30s), for the same reason as `maxPlanningTime`.
     maxSimulationTime: duration(3 * SECOND_MS, { leastMs: 100 }),
     maxRemovalsPerWindow: wholeNumber(1).default(100),
+    maxEmptyRemovalsPerWindow: wholeNumber(1).default(1000),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
     maxBulkSoftTaintTime: duration(3 * SECOND_MS),
@@ -171,6 +172,7 @@ export const scaleDown = z
     maxParallelDrains: given.maxDrainParallelism,
     maxSimulationMs: given.maxSimulationTime,
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,
+    maxEmptyRemovalsPerWindow: given.maxEmptyRemovalsPerWindow,
     removalWindowMs: given.removalWindow,
     softTaintBudget: given.maxBulkSoftTaintCount,
     softTaintTimeMs: given.maxBulkSoftTaintTime,

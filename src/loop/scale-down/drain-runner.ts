@@ -40,9 +40,9 @@ export class DrainRunner {
     this.#guard.reconfigure(policy.scaleDown);
   }
 
-  /** Takes the times of removals that an earlier process started. They count in the window. */
-  recall(begunMs: readonly number[]): void {
-    this.#guard.recall(begunMs);
+  /** Takes the times of removals that an earlier process started, those of empty nodes apart. They count in the window. */
+  recall(begunMs: readonly number[], emptyBegunMs: readonly number[] = []): void {
+    this.#guard.recall(begunMs, emptyBegunMs);
   }
 
   /**
@@ -68,7 +68,8 @@ export class DrainRunner {
     const { log, policy } = this.#deps;
     const full = this.#removals.size >= policy.scaleDown.maxParallel;
     const isFree = !full && !this.#work.signal.aborted && !removals.some(({ node }) => this.#removals.has(node));
-    const isAdmitted = isFree && this.#guard.admit(removals.length);
+    const empties = removals.filter(({ cause }) => cause === 'empty').length;
+    const isAdmitted = isFree && this.#guard.admit({ empties, others: removals.length - empties });
     const facts = { full, guarded: isFree };
     if (!isAdmitted) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, ...facts }, 'Node removal not started');
     return isAdmitted;
@@ -77,7 +78,9 @@ export class DrainRunner {
   #begin(removal: Removal, how: Pick<DrainNodeDeps, 'batches' | 'work' | 'whole'>): void {
     const { group, node, instance, utilization } = removal;
     const pods = removal.pods.map(podName);
-    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, atMs: this.#deps.clock.now() });
+    const own = removal.cause === 'empty' && this.#deps.policy.scaleDown.maxEmptyRemovalsPerWindow !== undefined;
+    const empty = own ? ({ empty: true } as const) : {};
+    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, atMs: this.#deps.clock.now() });
     this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, undo: this.#undo.signal }));
   }
 
@@ -91,7 +94,7 @@ export class DrainRunner {
     const now = this.#deps.clock.now();
     for (const [key, untilMs] of this.#recentlyDeleted) if (untilMs <= now) this.#recentlyDeleted.delete(key);
     for (const batch of batchInstances(removals.filter((removal) => !this.#recentlyDeleted.has(removal.instance)))) {
-      if (!this.#guard.admit(batch.instances.length)) {
+      if (!this.#guard.admit({ others: batch.instances.length })) {
         const facts = { nodeGroup: batch.group, instances: batch.instances.length, cause: batch.cause };
         this.#deps.log.warn(
           facts,

@@ -1,6 +1,6 @@
 /**
- * The last checks before a removal: a cap on removals per window, and a re-check on fresh data. A correct plan never meets
- * the cap, and a wrong plan cannot empty a cluster because of it. Must not know how a plan is made.
+ * The last checks before a removal: caps on removals per window, and a re-check on fresh data. A correct plan never meets
+ * a cap, and a wrong plan cannot empty a cluster because of them. Must not know how a plan is made.
  */
 import { podName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
@@ -17,47 +17,71 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import { drainContext, type DrainRulesPolicy } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 
-/** Owns the times of the removals that started within the window. */
-export class RemovalGuard {
-  readonly #clock: Clock;
-  #policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
+type RemovalLimits = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'maxEmptyRemovalsPerWindow' | 'removalWindowMs'>;
+
+/** Owns the times of the removals of one kind that started within the window. */
+class RemovalTimes {
   #recalled: readonly number[] = [];
   #begun: number[] = [];
 
-  constructor(clock: Clock, policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>) {
-    this.#clock = clock;
-    this.#policy = policy;
-  }
-
-  /** These limits hold from now on. */
-  reconfigure(policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>): void {
-    this.#policy = policy;
-  }
-
-  /** Takes the times of removals that an earlier process started. Replaces earlier times. */
   recall(begunMs: readonly number[]): void {
     this.#recalled = begunMs;
   }
 
-  /** How many more removals may start now. */
-  left(): number {
-    const windowStart = this.#clock.now() - this.#policy.removalWindowMs;
-    this.#begun = this.#begun.filter((atMs) => atMs > windowStart);
-    this.#recalled = this.#recalled.filter((atMs) => atMs > windowStart);
-    return Math.max(0, this.#policy.maxRemovalsPerWindow - this.#begun.length - this.#recalled.length);
+  countSince(windowStartMs: number): number {
+    this.#begun = this.#begun.filter((atMs) => atMs > windowStartMs);
+    this.#recalled = this.#recalled.filter((atMs) => atMs > windowStartMs);
+    return this.#begun.length + this.#recalled.length;
+  }
+
+  add(count: number, nowMs: number): void {
+    for (let each = 0; each < count; each++) this.#begun.push(nowMs);
+  }
+
+  takeBack(count: number): void {
+    this.#begun.splice(Math.max(0, this.#begun.length - count), count);
+  }
+}
+
+/** Holds the caps on removals per window: one for empty nodes, one for all others. */
+export class RemovalGuard {
+  readonly #clock: Clock;
+  #limits: RemovalLimits;
+  readonly #others = new RemovalTimes();
+  readonly #empties = new RemovalTimes();
+
+  constructor(clock: Clock, limits: RemovalLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** These limits hold from now on. */
+  reconfigure(limits: RemovalLimits): void {
+    this.#limits = limits;
+  }
+
+  /** Takes the times of removals that an earlier process started. Replaces earlier times. */
+  recall(begunMs: readonly number[], emptyBegunMs: readonly number[]): void {
+    this.#others.recall(begunMs);
+    this.#empties.recall(emptyBegunMs);
   }
 
   /** Counts these removals as started if all of them are allowed. Returns whether they are. */
-  admit(count: number): boolean {
-    if (count > this.left()) return false;
+  admit({ empties = 0, others }: { readonly empties?: number; readonly others: number }): boolean {
+    const { maxRemovalsPerWindow, maxEmptyRemovalsPerWindow, removalWindowMs } = this.#limits;
     const now = this.#clock.now();
-    for (let each = 0; each < count; each++) this.#begun.push(now);
+    const windowStartMs = now - removalWindowMs;
+    const [own, shared] = maxEmptyRemovalsPerWindow === undefined ? [0, others + empties] : [empties, others];
+    if (shared > 0 && shared > maxRemovalsPerWindow - this.#others.countSince(windowStartMs)) return false;
+    if (own > 0 && own > (maxEmptyRemovalsPerWindow ?? 0) - this.#empties.countSince(windowStartMs)) return false;
+    this.#others.add(shared, now);
+    this.#empties.add(own, now);
     return true;
   }
 
-  /** Takes back removals that were admitted last and not carried out. */
+  /** Takes back removals of other things than empty nodes, which were admitted last and not carried out. */
   takeBack(count: number): void {
-    this.#begun.splice(Math.max(0, this.#begun.length - count), count);
+    this.#others.takeBack(count);
   }
 }
 

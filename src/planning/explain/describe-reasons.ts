@@ -60,6 +60,8 @@ export function describeSkip(reason: SkipReason): string {
       return `target size is unknown: ${reason.detail}`;
     case 'max-size':
       return 'max node group size reached';
+    case 'pool-limit':
+      return `AKS allows at most ${reason.limit} nodes in one agent pool`;
     case 'ramp':
       return `at its rate limit: ${reason.perMinute} nodes per minute`;
     case 'probing':

@@ -21,7 +21,7 @@ type Blocked = Extract<VerdictClass, `blocked-by-${string}`>;
 
 /** The class of each reason that stops a whole group. The first class that any group gives is the pod's. */
 const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = [
-  ['blocked-by-max', ['max-size']],
+  ['blocked-by-max', ['max-size', 'pool-limit']],
   ['blocked-by-quota', ['cluster-limit', 'capacity-quota', 'atomic-limit', 'quota']],
   // A frozen group and one of unknown size count as backing off, too: only time helps.
   ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'unhealthy', 'target-unknown']],

@@ -15,8 +15,10 @@ export interface RemovalAllowance {
   nodes: number;
   /** Drains among them. */
   drains: number;
-  /** Removals left in the removal window. */
+  /** Removals left in the removal window; of empty nodes only if `emptyWindow` is undefined. */
   window: number;
+  /** Removals of empty nodes left in the removal window. undefined: they have no limit of their own. */
+  emptyWindow: number | undefined;
 }
 
 /** Subtracts removals in progress. A node whose pods have all left no longer counts as a drain. */
@@ -28,11 +30,13 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
     return checkNodeDrain(pods, context.drain).movable.length > 0;
   });
   const windowStart = observation.nowMs - policy.scaleDown.removalWindowMs;
-  const spent = state.removals.filter((startMs) => startMs > windowStart).length;
+  const spent = (starts: readonly number[]): number => starts.filter((startMs) => startMs > windowStart).length;
+  const { maxRemovalsPerWindow, maxEmptyRemovalsPerWindow: maxEmpty } = policy.scaleDown;
   return {
     nodes: Math.max(0, policy.scaleDown.maxParallel - draining.length),
     drains: Math.max(0, policy.scaleDown.maxParallelDrains - drains.length),
-    window: Math.max(0, policy.scaleDown.maxRemovalsPerWindow - spent),
+    window: Math.max(0, maxRemovalsPerWindow - spent(state.removals)),
+    emptyWindow: maxEmpty === undefined ? undefined : Math.max(0, maxEmpty - spent(state.emptyRemovals ?? [])),
   };
 }
 

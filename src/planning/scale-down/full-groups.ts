@@ -4,7 +4,7 @@
 import { podName, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
-import type { PodVerdict } from '../../domain/reasons.ts';
+import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 
 /** Groups whose maximum keeps pods pending, each with the name of one such pod. */
 export type FullGroups = ReadonlyMap<NodeGroupId, string>;
@@ -21,9 +21,11 @@ export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: 
   return found;
 }
 
+const AT_MAXIMUM: ReadonlySet<SkipReason['kind']> = new Set(['max-size', 'pool-limit']);
+
 function groupsWaitedFor(verdict: PodVerdict, full: readonly NodeGroupId[]): readonly NodeGroupId[] {
   if (verdict.kind === 'waiting') return full;
   if (verdict.kind !== 'helpless') return [];
-  const waited = verdict.byGroup.filter(({ skip, fit = [] }) => skip?.kind === 'max-size' && fit.length === 0);
+  const waited = verdict.byGroup.filter(({ skip, fit = [] }) => skip !== undefined && AT_MAXIMUM.has(skip.kind) && fit.length === 0);
   return waited.map(({ group }) => group);
 }

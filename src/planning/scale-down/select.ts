@@ -192,8 +192,12 @@ function allowanceExceeded(candidates: AtomicGroup, allowance: RemovalAllowance,
   const nodes = candidates.length;
   const drains = candidates.filter(({ drain }) => drain.movable.length > 0).length;
   const fits = (wanted: number, left: number): boolean => wanted <= left || (mayExceed && left > 0);
-  if (allowance.window < nodes)
-    return { reason: 'RemovalBudgetSpent', detail: `removals left in this window: ${allowance.window}, needed: ${nodes}` };
+  const empties = allowance.emptyWindow === undefined ? 0 : candidates.filter(isEmpty).length;
+  if (allowance.window < nodes - empties)
+    return { reason: 'RemovalBudgetSpent', detail: `removals left in this window: ${allowance.window}, needed: ${nodes - empties}` };
+  const { emptyWindow = 0 } = allowance;
+  if (emptyWindow < empties)
+    return { reason: 'RemovalBudgetSpent', detail: `removals of empty nodes left in this window: ${emptyWindow}, needed: ${empties}` };
   if (!fits(nodes, allowance.nodes))
     return { reason: 'RemovalBudgetSpent', detail: `parallel removals left: ${allowance.nodes}, needed: ${nodes}` };
   if (!fits(drains, allowance.drains))
@@ -216,9 +220,15 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.minimum.countRemoval(candidate.node);
   budgets.zones.countRemoval(candidate.group.id, candidate.node);
   budgets.allowance.nodes = Math.max(0, budgets.allowance.nodes - 1);
-  budgets.allowance.window -= 1;
+  if (isEmpty(candidate) && budgets.allowance.emptyWindow !== undefined) budgets.allowance.emptyWindow -= 1;
+  else budgets.allowance.window -= 1;
   if (candidate.drain.movable.length > 0) budgets.allowance.drains = Math.max(0, budgets.allowance.drains - 1);
   budgets.ledger.countEvictions(candidate.drain.movable);
+}
+
+/** A broken node is not empty: which pods it has may be unknown. */
+function isEmpty({ node, drain }: Unneeded): boolean {
+  return node.readiness.ready && drain.movable.length === 0;
 }
 
 function toRemoval(candidate: Unneeded): Removal {
@@ -229,7 +239,7 @@ function toRemoval(candidate: Unneeded): Removal {
     instance: candidate.instance,
     pods: [...pods].sort(placementOrder),
     unneededSinceMs: candidate.sinceMs,
-    cause: candidate.node.readiness.ready ? (pods.length === 0 ? 'empty' : 'underutilized') : 'unready',
+    cause: isEmpty(candidate) ? 'empty' : candidate.node.readiness.ready ? 'underutilized' : 'unready',
     utilization: candidate.utilization,
   };
 }

@@ -14,6 +14,7 @@ import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
+import { maximumReason } from './groups/group-eligibility.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
 import { type ScaleUpContext, increaseCeiling, limitReason, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
@@ -120,7 +121,7 @@ function stopsOf(
 }
 
 function stopAt({ input }: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
-  if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
+  if (size >= group.maxSize) return maximumReason(group);
   const { ceiling, reason } = increaseCeiling(group, input);
   return size >= ceiling ? reason : undefined;
 }

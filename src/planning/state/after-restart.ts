@@ -2,6 +2,7 @@ import type { AcceptedIncrease, LoopState, SavedMemory } from '../../domain/loop
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { defined } from '../../lib/defined.ts';
 import { deletionTaintedAtMs } from './deletions.ts';
 
 /**
@@ -101,6 +102,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
     lastScaleDownMs: moved(state.lastScaleDownMs),
     lastScaleDownFailureMs: moved(state.lastScaleDownFailureMs),
     removals: state.removals.map(moved),
+    ...defined({ emptyRemovals: state.emptyRemovals?.map(moved) }),
     ...(asked === undefined
       ? {}
       : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),

@@ -59,6 +59,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     marks: trackDeletionTaints(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
+    emptyRemovals: (tracked.emptyRemovals ?? []).filter((startMs) => startMs > windowStart),
   };
 }
 
@@ -155,7 +156,9 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
         ...state,
         deleting: new Map([...state.deleting, [outcome.node, entry]]),
         unneededSince: withoutKey(state.unneededSince, outcome.node),
-        removals: [...state.removals, outcome.atMs],
+        ...(outcome.empty === true
+          ? { emptyRemovals: [...(state.emptyRemovals ?? []), outcome.atMs] }
+          : { removals: [...state.removals, outcome.atMs] }),
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
         groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
       };

@@ -94,6 +94,24 @@ describe('a removal', () => {
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toContain(keyOf('g-5'));
   });
 
+  it('empty nodes have a cap of their own, which no plan exceeds either', async () => {
+    const world = setUp({ nodes: 8, pods: [{ name: 'web' }], perWindow: 1, emptyPerWindow: 2 });
+    world.runner.recall([], [START_MS - 9 * MINUTE]);
+    world.runner.start(removalOf('g-0', world.pods));
+    for (const node of ['g-1', 'g-2']) world.runner.start(removalOf(node));
+    world.runner.startGroup([removalOf('g-3')]);
+    world.runner.removeInstances([{ group: G, instance: keyOf('g-4'), cause: 'failed' }]);
+    const begun = world.runner.collect().flatMap((outcome) => (outcome.kind === 'started' ? [outcome] : []));
+    expect(begun.map(({ node, empty }) => [node, empty])).toEqual([
+      ['g-0', undefined],
+      ['g-1', true],
+    ]);
+    await world.clock.advance(2 * MINUTE);
+    world.runner.start(removalOf('g-2'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances).sort()).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]);
+  });
+
   it('what was begun before the process counts in its window, and a new limit holds at once', async () => {
     const world = setUp({ nodes: 6, perWindow: 3 });
     world.runner.recall([START_MS - 9 * MINUTE, START_MS]);

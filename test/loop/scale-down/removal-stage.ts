@@ -27,6 +27,7 @@ export interface Setting {
   readonly drain?: Partial<DrainPolicy>;
   readonly minSize?: number;
   readonly perWindow?: number;
+  readonly emptyPerWindow?: number;
   readonly owners?: OwnerReader;
 }
 
@@ -41,6 +42,7 @@ export function setUp(setting: Setting = {}) {
   const base = aPolicy({
     scaleDown: {
       ...(setting.perWindow === undefined ? {} : { maxRemovalsPerWindow: setting.perWindow }),
+      ...(setting.emptyPerWindow === undefined ? {} : { maxEmptyRemovalsPerWindow: setting.emptyPerWindow }),
       ...(setting.owners === undefined ? {} : { skipNodesWithCustomControllerPods: true }),
     },
   });

@@ -74,6 +74,40 @@ describe('budgets', () => {
     expect(result.removals).toHaveLength(2);
   });
 
+  it.each([
+    { name: 'a cap of their own', maxEmptyRemovalsPerWindow: 3, spent: 1, empties: 2 },
+    { name: 'their own cap, which is used up', maxEmptyRemovalsPerWindow: 3, spent: 3, empties: 0 },
+    { name: 'no cap of their own: they share the others', maxEmptyRemovalsPerWindow: undefined, spent: 0, empties: 1 },
+  ])('empty nodes have $name', ({ maxEmptyRemovalsPerWindow, spent, empties }) => {
+    const all = names(5);
+    const pods = [pod('p-4', '100m')];
+    const caps = { maxRemovalsPerWindow: 2, ...(maxEmptyRemovalsPerWindow === undefined ? {} : { maxEmptyRemovalsPerWindow }) };
+    const emptyRemovals = Array.from({ length: spent }, () => START_MS - MINUTE);
+    const result = plan({
+      groups: [pool('p', 5)],
+      nodes: [...nodes(...all), ...slots(1)],
+      pods,
+      state: { unneededSince: sinceMinutes(30, all), removals: [START_MS - MINUTE], emptyRemovals },
+      policy: aPolicy({ scaleDown: caps }),
+    });
+    const causes = result.removals.map(({ cause }) => cause);
+    expect(causes.filter((cause) => cause === 'empty')).toHaveLength(empties);
+    // The cap of the others has one left. If it is shared, an empty node takes it.
+    expect(causes.filter((cause) => cause === 'underutilized')).toHaveLength(maxEmptyRemovalsPerWindow === undefined ? 0 : 1);
+  });
+
+  it('a broken node does not count as empty', () => {
+    const broken = aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } });
+    const caps = { maxRemovalsPerWindow: 1, maxEmptyRemovalsPerWindow: 5 };
+    const result = plan({
+      groups: [pool('p', 2)],
+      nodes: [broken, ...nodes('p-1')],
+      state: { unneededSince: sinceMinutes(30, names(2)), removals: [START_MS - MINUTE] },
+      policy: aPolicy({ scaleDown: caps }),
+    });
+    expect(removed(result)).toEqual(['p-1']);
+  });
+
   it('DR08: a node with an on-completion pod is unneeded but waits', () => {
     const pods = [aPod({ nodeName: 'p-0', safeToEvict: 'on-completion' })];
     const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state: { unneededSince: sinceMinutes(30, names(2)) } });

@@ -18,6 +18,11 @@ describe('groups at their maximum for which pods wait', () => {
       found: ['full'],
     },
     {
+      name: 'a pod that only the limit of AKS keeps out',
+      verdict: { kind: 'helpless', byGroup: [{ group: full.id, skip: { kind: 'pool-limit', limit: 1_000, max: 2 } }] },
+      found: ['full'],
+    },
+    {
       name: 'a pod that the group could not take either way',
       verdict: { kind: 'helpless', byGroup: [{ group: full.id, skip: MAX, fit: [{ kind: 'unschedulable' }] }] },
       found: [],

@@ -152,6 +152,12 @@ describe('planScaleUp: groups that may not grow', () => {
     ],
     ['stockout', aGroup({ id: 'a' }), { stockouts: [stockout] }, { kind: 'stockout', untilMs: START_MS + 1, code: 'AllocationFailed' }],
     ['EQ05: max-size', aGroup({ id: 'a', target: 3, maxSize: 3 }), {}, { kind: 'max-size', max: 3 }],
+    [
+      'the limit of AKS on one pool',
+      { ...aGroup({ id: 'a', target: 1_000, maxSize: 1_000 }), poolLimit: 1_000 },
+      {},
+      { kind: 'pool-limit', limit: 1_000, max: 1_000 },
+    ],
     ['no-template', aGroup({ id: 'a', template: undefined }), {}, { kind: 'no-template' }],
   ])('%s is reported and the other group is chosen', (_, group, state, reason) => {
     const other = aGroup({ id: 'b', target: 0, vmSize: 'Standard_D64s_v5', template: aTemplate({ cpu: '64' }) });

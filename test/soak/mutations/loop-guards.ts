@@ -160,7 +160,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
   {
     guard: 'no more removals than the window allows',
     file: 'src/loop/scale-down/removal-safety.ts',
-    text: 'if (count > this.left()) return false;',
+    text: 'if (shared > 0 && shared > maxRemovalsPerWindow - this.#others.countSince(windowStartMs)) return false;',
     instead: '',
     test: 'test/loop/scale-down/execute.test.ts',
     quick: true,

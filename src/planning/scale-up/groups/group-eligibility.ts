@@ -47,9 +47,14 @@ export function reasonAgainstIncrease(
   if (reason !== undefined) return reason;
   const unhealthy = standing.unhealthy.get(group.id);
   if (unhealthy !== undefined) return { kind: 'unhealthy', detail: unhealthy };
-  if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
+  if (size >= group.maxSize) return maximumReason(group);
   if (group.template === undefined) return { kind: 'no-template' };
   return size >= ramp.ceiling ? ramp.reason : undefined;
+}
+
+/** The reason of a group at its maximum size. */
+export function maximumReason({ maxSize: max, poolLimit: limit }: Pick<NodeGroup, 'maxSize' | 'poolLimit'>): SkipReason {
+  return limit === undefined ? { kind: 'max-size', max } : { kind: 'pool-limit', limit, max };
 }
 
 /** Zones of the group, by their last part, in which Azure has reported a stockout. */

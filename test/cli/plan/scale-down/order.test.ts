@@ -114,7 +114,7 @@ describe('limits and order', () => {
     {
       name: 'the cap on removals',
       objects: [...host, ...empty(4)],
-      config: 'maxRemovalsPerWindow: 2',
+      config: 'maxEmptyRemovalsPerWindow: 2',
       goes: ['n-1', 'n-2'],
       stays: { 'n-3': ['RemovalBudgetSpent', 'removals left in this window: 0, needed: 1'] },
     },

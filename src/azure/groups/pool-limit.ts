@@ -1,0 +1,25 @@
+/** How many nodes AKS allows in one agent pool, and what that leaves to a node group. */
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Row } from '../../cache/table/row.ts';
+import { poolKeyOf, type PoolSizeRow } from '../rows/vms-pool.ts';
+import type { RegisteredGroup } from './registry.ts';
+
+/** The documented limit of an agent pool, and of a scale set without a single placement group. */
+export const MAX_NODES_PER_POOL = 1_000;
+
+interface SizesOfPools {
+  readonly vmsPools: { readonly sizes: { scope(pool: string): ReadonlyMap<string, Row<PoolSizeRow>> } };
+}
+
+/** The most nodes of the group that AKS allows. The sizes of a pool of type VirtualMachines share its limit. */
+export function allowedSize({ kind, key }: Pick<RegisteredGroup, 'kind' | 'key'>, { vmsPools }: SizesOfPools): number {
+  if (kind !== 'vms-pool') return MAX_NODES_PER_POOL;
+  let others = 0;
+  for (const [other, row] of vmsPools.sizes.scope(poolKeyOf(key))) if (other !== key) others += row.value.count;
+  return Math.max(0, MAX_NODES_PER_POOL - others);
+}
+
+/** The configured maximum, or what AKS allows if that is less. */
+export function limitedMaximum({ max }: Pick<RegisteredGroup, 'max'>, allowed: number): Pick<NodeGroup, 'maxSize' | 'poolLimit'> {
+  return max <= allowed ? { maxSize: max } : { maxSize: allowed, poolLimit: MAX_NODES_PER_POOL };
+}
