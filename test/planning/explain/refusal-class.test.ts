@@ -39,7 +39,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     'its pool has as many nodes as AKS allows',
     'blocked-by-max',
     { groups: [{ ...group({ maxSize: 0 }), poolLimit: 1_000 }] },
-    'add another agent pool for these pods',
+    undefined,
   ],
   [
     'its pool rests after a failure',

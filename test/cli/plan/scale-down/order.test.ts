@@ -116,7 +116,7 @@ describe('limits and order', () => {
       objects: [...host, ...empty(4)],
       config: 'maxEmptyRemovalsPerWindow: 2',
       goes: ['n-1', 'n-2'],
-      stays: { 'n-3': ['RemovalBudgetSpent', 'removals left in this window: 0, needed: 1'] },
+      stays: { 'n-3': ['RemovalBudgetSpent', 'removals of empty nodes left in this window: 0, needed: 1'] },
     },
   ];
   it.each(cases)('$name', check);
