@@ -5,7 +5,7 @@ import { poolKeyOf, type PoolSizeRow } from '../rows/vms-pool.ts';
 import type { RegisteredGroup } from './registry.ts';
 
 /** The documented limit of an agent pool, and of a scale set without a single placement group. */
-export const MAX_NODES_PER_POOL = 1_000;
+const MAX_NODES_PER_POOL = 1_000;
 
 interface SizesOfPools {
   readonly vmsPools: { readonly sizes: { scope(pool: string): ReadonlyMap<string, Row<PoolSizeRow>> } };
