@@ -14,7 +14,7 @@ import { isRecord } from './error-bodies.ts';
 import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isWrite, type ArmCall } from './call-list.ts';
 import type { Random } from '../../lib/random.ts';
-import { checkOrigin, type PageAddresses } from './request-addresses.ts';
+import { checkOrigin, redirectNotFollowed, type PageAddresses } from './request-addresses.ts';
 import { type RateLimits, TokenBucket } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
@@ -88,6 +88,22 @@ export class ArmCalls {
   /** Handles each physical request and its response. It is the innermost policy, so it also sees retried and redirected requests. */
   get policy(): PipelinePolicy {
     return { name: 'armCalls', sendRequest: (request, next) => this.#checkAndSend(request, next) };
+  }
+
+  /**
+   * Refuses a redirect that was not followed, which is no success: one to another origin, or of a kind that is never followed. It is
+   * the outermost policy, so it sees what comes of a redirect.
+   */
+  get redirectPolicy(): PipelinePolicy {
+    return {
+      name: 'armRedirects',
+      sendRequest: async (request, next) => {
+        const response = await next(request);
+        const context = this.#current.getStore();
+        if (response.status < 300 || response.status >= 400) return response;
+        throw redirectNotFollowed(response, context === undefined ? 'A request to ARM' : describeCall(context.call), this.#origin);
+      },
+    };
   }
 
   /** The one place that every request with the token passes. */

@@ -2,6 +2,7 @@
  * Where requests may go. Each carries the bearer token, so it leaves only for the configured endpoint, whatever link or
  * redirect named its address. Also finds lists whose links lead in a circle.
  */
+import type { PipelineResponse } from '@azure/core-rest-pipeline';
 import { AutoscalerError } from '../../lib/errors.ts';
 
 export const FOREIGN_ORIGIN = 'ForeignOrigin';
@@ -11,6 +12,19 @@ export function checkOrigin(url: string, endpointOrigin: string, what: string): 
   const { origin } = parseAddress(url, undefined, what);
   if (origin === endpointOrigin) return;
   throw foreignOrigin(`${what} was not sent: its address is on ${origin}, and the token belongs to ${endpointOrigin}.`);
+}
+
+/** A redirect that carried nothing out, since its target was not requested. Its code is `RedirectNotFollowed`. */
+export function redirectNotFollowed(
+  { status, headers, request }: Pick<PipelineResponse, 'status' | 'headers' | 'request'>,
+  what: string,
+  endpointOrigin: string,
+): AutoscalerError {
+  const location = headers.get('location');
+  const target = location === undefined || !URL.canParse(location, request.url) ? 'no address' : new URL(location, request.url).origin;
+  const why = target === endpointOrigin ? 'such redirects are not followed' : `the token belongs to ${endpointOrigin}`;
+  const message = `${what} was redirected to ${target} (HTTP ${status}) and had no effect: ${why}.`;
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { code: 'RedirectNotFollowed', context: { status } });
 }
 
 /** Resolves a link of a response. @throws AutoscalerError with code `ForeignOrigin` if it is no address. */

@@ -34,7 +34,10 @@ export function createClients(options: AzureOptions, credential: TokenCredential
     retryOptions: { maxRetries: 0 },
     credentials: { scopes: options.scopes.length === 0 ? [`${endpoint}/.default`] : [...options.scopes] },
     userAgentOptions: { userAgentPrefix: `aks-autoscaler${options.userAgentSuffix}` },
-    additionalPolicies: [{ position: 'perRetry' as const, policy: calls.policy }],
+    additionalPolicies: [
+      { position: 'perCall' as const, policy: calls.redirectPolicy },
+      { position: 'perRetry' as const, policy: calls.policy },
+    ],
     ...tlsOptions(options),
   };
   const compute = new ComputeManagementClient(credential, options.subscriptionId, clientOptions);
