@@ -9,9 +9,11 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ArmCalls } from './arm/arm-client.ts';
 import { credentialOnClock } from './arm/credential-on-clock.ts';
+import type { ArmOperation } from './arm/call-list.ts';
 import { OperationTracker } from './arm/operations.ts';
 import type { AzureOptions } from './arm/options.ts';
 import { RateLimits } from './arm/rate-limits.ts';
+import { foldName } from './arm/resource-ids.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
 import { AzureInventory } from './inventory/inventory.ts';
@@ -70,12 +72,19 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const { options, clock, random, log, metrics, names, foreignLock } = deps;
   const closing = new AbortController();
   const rateLimits = new RateLimits(clock, metrics.arm);
-  const calls = createCalls(deps, rateLimits);
+  const ownWrites = new OwnWrites();
+  const calls = createCalls(deps, rateLimits, ownWrites);
   const clients = createClients(options, credentialOf(deps), calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
-  const ownWrites = new OwnWrites();
   const { skuShare, keptPrices } = deps;
-  const inventory = new AzureInventory({ ...shared, ownWrites, skuShare, keptPrices, hooks: cacheHooks(metrics.cache, log, clock) });
+  const inventory = new AzureInventory({
+    ...shared,
+    ownWrites,
+    rateLimits,
+    skuShare,
+    keptPrices,
+    hooks: cacheHooks(metrics.cache, log, clock),
+  });
   const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
   rateLimits.onThrottled((family, untilMs) => inventory.scheduler.hold(family, untilMs));
@@ -125,7 +134,10 @@ function credentialOf({ options, clock, credential, tokensFollowClock = false }:
   return tokensFollowClock ? credentialOnClock(() => createCredential(options), clock) : createCredential(options);
 }
 
-function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, rateLimits: RateLimits): ArmCalls {
+/** Writes that Azure charges to the scale set. */
+const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances']);
+
+function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, rateLimits: RateLimits, { tokens }: OwnWrites): ArmCalls {
   return new ArmCalls({
     clock,
     metrics: metrics.arm,
@@ -137,6 +149,10 @@ function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps
     readRetries: options.readRetries,
     random,
     beforeWrite,
+    // A call that is held back, or gets no access token, uses up nothing.
+    onWrite: (call) => {
+      if (SET_WRITES.has(call.operation)) tokens.noteWrite(foldName(call.resource), clock.monotonic());
+    },
   });
 }
 

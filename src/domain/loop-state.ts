@@ -17,6 +17,8 @@ export interface Backoff {
   readonly kind?: ErrorKind['kind'];
   /** Azure's message, for people, if there was one. */
   readonly message?: string;
+  /** Azure's id of the failed request, for its support. Absent if there was none. */
+  readonly correlationId?: string;
   /** Azure refused the write itself, so this says nothing about nodes that were requested before. */
   readonly refused?: true;
 }

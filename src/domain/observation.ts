@@ -41,7 +41,13 @@ export type CloudEvent =
       readonly group: NodeGroupId;
       /** How many more instances were requested. */
       readonly requested: number;
-      readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string };
+      readonly error: {
+        readonly detail: ErrorKind;
+        readonly code: string;
+        readonly message: string;
+        /** Azure's id of the accepted request. If absent, unknown. */
+        readonly correlationId?: string;
+      };
       readonly atMs: number;
     }
   | { readonly kind: 'increase-succeeded'; readonly group: NodeGroupId; readonly atMs: number }

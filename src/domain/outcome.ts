@@ -5,10 +5,13 @@ import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 export type IncreaseOutcome =
   /** Azure accepted; the operation is followed in the background. */
   | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly target: number }
-  /** Another writer changed the group since it was read. The row has been refreshed: plan again from it. */
+  /** The group changed since it was read. The row has been refreshed: plan again from it. */
   | { readonly kind: 'conflict'; readonly group: NodeGroupId; readonly observed: number | undefined }
-  /** A guard did not send the write (unknown size, above the maximum, below the present nodes). */
-  | { readonly kind: 'refused'; readonly group: NodeGroupId; readonly reason: string }
+  /**
+   * A guard did not send the write (unknown size, above the maximum, below the present nodes). `busy`: an operation or a limit holds
+   * the group for a while, which is no failure of it: its pods can be served by another group at once.
+   */
+  | { readonly kind: 'refused'; readonly group: NodeGroupId; readonly reason: string; readonly busy?: true }
   | { readonly kind: 'failed'; readonly group: NodeGroupId; readonly error: AutoscalerError }
   /** A dry run: nothing was sent, and nothing is expected. */
   | { readonly kind: 'withheld'; readonly group: NodeGroupId };

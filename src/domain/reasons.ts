@@ -65,7 +65,14 @@ export type SkipReason =
   | { readonly kind: 'frozen'; readonly detail: string }
   /** Too many of its nodes are not ready. */
   | { readonly kind: 'unhealthy'; readonly detail: string }
-  | { readonly kind: 'backoff'; readonly untilMs: number; readonly cause: string }
+  /** With Azure's own sentence and its id of the failed request, as far as there are any. */
+  | {
+      readonly kind: 'backoff';
+      readonly untilMs: number;
+      readonly cause: string;
+      readonly message?: string;
+      readonly correlationId?: string;
+    }
   | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
   | { readonly kind: 'target-unknown'; readonly detail: string }
   | { readonly kind: 'max-size'; readonly max: number }

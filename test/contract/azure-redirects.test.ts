@@ -44,7 +44,7 @@ async function caller() {
   const send: Readonly<Record<string, () => Promise<unknown>>> = {
     'PUT of an agent pool': () => putAgentPool(deps, 'user1', { body: { properties: { count: 2 } }, etag: '1' }, signal),
     'GET of an agent pool': () => getAgentPool(deps, 'user1', signal),
-    'delete of machines': () => postDeleteMachines(deps, 'user1', ['m'], signal),
+    'delete of machines': () => postDeleteMachines(deps, 'user1', { machineNames: ['m'], beforeSend: () => Promise.resolve() }, signal),
     'GET of a scale set': () =>
       calls.run({ operation: 'getScaleSet', resource: 's' }, signal, () => clients.compute.virtualMachineScaleSets.get('rg', 's')),
     'PUT of a scale set': () =>

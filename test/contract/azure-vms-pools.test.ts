@@ -217,7 +217,8 @@ describe('growing a VMs pool', () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
     await s.increase(SMALL_GROUP, 1);
     expect(s.group(LARGE_GROUP)).toMatchObject({ frozen: undefined, growthHeld: expect.stringContaining('earlier operation') });
-    expect(await s.increase(LARGE_GROUP, 1)).toEqual({ kind: 'conflict', group: LARGE_GROUP, observed: 1 });
+    const reason: unknown = expect.stringContaining('an earlier operation of ours');
+    expect(await s.increase(LARGE_GROUP, 1)).toEqual({ kind: 'refused', group: LARGE_GROUP, reason, busy: true });
     expect(s.writes()).toHaveLength(1);
   });
 
@@ -247,6 +248,7 @@ describe('growing a VMs pool', () => {
         error: {
           code: 'AllocationFailed',
           message: expect.any(String),
+          correlationId: expect.any(String),
           detail: { kind: 'out-of-capacity', scope: expect.objectContaining({ vmSize: LARGE }) },
         },
         atMs: expect.any(Number),

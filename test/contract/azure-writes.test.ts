@@ -178,10 +178,48 @@ describe('azure: raising a capacity', () => {
     });
     r.arm.intercept = () => undefined;
     await r.quiet();
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'throttled' } } });
+    // An obstacle of the group, which the plan sees, and not one more failure of it.
+    const held: unknown = expect.stringMatching(/^Azure throttles its writes until 2026-\S+Z: Azure refused .*too many/);
+    expect(r.group(USER_POOL).growthHeld).toEqual(held);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'refused', busy: true });
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
     await r.pass(37_000);
+    expect(r.group(USER_POOL).growthHeld).toBeUndefined();
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it.each([
+    ['CreateVMScaleSetResource', false],
+    ['CreateVMScaleSetSubscriptionMaximum', true],
+  ])('a 429 of %s holds the other sets, too: %s', async (target, isHeld) => {
+    const both = [USER_POOL, 'other'].map((name) => ({ name, min: 0, max: 10 }));
+    const { r } = await started(3, { nodeGroups: both });
+    r.arm.addSet('other', 1);
+    const error = { code: 'OperationNotAllowed', message: 'too many', details: [{ code: 'TooManyRequests', target, message: '' }] };
+    r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 429, headers: { 'retry-after': '36' }, body: { error } } : undefined);
+    await r.increase(USER_POOL, 5);
+    r.azure.invalidate();
+    await r.pass(2_000);
+    expect(r.group('other').growthHeld !== undefined).toBe(isHeld);
+  });
+
+  it('a refusal carries the correlation id of Azure', async () => {
+    const { r } = await started(3);
+    const headers = { 'x-ms-correlation-request-id': '0d1e-2f' };
+    r.arm.intercept = ({ method }) => (method === 'PUT' ? { ...refusal(400, 'InvalidParameter', 'No.'), headers } : undefined);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { context: { correlationId: '0d1e-2f' } } });
+  });
+
+  it.each([
+    ['one 404 of a GET does not make a group disappear', 1, true],
+    ['two do', 2, false],
+  ])('%s', async (_name, times, stays) => {
+    const { r } = await started(3);
+    let left = times;
+    r.arm.intercept = ({ method, path }) =>
+      method === 'GET' && path.endsWith(`/${USER_POOL}`) && left-- > 0 ? refusal(404, 'ResourceNotFound', 'gone') : undefined;
+    await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+    expect(r.group(USER_POOL).target.known).toBe(stays);
   });
 
   it('two increases of one group at once: the second is a conflict, not a lost update', async () => {

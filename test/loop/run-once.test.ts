@@ -168,6 +168,17 @@ describe('a loop that grows', () => {
     expect(await valueOf(stage.metrics.scaleUp.replans, { cause: 'no-capacity' })).toBe(1);
   });
 
+  it('a group that takes no write at the moment is no failure, and another takes its pods in the same loop', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) =>
+      group === 'a' ? { kind: 'refused', group, reason: 'an operation runs', busy: true } : undefined;
+    const report = await stage.runOnce();
+    expect(report.rounds.map(({ increases }) => increases.map(({ increase }) => increase.group))).toEqual([['a'], ['b']]);
+    expect(report.state.backoffs.size).toBe(0);
+    expect(stage.cluster.events.map(({ reason }) => reason)).not.toContain('FailedToScaleUpGroup');
+    expect(stage.lines.map(({ msg }) => msg)).toContain('Node group takes no write at the moment; planning again without it');
+  });
+
   it('a quota that refuses one group is not asked through another of the same size', async () => {
     const quota = new AutoscalerError({ kind: 'quota', quota: 'standardDSv5Family' }, 'Over quota.', { code: 'QuotaExceeded' });
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });

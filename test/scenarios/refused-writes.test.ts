@@ -1,7 +1,7 @@
 /** A refused capacity write backs off its group, and the pods go to the next one. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
 let run: VirtualRun | undefined;
 afterEach(async () => {
@@ -95,6 +95,33 @@ describe('a refused capacity write', () => {
     if (!reads) expect(outcomes).toContainEqual(expect.objectContaining({ kind: 'failed', error }));
     await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
     expect([capacity(world, 'one'), capacity(world, 'two')]).toEqual(expected);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it("shows Azure's own sentence with its correlation id on the pod and in the status", async () => {
+    const world = await start(['one']);
+    refuse(world, 'one', UNAVAILABLE);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.advance(2 * MINUTE);
+    const named = /\(correlation id [\w-]{36}\): Azure refused putScaleSet \S+: ServerBusy: Azure says why\./;
+    expect(events(world, 'NotTriggerScaleUp').join()).toMatch(named);
+    const [failed = ''] = events(world, 'FailedToScaleUpGroup');
+    expect(failed).toMatch(/correlation id [\w-]{36}.*ServerBusy: Azure says why/);
+    const status = world.world.cluster.store.list('configmaps').find(({ metadata }) => metadata.name === 'cluster-autoscaler-status');
+    expect(JSON.stringify(status)).toMatch(/ServerBusy, correlation id [\w-]{36}\); the group backs off.*Azure says why/);
+  });
+
+  it('a 429 of the whole subscription is one try of one pool: the others are held, and none counts as failed', async () => {
+    const world = await start(['one', 'two', 'three']);
+    refuse(world, '', { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetSubscriptionMaximum', retryAfterSeconds: 130 });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.advance(2 * MINUTE);
+    expect(world.writes()).toHaveLength(1);
+    expect(events(world, 'FailedToScaleUpGroup')).toHaveLength(1);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Azure throttles its writes until');
+    world.world.arm.control.removeFault('refused ');
+    await world.until('all bound', () => bound(world, 'web') === 3, 5 * MINUTE);
+    expect(world.writes()).toHaveLength(2);
     expect(world.world.violations()).toEqual([]);
   });
 

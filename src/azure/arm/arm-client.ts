@@ -32,6 +32,8 @@ interface ArmCallsDeps {
   readonly random: Random;
   /** Called before each write. It may fire the call's signal; then nothing is sent. */
   readonly beforeWrite?: (() => void) | undefined;
+  /** Called when a write leaves, at the last moment before it does. */
+  readonly onWrite?: ((call: ArmCall) => void) | undefined;
 }
 
 interface CurrentCall {
@@ -74,8 +76,12 @@ export class ArmCalls {
   async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>, pages?: PageAddresses): Promise<T> {
     const throttled = this.#deps.rateLimits.admit(call);
     if (throttled !== undefined) throw throttled;
-    await this.#ownLimits?.[isWrite(call) ? 'write' : 'read'].waitForToken(signal);
-    const release = await this.#acquireSlot(call, signal);
+    const limit = this.#ownLimits?.[isWrite(call) ? 'write' : 'read'];
+    await limit?.waitForToken(signal);
+    const release = await this.#acquireSlot(call, signal).catch((thrown: unknown) => {
+      limit?.returnToken();
+      throw thrown;
+    });
     this.#inFlight += 1;
     try {
       return await this.#sendWithTimeout({ call, signal, pages }, send);
@@ -195,9 +201,10 @@ export class ArmCalls {
       );
     }
     request.abortSignal = context.signal;
-    const { metrics, clock, beforeWrite } = this.#deps;
+    const { metrics, clock, beforeWrite, onWrite } = this.#deps;
     await this.#askBeforeSend(context.call);
     if (isWrite(context.call)) beforeWrite?.();
+    if (isWrite(context.call) && !context.signal.aborted) onWrite?.(context.call);
     const { operation } = context.call;
     const startedMs = clock.monotonic();
     try {

@@ -45,9 +45,15 @@ export function classifyResponse(response: RefusedResponse, hints: ErrorHints = 
   const message = body.message === '' ? `HTTP ${response.status}` : shownText(body.message);
   return new AutoscalerError(detail, `Azure refused ${response.what}: ${message}`, {
     code: code === '' ? `HTTP ${response.status}` : code,
-    context: { status: response.status, target: targetOf(refusal) },
+    context: { status: response.status, target: targetOf(refusal), correlationId: correlationIdOf(response.header) },
     ...defined({ retryAfterMs: waitMs }),
   });
+}
+
+/** What Azure's support asks for; undefined if there is none of a plausible form. */
+export function correlationIdOf(header: (name: string) => string | undefined): string | undefined {
+  const id = header('x-ms-correlation-request-id');
+  return id !== undefined && /^[\w-]{1,64}$/.test(id) ? id : undefined;
 }
 
 /** Adds the caller's size, priority and zone to an out-of-capacity error that was classified without them. */

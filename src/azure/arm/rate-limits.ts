@@ -19,6 +19,10 @@ interface Throttle {
   /** Monotonic: a correction of the wall clock must neither end a wait nor prolong it. */
   readonly untilMs: number;
   readonly durationMs: number;
+  /** The end by the wall clock when it was set, for people. */
+  readonly untilWallMs: number;
+  /** Azure's own sentence. */
+  readonly message: string;
 }
 
 /** The calls of one policy that Azure still accepts, and the most ever reported. */
@@ -27,6 +31,9 @@ export interface RemainingCalls {
   readonly remaining: number;
   readonly largest: number;
 }
+
+/** The code of errors for calls that were not sent, since a limit or a pause of Azure is not over. */
+export const HELD_BACK = 'HeldBack';
 
 export class RateLimits {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -57,7 +64,7 @@ export class RateLimits {
     if (pausedUntilMs > now) {
       const pauseMs = pausedUntilMs - now;
       const pause = `${describeCall(call)} is held back for ${Math.ceil(pauseMs / 1000)} s: Azure asked for this pause after a server error.`;
-      return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, pause, { code: 'HeldBack', retryAfterMs: pauseMs });
+      return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, pause, { code: HELD_BACK, retryAfterMs: pauseMs });
     }
     this.#unavailable.delete(readKey(call));
     const untilMs = Math.max(...throttleKeysOf(call).map((key) => this.#throttles.get(key)?.untilMs ?? -Infinity));
@@ -65,8 +72,17 @@ export class RateLimits {
     const retryAfterMs = untilMs - now;
     const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles such calls.`;
     return new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: OPERATIONS[call.operation].family }, message, {
-      code: 'HeldBack',
+      code: HELD_BACK,
     });
+  }
+
+  /** Why Azure accepts no such call now; the same text until it does. undefined: it does. */
+  heldReason(call: ArmCall): string | undefined {
+    const nowMs = this.#clock.monotonic();
+    const held = throttleKeysOf(call).flatMap((key) => this.#throttles.get(key) ?? []);
+    const last = held.toSorted((left, right) => right.untilMs - left.untilMs)[0];
+    if (last === undefined || last.untilMs <= nowMs) return undefined;
+    return `Azure throttles its writes until ${new Date(last.untilWallMs).toISOString()}: ${last.message}`;
   }
 
   /** Reads the rate-limit headers of a response. */
@@ -120,8 +136,8 @@ export class RateLimits {
     const doubled = Math.min(LAST_WAIT_MS, (this.#throttles.get(key)?.durationMs ?? FIRST_WAIT_MS / 2) * 2);
     const durationMs = error.detail.retryAfterMs ?? doubled;
     const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#throttles.get(key)?.untilMs ?? -Infinity);
-    this.#throttles.set(key, { untilMs, durationMs: doubled });
-    const untilWallMs = this.#clock.now() + durationMs;
+    const untilWallMs = this.#clock.now() + untilMs - this.#clock.monotonic();
+    this.#throttles.set(key, { untilMs, durationMs: doubled, untilWallMs, message: error.message });
     this.#publish(policyLabel(key));
     if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs);
   }
@@ -235,12 +251,23 @@ export class TokenBucket {
     this.#rate = rate;
   }
 
-  /** Resolves when the call may be sent, in the order of the calls. Rejects if the signal fires; the token is lost then. */
+  /** Resolves when the call may be sent, in the order of the calls. Rejects if the signal fires: then no token is spent. */
   async waitForToken(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonic();
     const perTokenMs = 1000 / this.#rate.perSecond;
     this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + perTokenMs;
     const waitMs = this.#fullAtMs - nowMs - this.#rate.burst * perTokenMs;
-    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+    if (waitMs <= 0) return;
+    try {
+      await this.#clock.sleep(waitMs, signal);
+    } catch (thrown) {
+      this.returnToken();
+      throw thrown;
+    }
+  }
+
+  /** A call that got a token was not sent after all. */
+  returnToken(): void {
+    this.#fullAtMs -= 1000 / this.#rate.perSecond;
   }
 }

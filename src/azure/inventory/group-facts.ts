@@ -8,6 +8,7 @@ import type { CloudQuota, QuotaDraw } from '../../domain/quotas-and-prices.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { knownSize } from '../sizes/known-sizes.ts';
 import type { AzureOptions } from '../arm/options.ts';
+import type { RateLimits } from '../arm/rate-limits.ts';
 import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
@@ -23,6 +24,7 @@ export interface GroupFactsDeps {
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
   readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
   readonly tokens: Pick<WriteTokens, 'increaseHeldReason'>;
+  readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
@@ -95,8 +97,16 @@ export class GroupFacts {
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
     const { tokens, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    const rest = unknownPool ?? this.ownOperationReason(group) ?? tokens.increaseHeldReason(group.key, nowMs);
-    return rest ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
+    const busy = unknownPool ?? this.ownOperationReason(group) ?? tokens.increaseHeldReason(group.key, nowMs);
+    return busy ?? this.throttledReason(group) ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
+  }
+
+  /** Why Azure would refuse an increase of the group as one request too many. */
+  throttledReason(group: RegisteredGroup): string | undefined {
+    const pool = group.kind === 'vms-pool' ? this.poolOf(group)?.name : this.writtenPoolOf(group);
+    const resource = pool ?? this.#rowOf(group)?.name;
+    if (resource === undefined) return undefined;
+    return this.#deps.rateLimits.heldReason({ operation: pool === undefined ? 'putScaleSet' : 'putAgentPool', resource });
   }
 
   /** A GET of the scale set returned no entity tag. @returns why the set is not written. */

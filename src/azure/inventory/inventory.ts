@@ -19,6 +19,7 @@ import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from './agents.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions, GroupSelection } from '../arm/options.ts';
+import type { RateLimits } from '../arm/rate-limits.ts';
 import { QuotaLedger } from '../sizes/core-quotas.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
 import { GroupRegistry, type RegisteredGroup, type Registration } from '../groups/registry.ts';
@@ -49,6 +50,8 @@ export interface AzureInventoryDeps {
   readonly hooks: CacheHooks;
   /** Rate-limit tokens of our own writes: without one a group cannot be increased. */
   readonly ownWrites: Pick<OwnWrites, 'tokens'>;
+  /** Holds of Azure: without admission a group cannot be increased. */
+  readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   /** If absent, this process reads the VM sizes for itself. */
   readonly skuShare?: SkuShare | undefined;
   /** If absent, list prices are not stored for the next process. */
@@ -109,7 +112,16 @@ export class AzureInventory {
     const groups = (): Iterable<RegisteredGroup> => this.registration().groups.values();
     const { scaleSets, instances, vmsPools, quota } = this;
     const known = { pools: () => this.#pools, catalog: () => this.#catalog, groups };
-    this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, tokens: deps.ownWrites.tokens, quota, ...known });
+    this.facts = new GroupFacts({
+      options,
+      clock,
+      scaleSets,
+      vmsPools,
+      tokens: deps.ownWrites.tokens,
+      rateLimits: deps.rateLimits,
+      quota,
+      ...known,
+    });
     const lists = { listedAtMs: (key: string) => this.instancesListedAtMs(key), listDue: (key: string) => this.requestInstanceList(key) };
     const lookSoon = (key: string): void => this.#looks.begin(key);
     this.changes = new GroupChanges({ clock, scaleSets, instances, vmsPools, ...lists, lookSoon });

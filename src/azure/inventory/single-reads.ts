@@ -11,26 +11,48 @@ export interface ScaleSetReading {
   readonly etag: string | undefined;
 }
 
-/** Reads one scale set. undefined: after a 404 its row is gone. @throws AutoscalerError */
+/**
+ * Does the read once more if it ends with 404, since one false 404 must not make a group disappear. The last result counts.
+ * @throws AutoscalerError; `not-found` only after two of them.
+ */
+export async function confirmNotFound<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+    return read();
+  }
+}
+
+/** Reads one scale set. undefined: after two 404s its row is gone. @throws AutoscalerError */
 export async function readScaleSet(deps: AgentDeps, key: string, signal: AbortSignal): Promise<ScaleSetReading | undefined> {
-  const { clients, calls, options } = deps;
   const name = deps.scaleSets.get(key)?.value.name ?? key;
   const stamp = deps.order.stamp();
   try {
-    const raw = await calls.run({ operation: 'getScaleSet', resource: name }, signal, () =>
-      clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
-    );
-    const value = projectScaleSet(raw);
-    if (value === undefined)
-      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned scale set ${name} without a name.`);
-    const etag = raw.etag ?? undefined;
-    deps.scaleSets.observe({ key, value, stamp, via: 'get', etag, agentId: SCALE_SETS_AGENT });
-    return { set: value, etag };
+    return await confirmNotFound(() => readScaleSetOnce(deps, { key, name }, signal));
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
     deps.scaleSets.observeGone(key, stamp);
     return undefined;
   }
+}
+
+async function readScaleSetOnce(
+  deps: AgentDeps,
+  { key, name }: { readonly key: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<ScaleSetReading> {
+  const { clients, calls, options } = deps;
+  const stamp = deps.order.stamp();
+  const raw = await calls.run({ operation: 'getScaleSet', resource: name }, signal, () =>
+    clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
+  );
+  const value = projectScaleSet(raw);
+  if (value === undefined)
+    throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned scale set ${name} without a name.`);
+  const etag = raw.etag ?? undefined;
+  deps.scaleSets.observe({ key, value, stamp, via: 'get', etag, agentId: SCALE_SETS_AGENT });
+  return { set: value, etag };
 }
 
 /**

@@ -19,6 +19,7 @@ import { parseAgentPool } from '../rows/agent-pool-list.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
 import { isOperationRunning } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
+import { confirmNotFound } from './single-reads.ts';
 
 export interface VmsPoolsDeps extends AgentPoolApiDeps {
   readonly options: AzureOptions;
@@ -167,7 +168,7 @@ export class VmsPools {
   async #get(poolKey: string, signal: AbortSignal): Promise<unknown> {
     const [known] = this.sizes.scope(poolKey).values();
     try {
-      return await getAgentPool(this.#deps, known?.value.pool ?? poolKey, signal);
+      return await confirmNotFound(() => getAgentPool(this.#deps, known?.value.pool ?? poolKey, signal));
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind !== 'not-found') throw error;

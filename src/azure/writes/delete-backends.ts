@@ -135,7 +135,6 @@ async function postToScaleSet(
   const instanceIds = instances.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
   await untilWritable(deps, foldName(set), signal);
-  deps.ownWrites.tokens.noteWrite(foldName(set), deps.clock.monotonic());
   await deps.calls.run({ operation: 'deleteInstances', resource: set, beforeSend }, signal, async () => {
     const poller = deps.clients.compute.virtualMachineScaleSets.deleteInstances(
       deps.options.nodeResourceGroup,

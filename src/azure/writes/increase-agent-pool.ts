@@ -30,6 +30,11 @@ export function poolLockKey(poolKey: string): string {
   return `pool:${poolKey}`;
 }
 
+/** AKS takes one operation of a pool at a time, from all clients together. */
+export function runningOperation(provisioningState: string): string {
+  return `an operation of AKS is in progress in its agent pool (${provisioningState})`;
+}
+
 /** Without an entity tag the write could overwrite another writer's change. undefined: there is one. */
 export function checkPoolTag(group: RegisteredGroup, { etag }: PoolDocument): IncreaseOutcome | undefined {
   const reason = 'AKS returned no entity tag for its agent pool, so a write could overwrite the change of another writer';
@@ -53,6 +58,7 @@ export async function putPoolCount(
   return {
     operationUrl: answer.operationUrl,
     retryAfterMs: answer.retryAfterMs,
+    correlationId: answer.correlationId,
     acceptance: { etag: count.modelled ? answer.etag : undefined, expect: answered, modelled: count.modelled && answered === to },
   };
 }

@@ -1,5 +1,6 @@
 /** The end of an accepted increase: what its operation's end means for the rows, the events and an increase that can be undone. */
 import type { Mutation } from '../../cache/table/mutation.ts';
+import { defined } from '../../lib/defined.ts';
 import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd } from '../arm/operations.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
@@ -11,13 +12,15 @@ interface EndingIncrease {
   readonly requested: number;
   readonly mutation: Mutation;
   readonly ownIncrease: OwnIncrease | undefined;
+  /** Of the request that Azure accepted. */
+  readonly correlationId?: string | undefined;
 }
 
 /** The end of an accepted increase: the cache settles, and the loop gets an event. */
 export function endIncrease(
   deps: WriteDeps,
   group: RegisteredGroup,
-  { requested, mutation, ownIncrease }: EndingIncrease,
+  { requested, mutation, ownIncrease, correlationId }: EndingIncrease,
   end: OperationEnd,
 ): void {
   const atMs = deps.clock.now();
@@ -43,6 +46,8 @@ export function endIncrease(
   if (ownIncrease !== undefined) deps.undoUnfilled(group, ownIncrease);
   const { detail, code, message, instances } = end.failure;
   deps.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
-  deps.log.warn({ nodeGroup: group.id, code, reason: message, instances: instances.length }, 'Increase failed after Azure had accepted it');
-  deps.recordEvent({ kind: 'increase-failed', group: group.id, requested, error: { detail, code, message }, atMs });
+  const facts = { nodeGroup: group.id, code, reason: message, instances: instances.length, correlationId };
+  deps.log.warn(facts, 'Increase failed after Azure had accepted it');
+  const error = { detail, code, message, ...defined({ correlationId }) };
+  deps.recordEvent({ kind: 'increase-failed', group: group.id, requested, error, atMs });
 }

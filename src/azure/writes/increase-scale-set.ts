@@ -4,11 +4,10 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetReading } from '../inventory/single-reads.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
-import { checkRequest, increaseSize, type IncreaseBackend, type SizeRead } from './increase.ts';
+import { busy, checkRequest, increaseSize, type IncreaseBackend, type SizeRead } from './increase.ts';
 import { assertNotLower, NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -42,8 +41,8 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     resourceOf: ({ set }) => set.name,
     put: async (to, read, signal) => {
       const write = { set: read.set, to, etag: conditionOf(read), shown: read.shown };
-      const { operationUrl, retryAfterMs, etag, capacity } = await putCapacity(deps, write, signal);
-      return { operationUrl, retryAfterMs, acceptance: { etag, expect: capacity, modelled: capacity === to } };
+      const { operationUrl, retryAfterMs, etag, capacity, correlationId } = await putCapacity(deps, write, signal);
+      return { operationUrl, retryAfterMs, correlationId, acceptance: { etag, expect: capacity, modelled: capacity === to } };
     },
     noteAccepted: (request, read, { acceptance }) =>
       ownWrites.increases.recordWritten(group.key, {
@@ -119,7 +118,7 @@ function checkWritable(
   { etag }: ReadScaleSet,
 ): IncreaseOutcome | undefined {
   const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
-  if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
+  if (held !== undefined) return busy(group, held);
   if (!options.enableVmssEtag || etag !== undefined) return undefined;
   return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };
 }
@@ -143,8 +142,6 @@ export async function putCapacity(deps: WriteDeps, { set, to, etag, shown }: Cap
   if (shown !== 'give-back') assertNotLower(set.name, to, shown);
   let answer: WriteAnswer | undefined;
   await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
-    // Charged when the request leaves: a call that is held back has used up nothing.
-    deps.ownWrites.tokens.noteWrite(foldName(set.name), deps.clock.monotonic());
     const poller = deps.clients.compute.virtualMachineScaleSets.createOrUpdate(deps.options.nodeResourceGroup, set.name, body, {
       ...defined({ ifMatch: etag }),
       onResponse: (raw) => {

@@ -9,9 +9,9 @@ import { isRecord } from '../arm/error-bodies.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
-import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
+import { checkPoolTag, poolLockKey, putPoolCount, runningOperation, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { checkCapacity, shownIn } from './increase-scale-set.ts';
-import { increaseSize, type IncreaseBackend } from './increase.ts';
+import { busy, increaseSize, type IncreaseBackend } from './increase.ts';
 import { stockHints, zoneLookup, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -39,7 +39,7 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
       return row === undefined ? undefined : { name, raw, etag: row.etag, row, shown: shownIn(reading) };
     },
     checkIncrease: (request, document) =>
-      checkPool(deps, group, request, document) ??
+      checkPool(group, request, document) ??
       checkCapacity(deps, group, request) ??
       checkLag(group, request, document) ??
       checkPoolTag(group, document),
@@ -79,14 +79,12 @@ const WHOLE_COUNT: PoolCount = {
 
 /** What AKS would make of a write now. undefined: nothing against it. */
 function checkPool(
-  { inventory }: WriteDeps,
   group: RegisteredGroup,
   request: IncreaseRequest,
   { row: { provisioningState, managedAutoscaler, count, stopped, deallocates } }: ReadPool,
 ): IncreaseOutcome | undefined {
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
-  // Another writer's operation: plan again from its result.
-  if (!isSettled(provisioningState)) return { kind: 'conflict', group: group.id, observed: inventory.scaleSets.view(group.key)?.target };
+  if (!isSettled(provisioningState)) return busy(group, runningOperation(provisioningState));
   if (managedAutoscaler) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
   if (stopped) return refused('its agent pool is stopped');
   // Deallocated instances are not in the count. A higher count would start all of them.

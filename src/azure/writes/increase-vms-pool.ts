@@ -9,8 +9,8 @@ import { zoneName } from '../rows/scale-set.ts';
 import { parseAgentPool } from '../rows/agent-pool-list.ts';
 import { poolKeyOf, readVmsPool, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
 import { azureSpelling } from '../sizes/sku-catalog.ts';
-import { checkPoolTag, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
-import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
+import { checkPoolTag, poolLockKey, runningOperation, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
+import { busy, checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
 import { zoneLookup, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -65,8 +65,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
 function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
   const view = inventory.vmsPools.sizes.view(group.key);
   const row = view?.row.value;
-  // Another writer's operation: plan again from its result.
-  if (row !== undefined && isOperationRunning(row)) return { kind: 'conflict', group: group.id, observed: view?.target };
+  if (row !== undefined && isOperationRunning(row)) return busy(group, runningOperation(row.provisioningState));
   const frozen = sizeFrozenReason(group.id, row, false);
   if (frozen !== undefined) return { kind: 'refused', group: group.id, reason: frozen };
   const refusal = checkRequest(group, request, view?.target);

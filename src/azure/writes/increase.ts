@@ -10,6 +10,7 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
+import { HELD_BACK } from '../arm/rate-limits.ts';
 import { isPreconditionFailed, withoutEffect, withScope } from '../arm/errors.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
@@ -59,6 +60,8 @@ export interface IncreaseAnswer {
   readonly retryAfterMs: number | undefined;
   /** What the answer shows of the new size. */
   readonly acceptance: Acceptance;
+  /** Of the accepted request, for Azure's support if it fails late. If absent, unknown. */
+  readonly correlationId?: string | undefined;
 }
 
 interface Increase<Read extends SizeRead> {
@@ -91,7 +94,8 @@ async function tryIncrease<Read extends SizeRead>(
 ): Promise<IncreaseOutcome> {
   const { backend, request } = increase;
   // Another group of the same resource was quicker. From now on the view shows that, and the next plan uses other groups.
-  if (backend.heldReason() !== undefined) return { kind: 'conflict', group: group.id, observed: backend.sizes.view(group.key)?.target };
+  const held = backend.heldReason();
+  if (held !== undefined) return busy(group, held);
   try {
     const read = await backend.read(signal);
     if (read === undefined) return { kind: 'refused', group: group.id, reason: `there is no agent pool for "${group.id}"` };
@@ -100,6 +104,11 @@ async function tryIncrease<Read extends SizeRead>(
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
+}
+
+/** The group takes no write for a while, which says nothing against it. */
+export function busy({ id }: RegisteredGroup, reason: string): IncreaseOutcome {
+  return { kind: 'refused', group: id, reason, busy: true };
 }
 
 /** The guards that hold for every group. `target` includes our unconfirmed changes. undefined: nothing against the increase. */
@@ -160,6 +169,10 @@ async function writeSize<Read extends SizeRead>(
     return { kind: 'accepted', group: group.id, target: backend.sizes.view(group.key)?.target ?? request.to };
   } catch (thrown) {
     const error = withScope(asAutoscalerError(thrown), backend.hintsOf(read));
+    if (error.code === HELD_BACK) {
+      mutation.settle('refused');
+      return busy(group, error.message);
+    }
     return refusedOrLost(deps, group, { ...write, to, mutation, error }, signal);
   }
 }
@@ -242,7 +255,8 @@ interface AcceptedWrite<Read extends SizeRead> extends Write<Read> {
 
 function followIncrease<Read extends SizeRead>(deps: WriteDeps, group: RegisteredGroup, accepted: AcceptedWrite<Read>): void {
   const { backend, request, read, answer } = accepted;
-  const ending = { requested: request.to - request.from, mutation: accepted.mutation, ownIncrease: accepted.ownIncrease };
+  const { mutation, ownIncrease } = accepted;
+  const ending = { requested: request.to - request.from, mutation, ownIncrease, correlationId: answer.correlationId };
   deps.tracker.follow({
     resource: backend.resourceOf(read),
     url: answer.operationUrl,

@@ -11,7 +11,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
-import { retryAfterMs } from '../arm/errors.ts';
+import { correlationIdOf, retryAfterMs } from '../arm/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { OperationTracker } from '../arm/operations.ts';
@@ -61,6 +61,8 @@ export interface WriteAnswer {
   /** From the header or the body. */
   readonly etag: string | undefined;
   readonly capacity: number | undefined;
+  /** If absent, the answer has none. */
+  readonly correlationId?: string | undefined;
 }
 
 /** The answer had nothing that could be read. */
@@ -92,6 +94,7 @@ export function readWriteAnswer(raw: PipelineResponse, nowMs: number): WriteAnsw
     operationUrl: header('azure-asyncoperation') ?? header('location'),
     retryAfterMs: retryAfterMs(header, nowMs),
     etag,
+    correlationId: correlationIdOf(header),
     capacity: typeof sku['capacity'] === 'number' ? sku['capacity'] : undefined,
   };
 }

@@ -22,8 +22,8 @@ type Sentence = (line: LogLine) => string;
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'Scale-up accepted': (line) => `${group(line)} ${line.from} -> ${line.to}, for ${counted(line.pods, 'pod')}`,
   'Scale-up withheld by the dry run': (line) => `${group(line)} ${line.from} -> ${line.to} (not written), for ${counted(line.pods, 'pod')}`,
-  'Node group changed by another writer; planning again': (line) =>
-    `${group(line)} is at ${line.observed}, not ${line.from}, since another writer changed it (412): planning again`,
+  'Node group changed since the plan was made; planning again': (line) =>
+    `${group(line)} is at ${line.observed}, not ${line.from}: it changed since the plan was made; planning again`,
   'Scale-up failed': (line) => `${group(line)} increase failed: ${line.code ?? line.reason ?? 'see the log'}`,
   'Node removal started': (line) =>
     `${line.node} ${line.dryRun === true ? 'would be removed' : 'is being removed'}: ${line.cause}${drainOf(line)}`,

@@ -77,9 +77,13 @@ function logIncrease({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): 
       log.info(facts, 'Scale-up accepted');
       return;
     case 'conflict':
-      log.info({ ...facts, observed: outcome.observed }, 'Node group changed by another writer; planning again');
+      log.info({ ...facts, observed: outcome.observed }, 'Node group changed since the plan was made; planning again');
       return;
     case 'refused':
+      if (outcome.busy === true) {
+        log.info({ ...facts, reason: outcome.reason }, 'Node group takes no write at the moment; planning again without it');
+        return;
+      }
       log.warn({ ...facts, reason: outcome.reason }, 'Scale-up refused by a safety check');
       return;
     case 'withheld':

@@ -4,6 +4,7 @@
  */
 import type { ProvisioningRequest } from '../../domain/capacity-objects.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import {
   statusAfterTurn,
@@ -93,9 +94,14 @@ function requestOutcome(plan: ScaleUpPlan, increases: readonly IncreaseRecord[])
   if (verdicts.some(({ kind }) => kind === 'waiting')) return 'unchecked';
   if (verdicts.some(({ kind }) => kind === 'helpless')) return plan.cutShortAfter === undefined ? 'not-found' : 'undecided';
   if (verdicts.every(({ kind }) => kind !== 'triggered')) return 'found';
-  const writes = increases.filter(({ increase }) => increase.cause === 'pods').map(({ outcome }) => outcome.kind);
-  if (writes.every((kind) => kind === 'accepted')) return 'provisioned';
-  return writes.includes('failed') || writes.includes('refused') ? 'not-found' : 'undecided';
+  const writes = increases.filter(({ increase }) => increase.cause === 'pods').map(({ outcome }) => outcome);
+  if (writes.every(({ kind }) => kind === 'accepted')) return 'provisioned';
+  return writes.some(isRefused) ? 'not-found' : 'undecided';
+}
+
+/** A group that was only busy may take the same write in the next loop. */
+function isRefused(outcome: IncreaseOutcome): boolean {
+  return outcome.kind === 'failed' || (outcome.kind === 'refused' && outcome.busy !== true);
 }
 
 function logTurn({ ref, className }: ProvisioningRequest, outcome: RequestOutcome, { log }: LoopDeps): void {

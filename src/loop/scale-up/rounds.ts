@@ -157,5 +157,7 @@ function isCountedQuota({ detail }: AutoscalerError): boolean {
 
 /** Increases that certainly had no effect and will have none soon. Uncertain cases wait for the next loop. */
 function refusedIncreases(increases: readonly IncreaseRecord[]): readonly IncreaseRecord[] {
-  return increases.filter(({ outcome }) => outcome.kind === 'failed' && isRefusal(outcome.error));
+  return increases.filter(({ outcome }) =>
+    outcome.kind === 'failed' ? isRefusal(outcome.error) : outcome.kind === 'refused' && outcome.busy,
+  );
 }

@@ -107,8 +107,9 @@ function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: S
   const backoff = state.backoffs.get(group.id);
   if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];
   const why = backoff.message === undefined ? '' : `: ${backoff.message}`;
+  const request = backoff.correlationId === undefined ? '' : `, correlation id ${backoff.correlationId}`;
   const errorMessage = cut(
-    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group backs off until ${rfc3339(backoff.untilMs)}${why}`,
+    `the last scale-up failed (${classOf(backoff)}${backoff.cause}${request}); the group backs off until ${rfc3339(backoff.untilMs)}${why}`,
   );
   return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
 }

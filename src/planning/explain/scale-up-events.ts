@@ -5,6 +5,8 @@ import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
+import { shownText } from '../../lib/shown-text.ts';
+import { correlationIdOf } from '../state/refused-writes.ts';
 import type { Advice } from './fix.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
@@ -56,20 +58,37 @@ function whyUnhelped({ groups, advice }: Omit<UnhelpedPodsInput, 'plan'>): (verd
   };
 }
 
-function describeVerdict({ byGroup }: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): string {
+const MAX_QUOTE_BYTES = 300;
+
+/** Azure's own sentence on a group that would take the pod and backs off; on one of them, since causes are mostly common. */
+function quoteAzure({ byGroup }: Helpless): string {
+  for (const { group, skip, fit = [] } of byGroup) {
+    if (skip?.kind !== 'backoff' || skip.message === undefined || fit.length > 0) continue;
+    return `. Last failure of ${group}${nameRequest(skip.correlationId)}: ${shownText(skip.message, MAX_QUOTE_BYTES)}`;
+  }
+  return '';
+}
+
+function nameRequest(correlationId: string | undefined): string {
+  return correlationId === undefined ? '' : ` (correlation id ${correlationId})`;
+}
+
+function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): string {
+  const { byGroup } = verdict;
   if (byGroup.length === 0) return 'there is no node group';
   const count = byGroup.length === 1 ? 'the only pool cannot take it now' : `none of ${byGroup.length} pools can take it now`;
   const fix = advice?.fix === undefined ? '' : ` Fix that works: ${advice.fix.text}.`;
-  return cutRows(`${count}.${fix}`, poolRows(byGroup, groups));
+  const quote = quoteAzure(verdict);
+  return `${cutRows(`${count}.${fix}`, poolRows(byGroup, groups), MOST_CHARACTERS - 100 - quote.length)}${quote}`;
 }
 
 /** Whole rows only: a number that is cut would be another number. */
-function cutRows(beginning: string, rows: readonly PoolRow[]): string {
+function cutRows(beginning: string, rows: readonly PoolRow[], most: number): string {
   let text = beginning;
   for (const [at, { pools, obstacles }] of rows.entries()) {
     const next = `${text}${at === 0 ? ' ' : '; '}${namePools(pools)}: ${obstacles.join(', and ')}`;
     const left = rows.slice(at).reduce((sum, row) => sum + row.pools.length, 0);
-    if (next.length > MOST_CHARACTERS - 100) return `${text}${at === 0 ? ' ' : '; '}and ${left} more pools`;
+    if (next.length > most) return `${text}${at === 0 ? ' ' : '; '}and ${left} more pools`;
     text = next;
   }
   return text;
@@ -92,7 +111,8 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
     return [...pods, ...asking, statusEvent(namespace, 'Normal', 'ScaledUpGroup', message)];
   }
   if (outcome.kind !== 'failed') return [];
-  const message = `Scale-up failed for group ${increase.group}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
+  const request = nameRequest(correlationIdOf(outcome.error));
+  const message = `Scale-up failed for group ${increase.group}${request}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
   return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', message)];
 }
 

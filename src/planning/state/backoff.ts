@@ -14,6 +14,8 @@ export interface GroupFailure {
   readonly cause: string;
   /** Azure's message, for people. */
   readonly message: string;
+  /** Azure's id of the failed request. If absent, unknown. */
+  readonly correlationId?: string | undefined;
   readonly atMs: number;
   /** The wait that Azure asked for, milliseconds: the backoff is not shorter. */
   readonly waitMs?: number;
@@ -44,14 +46,14 @@ export function backOffGroup(state: LoopState, failure: GroupFailure, policy: Ba
  */
 export function nextBackoff(
   known: Backoff | undefined,
-  failure: Pick<GroupFailure, 'cause' | 'atMs'> & { readonly detail?: ErrorKind; readonly message?: string; readonly waitMs?: number },
+  failure: Pick<GroupFailure, 'cause' | 'atMs'> & Partial<Pick<GroupFailure, 'detail' | 'message' | 'correlationId' | 'waitMs'>>,
   policy: BackoffPolicy,
 ): Backoff {
   const durationMs = nextDuration(known, failure.atMs, policy);
   const kind = failure.detail === undefined ? {} : { kind: failure.detail.kind };
-  const message = failure.message === undefined ? {} : { message: failure.message };
+  const { message, correlationId } = failure;
   const untilMs = failure.atMs + Math.max(durationMs, failure.waitMs ?? 0);
-  return { untilMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...message };
+  return { untilMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...defined({ message, correlationId }) };
 }
 
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {

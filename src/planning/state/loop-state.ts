@@ -14,7 +14,7 @@ import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increase-rate.ts';
 import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
-import { backOffRefused, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
+import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
@@ -72,11 +72,11 @@ function groupsWithSuccess({ cloud }: Observation): readonly NodeGroup[] {
 function failuresOf(observation: Observation): readonly GroupFailure[] {
   return observation.cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
-    const { detail, code, message } = event.error;
+    const { detail, code, message, correlationId } = event.error;
     // Another writer's change is not the group's fault, and neither is our own shutdown.
     if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
     const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
-    return [{ groupId: event.group, group, detail, cause: code, message, atMs: event.atMs }];
+    return [{ groupId: event.group, group, detail, cause: code, message, correlationId, atMs: event.atMs }];
   });
 }
 
@@ -100,7 +100,16 @@ export function reduceIncrease(
     const { detail, kind, code: cause = kind, message } = error;
     const failed = backOffGroup(
       state,
-      { groupId, group: result.group, detail, cause, message, atMs: nowMs, waitMs: requestedWaitMs(error) },
+      {
+        groupId,
+        group: result.group,
+        detail,
+        cause,
+        message,
+        correlationId: correlationIdOf(error),
+        atMs: nowMs,
+        waitMs: requestedWaitMs(error),
+      },
       policy.backoff,
     );
     // This increase failed; earlier ones are still in flight.

@@ -7,6 +7,7 @@ import type { AutoscalerError, ErrorKind } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState } from '../../domain/loop-state.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
+import { defined } from '../../lib/defined.ts';
 
 /**
  * The time until the next try; it doubles with each refusal. `alike`: groups refused for the same kind of reason take turns, since
@@ -87,7 +88,13 @@ export function backOffRefused(
   if (before !== undefined && !isAzures)
     for (const [id, entry] of alike) next.set(id, { ...entry, untilMs: Math.max(entry.untilMs, atMs + grownMs) });
   const { code: cause = error.kind, message, kind } = error;
-  return next.set(group, { untilMs, durationMs, lastFailureMs: atMs, cause, kind, message, refused: true });
+  const correlationId = correlationIdOf(error);
+  return next.set(group, { untilMs, durationMs, lastFailureMs: atMs, cause, kind, message, refused: true, ...defined({ correlationId }) });
+}
+
+/** Azure's id of the refused request; undefined if the refusal has none. */
+export function correlationIdOf({ context: { correlationId } }: Pick<AutoscalerError, 'context'>): string | undefined {
+  return typeof correlationId === 'string' ? correlationId : undefined;
 }
 
 /** A write of the group was accepted: its backoff ends, and groups refused alike need no longer take turns. */

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TokenBucket } from '../../../src/azure/arm/rate-limits.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 /** A clock on which nothing waits: it notes until when it would. */
 function stillClock() {
@@ -25,6 +26,21 @@ describe('a limit on calls', () => {
     clock.pass(60_000);
     for (let call = 0; call < 3; call++) await limit.waitForToken(signal);
     expect(clock.waits).toHaveLength(2);
+  });
+
+  it('spends no token on a call that was cancelled while it waited, or returned its token', async () => {
+    const clock = new FakeClock(0);
+    const limit = new TokenBucket(clock, { perSecond: 1, burst: 1 });
+    const stop = new AbortController();
+    await limit.waitForToken(signal);
+    const waiting = [1, 2, 3].map(() => limit.waitForToken(stop.signal));
+    stop.abort();
+    await Promise.allSettled(waiting);
+    const next = limit.waitForToken(signal);
+    expect(clock.nextDueAt()).toBe(1_000);
+    limit.returnToken();
+    await Promise.all([next, clock.advance(1_000)]);
+    await limit.waitForToken(signal);
   });
 
   it('never lets more go in any stretch of time than burst and rate allow', async () => {

@@ -9,8 +9,8 @@ describe('decisions in the log', () => {
   it.each([
     [{ msg: 'Scale-up accepted', from: 1, to: 3, pods: 7 }, 'general 1 -> 3, for 7 pods'],
     [
-      { msg: 'Node group changed by another writer; planning again', from: 1, observed: 2 },
-      'general is at 2, not 1, since another writer changed it (412): planning again',
+      { msg: 'Node group changed since the plan was made; planning again', from: 1, observed: 2 },
+      'general is at 2, not 1: it changed since the plan was made; planning again',
     ],
     [
       { msg: 'Node removal started', node: 'n1', cause: 'underutilized', utilization: 0.37, pods: 4 },

@@ -8,6 +8,7 @@ import type { LoopState, Stockout } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 import type { IncreaseCeiling } from '../../state/increase-rate.ts';
+import { defined } from '../../../lib/defined.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 
@@ -28,7 +29,10 @@ export function reasonAgainstAnyIncrease(group: NodeGroup, { state, nowMs, exclu
   if (exclude.has(group.id)) return { kind: 'frozen', detail: 'already tried in this loop' };
   if (!group.target.known) return { kind: 'target-unknown', detail: group.target.reason };
   const backoff = state.backoffs.get(group.id);
-  if (backoff !== undefined && backoff.untilMs > nowMs) return { kind: 'backoff', untilMs: backoff.untilMs, cause: backoff.cause };
+  if (backoff !== undefined && backoff.untilMs > nowMs) {
+    const { untilMs, cause, message, correlationId } = backoff;
+    return { kind: 'backoff', untilMs, cause, ...defined({ message, correlationId }) };
+  }
   const stockout = findStockout(group, state, nowMs);
   return stockout === undefined ? undefined : { kind: 'stockout', untilMs: stockout.untilMs, code: stockout.code };
 }
