@@ -130,10 +130,12 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   invalidate(id?: NodeGroupId): void {
-    const { inventory, ownWrites } = this.#rooms;
+    const { inventory, ownWrites, rateLimits } = this.#rooms;
     const group = id === undefined ? undefined : inventory.registration().byId.get(id);
     if (id !== undefined && group === undefined) return;
     ownWrites.backoffs.forget(group?.key);
+    rateLimits.releaseHolds();
+    inventory.scheduler.releaseHolds();
     inventory.invalidate(group?.key);
   }
 

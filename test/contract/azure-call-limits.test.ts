@@ -52,9 +52,12 @@ describe('retries of reads', () => {
     expect(sets()).toBe(2);
     await rg.pass(2_000);
     expect(sets()).toBe(3);
-    await rg.pass(5_000);
+    await rg.pass(4_000);
     expect(await read).toBe('failed');
     expect(sets()).toBe(3);
+    // After a pause the read as a whole is tried again.
+    await rg.pass(1_000);
+    expect(sets()).toBe(4);
   });
 
   it('what comes right in between is an answer like any other', async () => {

@@ -74,8 +74,18 @@ export class ArmCalls {
    * such calls.
    */
   async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>, pages?: PageAddresses): Promise<T> {
-    const throttled = this.#deps.rateLimits.admit(call);
-    if (throttled !== undefined) throw throttled;
+    const { rateLimits } = this.#deps;
+    const held = rateLimits.admit(call);
+    if (held !== undefined) throw held;
+    try {
+      return await this.#sendInTurn({ call, signal, pages }, send);
+    } finally {
+      rateLimits.endCall(call);
+    }
+  }
+
+  async #sendInTurn<T>(current: CurrentCall, send: () => Promise<T>): Promise<T> {
+    const { call, signal } = current;
     const limit = this.#ownLimits?.[isWrite(call) ? 'write' : 'read'];
     await limit?.waitForToken(signal);
     const release = await this.#acquireSlot(call, signal).catch((thrown: unknown) => {
@@ -84,7 +94,7 @@ export class ArmCalls {
     });
     this.#inFlight += 1;
     try {
-      return await this.#sendWithTimeout({ call, signal, pages }, send);
+      return await this.#sendWithTimeout(current, send);
     } finally {
       this.#inFlight -= 1;
       release();
@@ -225,7 +235,7 @@ export class ArmCalls {
     const header = (name: string): string | undefined => response.headers.get(name);
     this.#deps.rateLimits.recordHeaders(call, header);
     if (response.status < 400) {
-      this.#deps.rateLimits.recordSuccess(call);
+      this.#deps.rateLimits.recordAnswer(call);
       return response;
     }
     // A 401 goes back to the authentication policy, which may answer a challenge with a new token.
@@ -238,8 +248,10 @@ export class ArmCalls {
       what: describeCall(call),
       nowMs: this.#deps.clock.now(),
     });
-    this.#deps.rateLimits.recordThrottled(call, error);
-    this.#deps.rateLimits.recordUnavailable(call, error);
+    const { rateLimits } = this.#deps;
+    if (error.kind !== 'throttled' && error.kind !== 'unavailable') rateLimits.recordAnswer(call);
+    rateLimits.recordThrottled(call, error);
+    rateLimits.recordUnavailable(call, error);
     throw explainForbidden(describeCall(call), error);
   }
 }

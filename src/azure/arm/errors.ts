@@ -15,6 +15,7 @@ import {
   ZONAL,
   type ErrorHints,
 } from './error-table.ts';
+import { LONGEST_HOLD_MS } from '../../lib/holds.ts';
 import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
 
@@ -40,7 +41,7 @@ export function classifyResponse(response: RefusedResponse, hints: ErrorHints = 
     hints,
   });
   const windowMs = throttleWindowMs(refusal, answeredAtMs(response.header, response.nowMs));
-  const waitMs = windowMs === undefined ? undefined : Math.min(MAX_WAIT_MS, windowMs);
+  const waitMs = windowMs === undefined ? undefined : Math.min(LONGEST_HOLD_MS, windowMs);
   const { detail, code } = classifyRefusal({ ...refusal, retryAfterMs: waitMs });
   const message = body.message === '' ? `HTTP ${response.status}` : shownText(body.message);
   return new AutoscalerError(detail, `Azure refused ${response.what}: ${message}`, {
@@ -185,16 +186,13 @@ export function isPlainlyNotAllowed(error: AutoscalerError): boolean {
   return /^operationnotallowed$/i.test(error.code ?? '') && (error.kind === 'conflict' || error.kind === 'bug');
 }
 
-/** Longer waits end here, so that the next call probes whether Azure still asks for them. */
-const MAX_WAIT_MS = 3_600_000;
-
 /**
  * Milliseconds from `retry-after-ms`, `x-ms-retry-after-ms` or `Retry-After` (seconds or an HTTP date), at most an hour. A date
  * is relative to the response's own `Date`: the two clocks may differ. `nowMs` counts only if there is none.
  */
 export function retryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
   const askedMs = requestedWaitMs(header, nowMs);
-  return askedMs === undefined ? undefined : Math.min(MAX_WAIT_MS, askedMs);
+  return askedMs === undefined ? undefined : Math.min(LONGEST_HOLD_MS, askedMs);
 }
 
 function requestedWaitMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { describeCall, isWrite, OPERATIONS, type ArmCall } from './call-list.ts';
+import { Holds, LONGEST_HOLD_MS } from '../../lib/holds.ts';
 import { compareText } from '../../lib/comparison.ts';
 
 /** The wait without a `Retry-After` doubles from the first to the last. */
@@ -14,16 +15,6 @@ const FIRST_WAIT_MS = 10_000;
 const LAST_WAIT_MS = 300_000;
 /** Below this fraction of the most tokens ever seen, periodic reads take twice as long. */
 const LOW_FRACTION = 0.2;
-
-interface Throttle {
-  /** Monotonic: a correction of the wall clock must neither end a wait nor prolong it. */
-  readonly untilMs: number;
-  readonly durationMs: number;
-  /** The end by the wall clock when it was set, for people. */
-  readonly untilWallMs: number;
-  /** Azure's own sentence. */
-  readonly message: string;
-}
 
 /** The calls of one policy that Azure still accepts, and the most ever reported. */
 export interface RemainingCalls {
@@ -38,9 +29,9 @@ export const HELD_BACK = 'HeldBack';
 export class RateLimits {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #metrics: Metrics['arm'];
-  readonly #throttles = new Map<string, Throttle>();
-  /** Until when reads are not repeated after a server error, by operation and resource. */
-  readonly #unavailable = new Map<string, number>();
+  readonly #throttles = new Holds();
+  /** Reads that are not repeated for a while after a server error, by operation and resource. */
+  readonly #unavailable = new Holds();
   readonly #remaining = new Map<string, RemainingCalls>();
   /** Policies with a published metric, including those that are not throttled. */
   readonly #published = new Set<string>();
@@ -55,33 +46,45 @@ export class RateLimits {
   }
 
   /**
-   * undefined: the call may be sent. Otherwise the error that Azure would return, without a request: `throttled`, or
-   * `unavailable` while a pause that a server error asked for is not over.
+   * undefined: the call may be sent; call `endCall` when it has ended. Otherwise the error that Azure would return, without a
+   * request: `throttled`, or `unavailable` while a pause that a server error asked for is not over.
    */
   admit(call: ArmCall): AutoscalerError | undefined {
-    const now = this.#clock.monotonic();
-    const pausedUntilMs = this.#unavailable.get(readKey(call)) ?? now;
-    if (pausedUntilMs > now) {
-      const pauseMs = pausedUntilMs - now;
+    const nowMs = this.#clock.monotonic();
+    const pauseMs = this.#unavailable.waitMs([readKey(call)], nowMs);
+    if (pauseMs > 0) {
       const pause = `${describeCall(call)} is held back for ${Math.ceil(pauseMs / 1000)} s: Azure asked for this pause after a server error.`;
       return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, pause, { code: HELD_BACK, retryAfterMs: pauseMs });
     }
-    this.#unavailable.delete(readKey(call));
-    const untilMs = Math.max(...throttleKeysOf(call).map((key) => this.#throttles.get(key)?.untilMs ?? -Infinity));
-    if (untilMs <= now) return undefined;
-    const retryAfterMs = untilMs - now;
-    const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles such calls.`;
-    return new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: OPERATIONS[call.operation].family }, message, {
-      code: HELD_BACK,
-    });
+    const retryAfterMs = this.#throttles.waitMs(throttleKeysOf(call), nowMs);
+    if (retryAfterMs > 0) {
+      const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles such calls.`;
+      const detail = { kind: 'throttled', retryAfterMs, policy: OPERATIONS[call.operation].family } as const;
+      return new AutoscalerError(detail, message, { code: HELD_BACK });
+    }
+    this.#unavailable.beginCall([readKey(call)], call);
+    this.#throttles.beginCall(throttleKeysOf(call), call);
+    return undefined;
+  }
+
+  /** An admitted call has ended, whether it was sent or not. */
+  endCall(call: ArmCall): void {
+    this.#unavailable.endCall(call);
+    this.#throttles.endCall(call);
+  }
+
+  /** An operator wants to know now: of all calls that are held, one of each kind is sent. */
+  releaseHolds(): void {
+    this.#unavailable.release(this.#clock.monotonic());
+    this.#throttles.release(this.#clock.monotonic());
   }
 
   /** Why Azure accepts no such call now; the same text until it does. undefined: it does. */
   heldReason(call: ArmCall): string | undefined {
     const nowMs = this.#clock.monotonic();
-    const held = throttleKeysOf(call).flatMap((key) => this.#throttles.get(key) ?? []);
-    const last = held.toSorted((left, right) => right.untilMs - left.untilMs)[0];
-    if (last === undefined || last.untilMs <= nowMs) return undefined;
+    const keys = throttleKeysOf(call).filter((key) => this.#throttles.waitMs([key], nowMs) > 0);
+    const last = keys.flatMap((key) => this.#throttles.get(key) ?? []).toSorted((left, right) => right.untilMs - left.untilMs)[0];
+    if (last === undefined) return undefined;
     return `Azure throttles its writes until ${new Date(last.untilWallMs).toISOString()}: ${last.message}`;
   }
 
@@ -119,14 +122,14 @@ export class RateLimits {
     else if (low !== wasLow) for (const family of READ_FAMILIES) this.#lowListener(family, areAllLow || this.#low.has(family));
   }
 
-  /** A response that is not throttled ends the doubling of the waits. */
-  recordSuccess(call: ArmCall): void {
-    for (const key of throttleKeysOf(call)) {
-      const throttle = this.#throttles.get(key);
-      if (throttle === undefined ? this.#published.has(policyLabel(key)) : throttle.untilMs > this.#clock.monotonic()) continue;
-      this.#throttles.delete(key);
-      this.#publish(policyLabel(key));
-    }
+  /** A response that asks for no pause ends the doubling of the waits, and the holds that are over. */
+  recordAnswer(call: ArmCall): void {
+    const nowMs = this.#clock.monotonic();
+    const keys = throttleKeysOf(call);
+    const before = keys.filter((key) => this.#throttles.get(key) !== undefined || !this.#published.has(policyLabel(key)));
+    this.#unavailable.recordAnswer([readKey(call)], call, nowMs);
+    this.#throttles.recordAnswer(keys, call, nowMs);
+    for (const key of before) if (this.#throttles.get(key) === undefined) this.#publish(policyLabel(key));
   }
 
   /** Stops the calls that a `throttled` error names. */
@@ -137,15 +140,22 @@ export class RateLimits {
     const durationMs = error.detail.retryAfterMs ?? doubled;
     const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#throttles.get(key)?.untilMs ?? -Infinity);
     const untilWallMs = this.#clock.now() + untilMs - this.#clock.monotonic();
-    this.#throttles.set(key, { untilMs, durationMs: doubled, untilWallMs, message: error.message });
+    const probed = durationMs >= LONGEST_HOLD_MS;
+    this.#throttles.set(key, { untilMs, durationMs: doubled, untilWallMs, message: error.message, probed });
     this.#publish(policyLabel(key));
     if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs);
   }
 
   /** Stops reads like this one for the time that a server error names. Only writes know what their own errors mean. */
-  recordUnavailable(call: ArmCall, { detail, retryAfterMs }: AutoscalerError): void {
+  recordUnavailable(call: ArmCall, { detail, retryAfterMs, message }: AutoscalerError): void {
     if (detail.kind !== 'unavailable' || retryAfterMs === undefined || isWrite(call)) return;
-    this.#unavailable.set(readKey(call), this.#clock.monotonic() + retryAfterMs);
+    this.#unavailable.set(readKey(call), {
+      untilMs: this.#clock.monotonic() + retryAfterMs,
+      durationMs: retryAfterMs,
+      untilWallMs: this.#clock.now() + retryAfterMs,
+      message,
+      probed: retryAfterMs >= LONGEST_HOLD_MS,
+    });
   }
 
   /**

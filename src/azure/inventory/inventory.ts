@@ -140,6 +140,7 @@ export class AzureInventory {
     if (options.agents !== undefined) this.scheduler.select(options.agents);
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
+      if (event.kind === 'changed' && event.after === undefined) this.instances.endScope(event.key);
       if (event.kind === 'external-change') this.changes.noteExternalChange(event);
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
       if (isForeign) this.requestInstanceList(event.key);

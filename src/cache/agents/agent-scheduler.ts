@@ -176,6 +176,12 @@ export class AgentScheduler {
     this.#buckets.hold(bucket, untilMs - this.#deps.clock.now() + this.#deps.clock.monotonic());
   }
 
+  /** Ends every hold: an operator wants to know now. What is sent may be held again. */
+  releaseHolds(): void {
+    this.#buckets.release();
+    this.#wake();
+  }
+
   /** While on, the bucket's intervals double from the next run on, because few calls are left. */
   stretch(bucket: string, on: boolean): void {
     this.#buckets.stretch(bucket, on);

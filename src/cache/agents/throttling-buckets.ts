@@ -31,6 +31,11 @@ export class ThrottlingBuckets {
     bucket.heldUntilMs = Math.max(bucket.heldUntilMs ?? untilMs, untilMs);
   }
 
+  /** Ends every hold. */
+  release(): void {
+    for (const bucket of this.#buckets.values()) bucket.heldUntilMs = undefined;
+  }
+
   heldUntilMs(name: string | undefined): number | undefined {
     return name === undefined ? undefined : this.#buckets.get(name)?.heldUntilMs;
   }

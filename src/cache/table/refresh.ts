@@ -34,6 +34,8 @@ interface Job {
   readonly name: string;
   readonly scope: string;
   readonly waiting: Waiting[];
+  /** How often the read has failed in a row. */
+  readonly failures: number;
 }
 
 interface Waiting {
@@ -42,6 +44,8 @@ interface Waiting {
 }
 
 const CONFIRM_TIMEOUT_MS = 30_000;
+/** A failed read is repeated after these times, or after the time that the server asks for. Then the next list must show the row. */
+const RETRIES_MS = [5_000, 15_000, 45_000] as const;
 
 export class OnDemand {
   readonly #deps: OnDemandDeps;
@@ -50,6 +54,8 @@ export class OnDemand {
   /** At most one of each per key or scope; the map's key is the job's. */
   readonly #running = new Map<string, Job>();
   readonly #queued = new Map<string, Job>();
+  /** Pauses before failed reads are repeated, by key. A read that succeeds ends them. */
+  readonly #pauses = new Map<string, AbortController>();
 
   constructor(deps: OnDemandDeps) {
     this.#deps = deps;
@@ -93,14 +99,14 @@ export class OnDemand {
     this.#queued.clear();
   }
 
-  #enqueue(key: string, scope: string): Job {
+  #enqueue(key: string, scope: string, failures = 0): Job {
     const list = this.#queued.get(`scope:${scope}`);
     const queued = list ?? this.#queued.get(`key:${key}`);
     if (queued !== undefined) {
       this.#reportOutcome('merged');
       return queued;
     }
-    const job: Job = { kind: 'key', name: key, scope, waiting: [] };
+    const job: Job = { kind: 'key', name: key, scope, waiting: [], failures };
     this.#queued.set(`key:${key}`, job);
     const listed = this.#mergeIntoList(scope);
     this.#start(listed ?? job);
@@ -112,7 +118,7 @@ export class OnDemand {
     const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
     if (jobs.length <= (this.#deps.listAbove ?? 10)) return undefined;
     for (const job of jobs) this.#queued.delete(`key:${job.name}`);
-    const list: Job = { kind: 'scope', name: scope, scope, waiting: jobs.flatMap((job) => job.waiting) };
+    const list: Job = { kind: 'scope', name: scope, scope, waiting: jobs.flatMap((job) => job.waiting), failures: 0 };
     this.#queued.set(`scope:${scope}`, list);
     this.#reportOutcome('listed');
     return list;
@@ -140,13 +146,44 @@ export class OnDemand {
     this.#running.set(id, job);
     try {
       await this.#read(job);
+      this.#pauses.get(job.name)?.abort();
       this.#reportOutcome('refreshed');
       settle(job, undefined);
     } catch (thrown) {
       this.#reportOutcome('failed');
-      settle(job, asAutoscalerError(thrown));
+      const error = asAutoscalerError(thrown);
+      settle(job, error);
+      void this.#readAgain(job, error);
     } finally {
       this.#running.delete(id);
+    }
+  }
+
+  /**
+   * Whatever the read was for is still unknown: after a write, the row stays unconfirmed. A list has its own retries. Never rejects.
+   */
+  async #readAgain({ kind, name, scope, failures }: Job, error: AutoscalerError): Promise<void> {
+    const pauseMs = RETRIES_MS[failures];
+    if (kind === 'scope' || pauseMs === undefined || error.kind === 'cancelled') return;
+    const requestedMs = error.detail.kind === 'throttled' ? error.detail.retryAfterMs : error.retryAfterMs;
+    const isOver = await this.#pause(name, Math.max(pauseMs, requestedMs ?? 0));
+    // A read that is queued or running by now serves the same purpose.
+    const id = `key:${name}`;
+    if (isOver && !this.#queued.has(id) && !this.#running.has(id)) this.#enqueue(name, scope, failures + 1);
+  }
+
+  /** False if the pause ended early: a read succeeded or failed in the meantime, or reads were stopped. Never rejects. */
+  async #pause(key: string, ms: number): Promise<boolean> {
+    const ended = new AbortController();
+    this.#pauses.get(key)?.abort();
+    this.#pauses.set(key, ended);
+    try {
+      await this.#deps.clock.sleep(ms, AbortSignal.any([this.#stopped.signal, ended.signal]));
+      return true;
+    } catch {
+      return false;
+    } finally {
+      if (this.#pauses.get(key) === ended) this.#pauses.delete(key);
     }
   }
 

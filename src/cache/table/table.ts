@@ -161,6 +161,13 @@ export class Table<V> {
     return this.#waiters.wait(key, seq, signal);
   }
 
+  /** What the rows of a scope belonged to is gone, and they with it. Lists that began before this call cannot bring them back. */
+  endScope(scope: string): void {
+    const entries = [...this.#store.entries()].filter((entry) => entry.row !== undefined && entry.scope === scope);
+    this.#endRows(entries, 'absent');
+    this.#outbox.flush();
+  }
+
   /** Distrusts the age of rows, for all, one scope or one key. Keeps the rows. Only reads that begin later count as fresh. */
   invalidate(what: { readonly key?: string; readonly scope?: string } = {}): void {
     const seq = this.#deps.order.tick();
@@ -241,15 +248,19 @@ export class Table<V> {
   }
 
   #dropUnknownAgents(known: ReadonlySet<string>): void {
-    let dropped = 0;
-    for (const entry of this.#store.entries()) {
-      if (entry.row === undefined || known.has(entry.agentId)) continue;
+    this.#endRows(
+      [...this.#store.entries()].filter((entry) => entry.row !== undefined && !known.has(entry.agentId)),
+      'unknown-agent',
+    );
+    this.#lists.forgetAllBut(known);
+  }
+
+  #endRows(entries: readonly Entry<V>[], cause: EvictionCause): void {
+    for (const entry of entries) {
       const stamp = { seq: this.#deps.order.tick(), atMs: this.#deps.clock.now() };
       this.#observer.endRow(entry, { stamp, via: 'list', nowMs: stamp.atMs });
-      dropped += 1;
     }
-    this.#lists.forgetAllBut(known);
-    this.#evicted('unknown-agent', dropped);
+    this.#evicted(cause, entries.length);
   }
 
   #isForgettable(entry: Entry<V>): boolean {

@@ -116,18 +116,18 @@ describe('until when a policy holds calls back', () => {
           value === 0 ? 0 : value - clock.now() / 1000,
         ]),
       );
-    b.recordSuccess(call('a'));
+    b.recordAnswer(call('a'));
     expect(await secondsLeft()).toEqual({ GetVMScaleSet: 0, 'subscription-reads': 0 });
     b.recordThrottled(call('a'), refusal(300_000));
     b.recordThrottled(call('b'), refusal(20_000));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 300 });
     await clock.advance(30_000);
     // The short hold is over and a call let through: the long one goes on.
-    b.recordSuccess(call('b'));
-    b.recordSuccess(call('c'));
+    b.recordAnswer(call('b'));
+    b.recordAnswer(call('c'));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 270 });
     await clock.advance(300_000);
-    b.recordSuccess(call('a'));
+    b.recordAnswer(call('a'));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 0 });
   });
 });

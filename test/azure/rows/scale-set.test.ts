@@ -201,7 +201,7 @@ describe('budgets', () => {
       const wait = held?.kind === 'throttled' ? held.retryAfterMs : undefined;
       waits.push(wait);
       await clock.advance(wait ?? 0);
-      if (succeed) b.recordSuccess(call);
+      if (succeed) b.recordAnswer(call);
     }
     expect(waits).toEqual([10_000, 20_000, 40_000, 10_000]);
   });

@@ -49,6 +49,35 @@ describe('reads out of turn', () => {
     expect(at.outcomes).toEqual(['merged', 'merged', 'refreshed', 'refreshed']);
   });
 
+  it('a failed one is tried again after 5, 15 and 45 seconds, and then the next list must show the row', async () => {
+    const starts: number[] = [];
+    const failing = new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Down.');
+    const at = refresher({ readOne: () => (starts.push(at.clock.now() / 1000), Promise.reject(failing)) });
+    const first = at.onDemand.refresh('a', 's', never);
+    await expect(first).rejects.toBe(failing);
+    await at.clock.advance(600_000);
+    expect(starts).toEqual([0, 5, 20, 65]);
+    at.onDemand.request('a', 's');
+    await at.clock.advance(5_000);
+    expect(starts).toHaveLength(6);
+    at.onDemand.stop();
+    expect(at.clock.sleeping).toBe(0);
+  });
+
+  it.each([
+    ['a success', undefined, [0, 5]],
+    ['the time that the server asks for', 30_000, [0, 30]],
+  ])('is tried again until %s', async (_name, retryAfterMs, expected) => {
+    const starts: number[] = [];
+    const error = new AutoscalerError({ kind: 'throttled', retryAfterMs }, 'Later.');
+    const at = refresher({
+      readOne: () => (starts.push(at.clock.now() / 1000), starts.length === 1 ? Promise.reject(error) : Promise.resolve()),
+    });
+    at.onDemand.request('a', 's');
+    await at.clock.advance(600_000);
+    expect(starts).toEqual(expected);
+  });
+
   it('a request during a read waits for the next one', async () => {
     const at = refresher();
     at.onDemand.request('a', 's');
@@ -138,7 +167,11 @@ describe('reads out of turn', () => {
     at.onDemand.request('a', 's');
     await settle();
     expect(at.begun).toEqual(['a', 'a']);
-    expect(at.clock.sleeping).toBe(1);
+    // The limit of this read, and the pause after the failed one, which a success ends.
+    expect(at.clock.sleeping).toBe(2);
+    at.ends[1]?.resolve();
+    await settle();
+    expect(at.clock.sleeping).toBe(0);
   });
 
   it('stopping cancels what runs and what waits', async () => {

@@ -154,6 +154,19 @@ describe('store and commit', () => {
     expect(at.table.get('pool')?.value).toEqual({ capacity: 3, tag: '' });
   });
 
+  it('rows of a scope that is gone go with it, and a list that began before cannot bring them back', () => {
+    const at = machines();
+    at.table.commitList(list(at, machineRows('a/1', 'a/2', 'b/1'), { agentId: 'one' }));
+    const late = list(at, machineRows('a/1'), { agentId: 'one' });
+    at.table.endScope('a');
+    expect(keysOf(at.table.snapshot())).toEqual(['b/1']);
+    expect(at.reports).toEqual(['evicted 2 absent']);
+    at.table.commitList({ ...late, complete: false });
+    expect(keysOf(at.table.snapshot())).toEqual(['b/1']);
+    at.table.commitList({ ...list(at, machineRows('a/1'), { agentId: 'one' }), complete: false });
+    expect(keysOf(at.table.snapshot())).toContain('a/1');
+  });
+
   it('caching 12: the reaper removes rows of agents that are no longer configured', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1'), { agentId: 'one' }));
