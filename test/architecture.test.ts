@@ -46,6 +46,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   domain: [['domain/ports'], ['domain']],
   scheduling: [['scheduling/snapshot'], ['scheduling/devices', 'scheduling/volumes', 'scheduling/drainability'], ['scheduling/predicates']],
   planning: [
+    ['planning/explain/answers'],
     ['planning/explain/advice'],
     ['planning/explain'],
     ['planning/scale-up'],
@@ -79,7 +80,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  cli: [['cli'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process']],
+  cli: [['cli'], ['cli/explain'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process']],
   simulator: [
     ['simulator'],
     ['simulator/arm', 'simulator/cluster'],
@@ -109,6 +110,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   cli: 'main.ts',
   'cli/demo': 'demo-command.ts',
   'cli/doctor': 'doctor-command.ts',
+  'cli/explain': 'explain-command.ts',
   'cli/plan': 'plan-command.ts',
   'cli/plan/files': 'objects-file.ts',
   config: 'load.ts',
@@ -139,6 +141,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/capacity-objects': 'buffer-pods.ts',
   'planning/expanders': 'expander.ts',
   'planning/explain': 'refusals.ts',
+  'planning/explain/answers': 'pod-answer.ts',
   'planning/scale-down': 'plan.ts',
   'planning/scale-up': 'plan.ts',
   'planning/scale-up/groups': 'group-eligibility.ts',

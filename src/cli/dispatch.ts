@@ -26,6 +26,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Show what the autoscaler would do in a real or recorded cluster, and why',
     run: async (argv, terminal) => (await import('./plan/plan-command.ts')).run(argv, terminal),
   },
+  explain: {
+    help: 'Explain why a pod is pending, a node stays, or a pool does not grow',
+    run: async (argv, terminal) => (await import('./explain/explain-command.ts')).run(argv, terminal),
+  },
   doctor: {
     help: 'Check whether the autoscaler can work here, and print a fix for each problem',
     run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),

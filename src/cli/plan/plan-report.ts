@@ -62,13 +62,28 @@ export interface RecordedTurn {
   readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'isLate'>;
 }
 
-export function planReport(input: PlanInput): PlanReport {
-  const { recorded, policy } = input;
+/** The decision of a loop: the one that was recorded, or the one that a loop would make. */
+export interface PlannedLoop {
+  readonly input: ScaleUpInput;
+  readonly scaleUp: ScaleUpPlan;
+  readonly scaleDown: ScaleDownPlan;
+  /** What the removals were planned from. */
+  readonly observation: Observation;
+}
+
+export function planLoop(input: PlanInput): PlannedLoop {
+  const { recorded } = input;
   const scaleUpInput = { ...input, ...recorded?.scaleUp };
   const scaleUp = planScaleUp(scaleUpInput);
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
   const scaleDown = planRemovals(input, observation, fullGroups(scaleUp, observation.cloud.groups));
+  return { input: scaleUpInput, scaleUp, scaleDown, observation };
+}
+
+export function planReport(input: PlanInput): PlanReport {
+  const { policy } = input;
+  const { input: scaleUpInput, scaleUp, scaleDown, observation } = planLoop(input);
   const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
     ...assumedOwnerNotes(scaleDown, observation, input.assumedOwnerKinds ?? []),

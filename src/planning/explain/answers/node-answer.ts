@@ -1,0 +1,94 @@
+/** Why one node stays or is removed: the blocker and its rule, since when, when it is checked next, what it costs, who tainted it. */
+import { podName } from '../../../domain/ids.ts';
+import type { Node } from '../../../domain/node.ts';
+import type { Blocker } from '../../../domain/plan.ts';
+import { CPU, MEMORY } from '../../../domain/resources.ts';
+import { DELETION_CANDIDATE_TAINT, taintText, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
+import { defined } from '../../../lib/defined.ts';
+import { priceOf } from '../../expanders/price.ts';
+import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
+import type { AnswerInput } from './pod-answer.ts';
+
+export interface NodeAnswer {
+  readonly kind: 'node';
+  readonly name: string;
+  /** `unknown`: removals were not decided. */
+  readonly verdict: 'goes' | 'stays' | 'unknown';
+  readonly sentence: string;
+  readonly pool?: string;
+  readonly vmSize?: string;
+  readonly zone?: string;
+  /** In the currency of the price table. */
+  readonly perHour?: number;
+  /** Shares of allocatable that are requested, from 0 to 1. */
+  readonly requested: { readonly cpu: number; readonly memory: number };
+  /** The share that decides. Absent if it was not computed. */
+  readonly utilization?: number;
+  readonly reason?: string;
+  readonly blocker?: Blocker;
+  readonly unneededSince?: string;
+  readonly removableAfterMs: number;
+  readonly nextCheck?: string;
+  readonly ready: boolean;
+  readonly cordoned: boolean;
+  /** `by`: the autoscaler, or another writer as far as is known. */
+  readonly taints: readonly { readonly taint: string; readonly by: 'autoscaler' | 'another writer' }[];
+  readonly pods: readonly string[];
+}
+
+/** undefined: the cluster has no such node. */
+export function answerNode({ input, scaleDown }: AnswerInput, name: string): NodeAnswer | undefined {
+  const { observation, policy } = input;
+  const node = observation.cluster.nodes.get(name);
+  if (node === undefined) return undefined;
+  const explained = scaleDown === undefined ? undefined : explainNodes(scaleDown, observation).find((each) => each.node === name);
+  const group = observation.cloud.groups.find(({ id }) => id === observation.cloud.groupOfNode.get(name));
+  const pods = observation.cluster.podsByNode.get(name) ?? [];
+  return {
+    kind: 'node',
+    name,
+    verdict: explained?.verdict ?? 'unknown',
+    sentence: sentenceOf(explained),
+    requested: { cpu: shareOf(node, pods, CPU), memory: shareOf(node, pods, MEMORY) },
+    removableAfterMs: group?.options.unneededForMs ?? policy.scaleDown.unneededForMs,
+    ready: node.readiness.ready,
+    cordoned: node.unschedulable,
+    taints: node.taints.map((taint) => ({ taint: taintText(taint), by: isOurs(taint.key) ? 'autoscaler' : 'another writer' })),
+    pods: pods.map(podName).sort(),
+    ...defined({
+      pool: group?.id,
+      vmSize: group?.vmSize,
+      zone: node.labels['topology.kubernetes.io/zone'],
+      perHour: group === undefined ? undefined : priceOf(policy.scaleUp, group),
+      utilization: explained?.utilization,
+      reason: explained?.reason,
+      blocker: explained?.blocker,
+      unneededSince: isoOf(explained?.unneededSinceMs),
+      nextCheck: isoOf(explained?.recheckAtMs),
+    }),
+  };
+}
+
+function sentenceOf(explained: ExplainedNode | undefined): string {
+  if (explained === undefined) return 'Unknown: removals were not decided.';
+  const { verdict, blocker, detail, reason, sentence } = explained;
+  if (verdict === 'goes') return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+  if (blocker !== undefined)
+    return `Not removed: pod ${blocker.pod} blocks it, ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}.`;
+  return `Not removed: ${detail ?? sentence.replace(/^(unremovable|not removed): /, '')}${detail === undefined || reason === undefined ? '' : ` (${reason})`}.`;
+}
+
+function shareOf(node: Node, pods: readonly { readonly shape: { readonly requests: Float64Array } }[], index: number): number {
+  const offered = node.allocatable[index] ?? 0;
+  const requested = pods.reduce((sum, { shape }) => sum + (shape.requests[index] ?? 0), 0);
+  return offered === 0 ? 0 : Math.round((requested / offered) * 1000) / 1000;
+}
+
+function isOurs(key: string): boolean {
+  return key === TO_BE_DELETED_TAINT || key === DELETION_CANDIDATE_TAINT;
+}
+
+/** Times before the epoch stand for an unknown history and are left out. */
+function isoOf(ms: number | undefined): string | undefined {
+  return ms === undefined || ms < 0 ? undefined : new Date(ms).toISOString();
+}

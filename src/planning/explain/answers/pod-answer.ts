@@ -1,0 +1,134 @@
+/**
+ * Answers to "why" about one pod, node, pool or decision, as documents: what `explain --json` prints. Each has one sentence, the
+ * evidence, and what was simulated to help. Pure. Must not know where the input comes from, or how an answer is printed.
+ */
+import { podName } from '../../../domain/ids.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
+import type { Pod } from '../../../domain/pod.ts';
+import type { PodVerdict } from '../../../domain/reasons.ts';
+import { defined } from '../../../lib/defined.ts';
+import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import { adviseClass, helplessClasses } from '../advice/advice.ts';
+import { type Advice, describeAdvice } from '../fix.ts';
+import { explainIgnored } from '../ignored-pods.ts';
+import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
+import { classifyVerdict, type VerdictClass } from '../refusal-class.ts';
+import { formatSpan } from '../spans.ts';
+import { waitsOf, type GroupWait } from './group-waits.ts';
+
+/** One decision with its input: of a loop, of a recorded loop, or of a what-if. */
+export interface AnswerInput {
+  readonly input: ScaleUpInput;
+  /** What `planScaleUp` returned for the input. */
+  readonly scaleUp: ScaleUpPlan;
+  /** Absent if removals were not decided. */
+  readonly scaleDown?: ScaleDownPlan | undefined;
+}
+
+export interface PodAnswer {
+  readonly kind: 'pod';
+  readonly name: string;
+  readonly verdict: VerdictClass | 'running';
+  /** Complete, with a full stop. */
+  readonly sentence: string;
+  /** Since when kube-scheduler refuses the pod. */
+  readonly unschedulableSince?: string;
+  /** Kind and name of its controller. */
+  readonly owner?: string;
+  /** Pods that wait for the same reasons, without this one. */
+  readonly equalPods: number;
+  readonly advice?: Advice & { readonly text: string };
+  /** Every pool with all obstacles; empty unless the pod is pending and no pool helps. */
+  readonly pools: readonly PoolRow[];
+  /** What the pools that would take the pod wait for. */
+  readonly waits: readonly GroupWait[];
+}
+
+/** undefined: the cluster has no such pod. `name` is `namespace/name`. */
+export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefined {
+  const { input, scaleUp } = answer;
+  const { pendingPods, podsByNode } = input.observation.cluster;
+  const pending = pendingPods.find((pod) => podName(pod) === name);
+  if (pending !== undefined) return answerPending(answer, pending, verdictOf(scaleUp, pending));
+  const bound = [...podsByNode.values()].flat().find((pod) => podName(pod) === name);
+  if (bound === undefined) return undefined;
+  const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.`;
+  return { kind: 'pod', name, verdict: 'running', sentence, ...ownerOf(bound), equalPods: 0, pools: [], waits: [] };
+}
+
+function verdictOf({ verdicts }: ScaleUpPlan, pod: Pod): PodVerdict | undefined {
+  return verdicts.get(pod) ?? [...verdicts].find(([each]) => each.uid === pod.uid)?.[1];
+}
+
+function answerPending({ input, scaleUp }: AnswerInput, pod: Pod, verdict: PodVerdict | undefined): PodAnswer {
+  const { nowMs, cloud } = input.observation;
+  const sinceMs = refusedSinceMs(pod);
+  const groups = new Map(cloud.groups.map((group) => [group.id as string, group]));
+  const common = {
+    kind: 'pod' as const,
+    name: podName(pod),
+    ...defined({ unschedulableSince: sinceMs === undefined ? undefined : new Date(sinceMs).toISOString() }),
+    ...ownerOf(pod),
+  };
+  if (verdict === undefined)
+    return { ...common, verdict: 'coming', sentence: 'Not evaluated yet: the last loop did not see it.', ...NOTHING };
+  const since = sinceMs === undefined ? 'Pending' : `Pending for ${formatSpan(nowMs - sinceMs)}`;
+  const known = { ...common, verdict: classifyVerdict(verdict) };
+  if (verdict.kind !== 'helpless')
+    return { ...known, sentence: `${since}: ${describeComing(verdict, { pod, scaleUp, input })}.`, ...NOTHING };
+  const pools = poolRows(verdict.byGroup, groups);
+  const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
+  const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp }, helpless);
+  return {
+    ...known,
+    sentence: `${since}: ${describeObstacles(pools, groups)}.`,
+    equalPods: (helpless?.pods.length ?? 1) - 1,
+    ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
+    pools,
+    waits: waitsOf(verdict.byGroup, input),
+  };
+}
+
+/** The condition may lack its time: then the pod's own age is the longest that it can be. undefined: neither is known. */
+function refusedSinceMs({ unschedulable, createdAtMs }: Pod): number | undefined {
+  const sinceMs = unschedulable?.sinceMs;
+  return [sinceMs, sinceMs === undefined ? undefined : createdAtMs].find((ms) => ms !== undefined && ms > 0);
+}
+
+const NOTHING = { equalPods: 0, pools: [], waits: [] } as const;
+
+function ownerOf({ controller }: Pod): Pick<PodAnswer, 'owner'> {
+  return controller === undefined ? {} : { owner: `${controller.kind} ${controller.name}` };
+}
+
+type Coming = Exclude<PodVerdict, { readonly kind: 'helpless' }>;
+
+function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod: Pod } & Pick<AnswerInput, 'scaleUp' | 'input'>): string {
+  switch (verdict.kind) {
+    case 'triggered': {
+      const increase = scaleUp.increases.find(({ group }) => group === verdict.group);
+      return increase === undefined
+        ? `a new node of ${verdict.group} is planned for it`
+        : `a new node of ${verdict.group} is requested for it (${increase.from} to ${increase.to} nodes)`;
+    }
+    case 'fits-present-node':
+      return `it fits on node ${verdict.node} now, and kube-scheduler has yet to bind it`;
+    case 'fits-upcoming-node':
+      return `a node of ${verdict.group} that is on its way takes it`;
+    case 'waiting':
+      return verdict.detail;
+    case 'ignored':
+      return `it causes no scale-up, ${explainIgnored(verdict.reason, pod, input.policy.scaleUp).replace(/^[^:]*: /, '')}`;
+  }
+}
+
+function describeObstacles(rows: readonly PoolRow[], groups: ReadonlyMap<string, NodeGroup>): string {
+  const [nearest] = rows;
+  if (nearest === undefined) return 'there is no node group';
+  const names = namePools(nearest.pools);
+  const why = nearest.obstacles.join(', and ');
+  if (nearest.fits) return `${names} ${nearest.pools.length === 1 ? 'fits' : 'fit'} but cannot grow: ${why}`;
+  const count = groups.size === 1 ? 'the only pool does not fit' : `none of ${groups.size} pools fits`;
+  return `${count}, nearest ${names}: ${why}`;
+}

@@ -1,0 +1,166 @@
+/** What a pool does and may do: its limits and counts, why it cannot grow, what Azure refused, and the node that it would add. */
+import type { LoopState } from '../../../domain/loop-state.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { NodeTemplate } from '../../../domain/node-template.ts';
+import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
+import type { SkipReason } from '../../../domain/reasons.ts';
+import { CPU, MEMORY } from '../../../domain/resources.ts';
+import { taintText } from '../../../domain/taints.ts';
+import { defined } from '../../../lib/defined.ts';
+import { priceOf } from '../../expanders/price.ts';
+import { countNodes } from '../../state/node-counts.ts';
+import { isClosedFor } from '../../state/stockouts.ts';
+import { explainSkip } from '../refusals.ts';
+import { waitsOf, type GroupWait } from './group-waits.ts';
+import type { AnswerInput } from './pod-answer.ts';
+
+export interface PoolAnswer {
+  readonly kind: 'pool';
+  readonly name: string;
+  readonly sentence: string;
+  readonly min: number;
+  readonly max: number;
+  /** Absent if unknown. */
+  readonly target?: number;
+  readonly ready: number;
+  readonly unready: number;
+  /** Requested or starting. */
+  readonly upcoming: number;
+  readonly vmSize: string;
+  readonly priority: string;
+  readonly zones: readonly string[];
+  /** In the currency of the price table, for one node. */
+  readonly perHour?: number;
+  readonly waits: readonly GroupWait[];
+  readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
+  /** `room`: how many more nodes the quota allows. */
+  readonly quotas: readonly { readonly title: string; readonly used: number; readonly limit: number; readonly room: number }[];
+  /** Pending pods that this plan gives a node of the pool. */
+  readonly podsHelped: number;
+  /** Pending pods that a node of the pool would take, but the pool cannot grow. */
+  readonly podsWaiting: number;
+  readonly template?: TemplateAnswer;
+}
+
+interface TemplateAnswer {
+  readonly source: NodeTemplate['source'];
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  readonly taints: readonly string[];
+  /** What may differ on a real node, as sentences. */
+  readonly cautions: readonly string[];
+  /** By label: the value and where it is known from. */
+  readonly labels: Readonly<Record<string, { readonly value: string; readonly origin?: string }>>;
+}
+
+/** undefined: no group has that name. A name matches in any letter case, and an agent pool's name matches its scale set. */
+export function answerPool(answer: AnswerInput, name: string): PoolAnswer | undefined {
+  const { input, scaleUp } = answer;
+  const { observation, state, policy } = input;
+  const group = findGroup(observation.cloud.groups, name);
+  if (group === undefined) return undefined;
+  const counts = countNodes(input).byGroup.get(group.id);
+  const increase = scaleUp.increases.find((each) => each.group === group.id);
+  const skip = scaleUp.skipped.find((each) => each.group === group.id)?.reason ?? skipInVerdicts(answer, group);
+  const waits = skip === undefined ? [] : waitsOf([{ group: group.id, skip }], input);
+  return {
+    kind: 'pool',
+    name: group.id,
+    sentence: sentenceOf(group, skip, increase),
+    min: group.minSize,
+    max: group.maxSize,
+    ready: counts?.ready ?? 0,
+    unready: counts?.unready ?? 0,
+    upcoming: (counts?.notStarted ?? 0) + (counts?.unregistered ?? 0) - (counts?.longUnregistered ?? 0),
+    vmSize: group.vmSize,
+    priority: group.priority,
+    zones: group.zones,
+    waits,
+    stockouts: stockoutsOf(group, state, observation.nowMs),
+    quotas: quotasOf(group, observation.cloud.quotas ?? []),
+    podsHelped: increase?.pods.length ?? 0,
+    podsWaiting: countWaiting(answer, group),
+    ...defined({
+      target: group.target.known ? group.target.value : undefined,
+      perHour: priceOf(policy.scaleUp, group),
+      template: group.template === undefined ? undefined : templateOf(group.template),
+    }),
+  };
+}
+
+function findGroup(groups: readonly NodeGroup[], name: string): NodeGroup | undefined {
+  const wanted = name.toLowerCase();
+  return (
+    groups.find(({ id }) => id === name) ??
+    groups.find(({ id }) => id.toLowerCase() === wanted) ??
+    groups.find(({ template }) => template?.labels['kubernetes.azure.com/agentpool']?.toLowerCase() === wanted)
+  );
+}
+
+/** A plan names a group that cannot grow even if no pod needs it; what stops one that grew is in the verdicts. */
+function skipInVerdicts({ scaleUp }: AnswerInput, { id }: NodeGroup): SkipReason | undefined {
+  for (const verdict of scaleUp.verdicts.values()) {
+    if (verdict.kind !== 'helpless') continue;
+    const skip = verdict.byGroup.find(({ group }) => group === id)?.skip;
+    if (skip !== undefined) return skip;
+  }
+  return undefined;
+}
+
+/** Reasons that say nothing about the pool itself. */
+const AT_REST: ReadonlySet<SkipReason['kind']> = new Set(['no-pod-fits', 'not-chosen', 'not-judged']);
+
+function sentenceOf(
+  group: NodeGroup,
+  skip: SkipReason | undefined,
+  increase: { readonly from: number; readonly to: number } | undefined,
+): string {
+  if (increase !== undefined) return `Grows from ${increase.from} to ${increase.to} nodes.`;
+  const size = group.target.known ? `${group.target.value} of at most ${group.maxSize} nodes` : `size unknown: ${group.target.reason}`;
+  if (skip === undefined || AT_REST.has(skip.kind)) {
+    const why = skip === undefined ? 'no pending pod needs it' : explainSkip(skip, group).detail;
+    return `May grow, and does not: ${why} (${size}).`;
+  }
+  return `Cannot grow: ${explainSkip(skip, group).detail}.`;
+}
+
+function stockoutsOf(group: NodeGroup, { stockouts }: LoopState, nowMs: number): PoolAnswer['stockouts'] {
+  return stockouts
+    .filter((stockout) => isClosedFor(stockout, group, nowMs))
+    .map(({ scope, code, sinceMs, untilMs }) => ({
+      code,
+      since: new Date(sinceMs).toISOString(),
+      until: new Date(untilMs).toISOString(),
+      ...defined({ zone: scope.zone }),
+    }));
+}
+
+function quotasOf({ template }: NodeGroup, quotas: readonly CloudQuota[]): PoolAnswer['quotas'] {
+  return (template?.draws ?? []).flatMap(({ quota, cores }) => {
+    const known = quotas.find(({ name }) => name === quota);
+    if (known === undefined || cores <= 0) return [];
+    const { title, used, limit } = known;
+    return [{ title, used, limit, room: Math.max(0, Math.floor((limit - used) / cores)) }];
+  });
+}
+
+function countWaiting({ scaleUp }: AnswerInput, { id }: NodeGroup): number {
+  return [...scaleUp.verdicts.values()].filter(
+    (verdict) =>
+      verdict.kind === 'helpless' &&
+      verdict.byGroup.some(({ group, fit = [], skip }) => group === id && fit.length === 0 && skip !== undefined),
+  ).length;
+}
+
+function templateOf({ source, allocatable, taints, cautions = [], labels, origins }: NodeTemplate): TemplateAnswer {
+  return {
+    source,
+    cpuMillis: allocatable[CPU] ?? 0,
+    memoryBytes: allocatable[MEMORY] ?? 0,
+    taints: taints.map(taintText),
+    cautions,
+    labels: Object.fromEntries(
+      Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins?.labels[key] }) }]),
+    ),
+  };
+}

@@ -1,0 +1,172 @@
+/** `explain` on files and dumps, as a person reads it. */
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { dumpRecord } from '../../../src/loop/replay/dump.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { NO_STATE } from '../../planning/scale-up/world.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { listOf, nodeJson, podJson } from '../plan/support.ts';
+
+const POOLS = `
+- {name: gpua100, vmSize: Standard_D4s_v5, min: 0, max: 1, price: 2.5}
+- {name: small, vmSize: Standard_D2s_v5, min: 0, max: 5, price: 0.1, taints: ['team=data:NoSchedule']}
+- {name: tiny, vmSize: Standard_D2s_v5, min: 0, max: 5, price: 0.1, taints: ['team=data:NoSchedule']}
+`;
+const busy = [nodeJson('g-0', 'gpua100'), podJson('vit', '3', { on: 'g-0' })];
+const training = ['t-0', 't-1', 't-2'].map((name) =>
+  podJson(name, '3', { metadata: { ownerReferences: [{ kind: 'Job', name: 'train', uid: 'j', controller: true }] } }),
+);
+const FILES = { 'c.json': listOf(...busy, ...training), 'p.yaml': POOLS };
+const SOURCE = ['--cluster', 'c.json', '--pools', 'p.yaml', '--now', '2026-11-21T08:24:00Z'];
+
+const explain = (argv: readonly string[], files: Readonly<Record<string, string>> = FILES) => runCommand(['explain', ...argv], { files });
+
+describe('explain on files', () => {
+  it('pod: the answer, the fix with its proof, every pool, the source', async () => {
+    expect(await explain(['pod', 'default/t-0', ...SOURCE])).toEqual({
+      code: 0,
+      err: '',
+      out: `Without the daemon's memory: back-offs and idle timers are unknown.
+Pending for 24 min: gpua100 fits but cannot grow: at its maximum (1 of 1 nodes).
+Fix that works: raise the maximum of gpua100 from 1 to 4. Places 3 of 3 pods with 3 more nodes,
++7.50 per hour.
+
+POOL         FITS  OBSTACLES
+gpua100      yes   at its maximum (1 of 1 nodes)
+small, tiny  no    taint team=data:NoSchedule is not tolerated; needs 3 CPU, the node offers 1.9
+
+Unschedulable  08:00:00, 24 min ago
+Owner          Job train
+Equal pods     2 more wait for the same
+
+From c.json, as of 2026-11-21 08:24:00 UTC.
+`,
+    });
+  });
+
+  it('a name without a namespace is in the default one', async () => {
+    expect((await explain(['pod', 't-0', ...SOURCE])).out).toContain('gpua100 fits');
+  });
+
+  it('node: what blocks it, how much is requested, and when it is checked next', async () => {
+    const { code, out } = await explain(['node', 'g-0', ...SOURCE]);
+    expect(code).toBe(0);
+    expect(out).toContain('Not removed: utilization 75 %, above the threshold of 50 % (NotUnderutilized).\n');
+    expect(out).toContain('Pool            gpua100, Standard_D4s_v5, 2.50 per hour\n');
+    expect(out).toContain('Requested       75 % of CPU, 6 % of memory\n');
+  });
+
+  it('pool: limits, counts, and why it cannot grow', async () => {
+    const { code, out } = await explain(['pool', 'GPUA100', ...SOURCE]);
+    expect(code).toBe(0);
+    expect(out).toContain('\nCannot grow: at its maximum (1 of 1 nodes).\n');
+    expect(out).toContain('min 0  ready 1  not ready 0  upcoming 0  target 1  max 1\n');
+    expect(out).toContain('Pending pods  0 get a node of it, 3 would fit but it cannot grow\n');
+  });
+
+  it('decision: which option lost, and by which rule', async () => {
+    const pools = '- {name: wide, vmSize: Standard_D16s_v5, min: 0, max: 5}\n- {name: fit, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
+    const { out } = await explain(['decision', ...SOURCE], { 'c.json': listOf(podJson('web', '3')), 'p.yaml': pools });
+    expect(out).toMatch(/Plan: fit 0 -> 1 \(1 pods\); nothing removed\./);
+    expect(out).toMatch(/fit +1 +1 +0\.\d+ +chosen/);
+    expect(out).toMatch(/wide +1 +1 +0\.\d+ +lost on least-waste/);
+  });
+
+  it('--json has the same sentence and the numbers beside it', async () => {
+    const { out } = await explain(['pod', 'default/t-0', '--json', ...SOURCE]);
+    expect(JSON.parse(out)).toMatchObject({
+      kind: 'pod',
+      verdict: 'blocked-by-max',
+      sentence: 'Pending for 24 min: gpua100 fits but cannot grow: at its maximum (1 of 1 nodes).',
+      equalPods: 2,
+      advice: {
+        fix: { changes: [{ kind: 'raise-maximum', group: 'gpua100', from: 1, to: 4 }], proof: { pods: 3, of: 3, nodes: 3, perHour: 7.5 } },
+      },
+      pools: [
+        { pools: ['gpua100'], fits: true },
+        { pools: ['small', 'tiny'], fits: false },
+      ],
+    });
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['a pod', ['pod', 'default/t-9'], 'pod default/t-9 not found; did you mean default/t-0?\n'],
+    ['a node', ['node', 'elsewhere'], 'node elsewhere not found\n'],
+    ['a pool', ['pool', 'smal'], 'pool smal not found; did you mean small?\n'],
+  ])('says with code 3 that there is no such thing: %s', async (_what, argv, err) => {
+    expect(await explain([...argv, ...SOURCE])).toEqual({ code: 3, out: '', err });
+  });
+
+  it.each<[string, readonly string[], RegExp]>([
+    ['no subject', [], /explain needs one of pod, node, pool, decision/],
+    ['no name', ['pod', ...SOURCE], /explain pod needs NAMESPACE\/NAME/],
+    ['two names', ['node', 'a', 'b', ...SOURCE], /explain node takes one name, not 2/],
+    ['no source', ['pod', 'a/b'], /explain needs --dump FILE, or --cluster FILE and --pools FILE/],
+    ['an unknown option', ['pod', 'a/b', '--speed'], /Unknown option '--speed'/],
+  ])('refuses %s with one sentence', async (_what, argv, sentence) => {
+    const { code, out, err } = await explain(argv);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(sentence);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('explain on a dump', () => {
+  const MINUTE = 60_000;
+  const nodes = [aNode({ name: 'n-0' })];
+  const groups = [
+    aGroup({ id: 'resting', target: 0 }),
+    aGroup({
+      id: 'n',
+      target: 1,
+      maxSize: 1,
+      instances: undefined,
+      template: aTemplate({ cpu: '4', taints: [{ key: 'a', value: '', effect: 'NoSchedule' }] }),
+    }),
+  ];
+  const waiting = aPod({ name: 'web', cpu: '3', unschedulable: { sinceMs: START_MS - 24 * MINUTE, message: '' } });
+  const observation = anObservation(groups, aCluster({ nodes, pods: [waiting, aPod({ name: 'old', nodeName: 'n-0', cpu: '3' })] }));
+  const backoff = {
+    untilMs: START_MS + 4 * MINUTE,
+    durationMs: 5 * MINUTE,
+    lastFailureMs: START_MS - MINUTE,
+    cause: 'AllocationFailed',
+    message: 'No capacity in zone 2.',
+  };
+  const state = { ...NO_STATE, backoffs: new Map([[nodeGroupId('resting'), backoff]]) };
+  const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
+  const record: LoopRecord = {
+    observation,
+    stateBefore: state,
+    scaleUp: [planScaleUp({ observation, state, policy, names: resourceNames })],
+    scaleDown: undefined,
+    policy,
+  };
+  const files = { 'd.json': dumpRecord(record, resourceNames) };
+
+  it('pod: says what it waits for, until when, and what Azure said', async () => {
+    const { code, out, err } = await explain(['pod', 'default/web', '--dump', 'd.json'], files);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toBe(`Pending for 24 min: resting fits but cannot grow: in backoff after failed scale-up
+(AllocationFailed).
+No change is needed: resting is tried again at 00:04:00, in 4 min.
+
+POOL     FITS  OBSTACLES
+resting  yes   in backoff after failed scale-up (AllocationFailed)
+n        no    taint a:NoSchedule is not tolerated; at its maximum (1 of 1 nodes)
+
+Unschedulable     2026-11-20 23:36:00, 24 min ago
+Owner             ReplicaSet web
+Wait for resting  AllocationFailed, next try 00:04:00, in 4 min. Azure: No capacity in zone 2.
+
+From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
+`);
+  });
+
+  it('a pod that runs is said to', async () => {
+    expect((await explain(['pod', 'default/old', '--dump', 'd.json'], files)).out).toContain('Runs on node n-0.\n');
+  });
+});
