@@ -45,7 +45,7 @@ function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: numb
     ...adviceParts(advice, nowMs),
     table(
       [text('POOL'), text('FITS'), text('OBSTACLES')],
-      pools.map(({ pools: names, fits, obstacles }) => [namePools(names), fits ? 'yes' : 'no', obstacles.join('; ')]),
+      pools.map(({ pools: names, fits, obstacles }) => [namesWithin(names, POOL_WIDTH), fits ? 'yes' : 'no', obstacles.join('; ')]),
     ),
     facts([
       ['Unschedulable', since],
@@ -54,6 +54,15 @@ function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: numb
       ...waitFacts(answer.waits, nowMs),
     ]),
   ];
+}
+
+/** So that the obstacles keep most of the line. */
+const POOL_WIDTH = 40;
+
+/** At least one name; then as many as fit, and the number of the others. */
+function namesWithin(names: readonly string[], width: number): string {
+  const shown = names.filter((_, at) => names.slice(0, at + 1).join(', ').length <= width);
+  return namePools(names, Math.max(1, shown.length));
 }
 
 function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly string[] {
@@ -68,9 +77,10 @@ function describeWait({ group, untilMs }: NonNullable<Advice['wait']>, nowMs: nu
   return untilMs === undefined ? `${group} only needs time` : `${group} is tried again at ${formatMoment(untilMs, nowMs)}`;
 }
 
-function describeProof({ pods, of, nodes, perHour }: Fix['proof']): string {
+function describeProof({ pods, of, others, nodes, perHour }: Fix['proof']): string {
   const cost = perHour === undefined ? '' : `, ${signed(perHour)} per hour`;
-  return `Places ${pods} of ${of} ${of === 1 ? 'pod' : 'pods'} with ${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}.`;
+  const more = others === 0 ? '' : `, and ${others} other ${others === 1 ? 'pod' : 'pods'},`;
+  return `Places ${pods} of ${of} ${of === 1 ? 'pod' : 'pods'}${more} with ${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}.`;
 }
 
 function signed(value: number): string {

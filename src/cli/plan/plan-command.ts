@@ -3,27 +3,15 @@
  * The room calls the daemon's own planner. Must not know how to write to the cluster or to Azure.
  */
 import { parseArgs } from 'node:util';
-import { isConfigErrors } from '../../config/types/config.ts';
-import { expandersOf } from '../../config/schema/expanders.ts';
-import { loadConfig, loadPolicy, type LoadedPolicy } from '../../config/load.ts';
-import { readObjects, type FileObject } from './files/objects-file.ts';
-import { readPools, type PoolSpec } from './files/pools-file.ts';
+import { readObjects } from './files/objects-file.ts';
 import { configError } from '../../lib/errors.ts';
-import type { Policy } from '../../domain/policy.ts';
-import { ResourceNames } from '../../domain/resources.ts';
-import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
-import { createLog } from '../../telemetry/log.ts';
-import { createMetrics } from '../../telemetry/metrics.ts';
 import { planReport, type PlanInput } from './plan-report.ts';
-import { affectsPods, podsToAdd } from './added-pods.ts';
-import { clusterOf, newestMoment, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
-import { recordedInput, withoutTimeLimits } from './from-dump.ts';
-import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
-import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
+import { podsToAdd } from './added-pods.ts';
+import { withoutTimeLimits } from './from-dump.ts';
 import { renderTables } from './report-table.ts';
 import { readFile, readPlanInput } from './read-input.ts';
 import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
-import { stopSignals, systemClock, EXIT_OK, type Terminal } from '../process/process.ts';
+import { EXIT_OK, type Terminal } from '../process/process.ts';
 
 const HELP = `Show what the autoscaler would do, and why. Changes nothing.
 
@@ -113,8 +101,6 @@ function splitSettings(argv: readonly string[]): { readonly own: readonly string
   }
   return { own, settings };
 }
-
-type PlanOptions = ReturnType<typeof readOptions>;
 
 function readOptions(argv: readonly string[]) {
   try {

@@ -10,15 +10,13 @@ import { ResourceNames } from '../../domain/resources.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
-import { planReport, type PlanInput } from './plan-report.ts';
-import { affectsPods, podsToAdd } from './added-pods.ts';
+import { type PlanInput } from './plan-report.ts';
+import { affectsPods } from './added-pods.ts';
 import { clusterOf, newestMoment, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
-import { recordedInput, withoutTimeLimits } from './from-dump.ts';
+import { recordedInput } from './from-dump.ts';
 import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
-import { renderTables } from './report-table.ts';
-import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
-import { stopSignals, systemClock, EXIT_OK, type Terminal } from '../process/process.ts';
+import { stopSignals, systemClock, type Terminal } from '../process/process.ts';
 
 const MOST_CLUSTER_MIB = 400;
 

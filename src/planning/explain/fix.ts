@@ -44,6 +44,8 @@ interface FixProof {
   readonly pods: number;
   /** Pods of the class. */
   readonly of: number;
+  /** Other pods that get a node, too, and did not before. */
+  readonly others: number;
   /** Nodes more than without the fix. */
   readonly nodes: number;
   /** The groups that get more nodes; for a new pool, the one that it is like. */

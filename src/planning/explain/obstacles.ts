@@ -59,8 +59,12 @@ function describeMismatch({ untold, gaps = [], detail }: Extract<FitReason, { ki
 /** Names of nodes that do not exist yet: a new node never has the one that the pod names. */
 const NAME_KEYS: ReadonlySet<string> = new Set(['metadata.name', 'kubernetes.io/hostname']);
 
+/** AKS labels the nodes of each pool with its name. */
+const POOL_KEYS: ReadonlySet<string> = new Set(['agentpool', 'kubernetes.azure.com/agentpool']);
+
 function describeGap({ key, operator, values, found }: LabelGap): string {
   if (NAME_KEYS.has(key)) return `needs a node that ${operator === 'NotIn' ? 'is not' : 'is'} ${values.join(' or ')}`;
+  if (POOL_KEYS.has(key) && operator === 'In') return `the pod selects pool ${values.join(' or ')}`;
   const has = found === undefined ? 'the node does not have it' : `the node has ${key}=${found}`;
   const listed = values.join(' or ');
   switch (operator) {

@@ -37,8 +37,9 @@ function byNearness(left: PoolRow, right: PoolRow): number {
 
 const MOST_NAMES = 3;
 
-/** `arm, batch, compute and 9 others`. One name more is written out, since it takes no more room than its count. */
+/** `arm, batch, compute and 9 others`. */
 export function namePools(pools: readonly string[], most = MOST_NAMES): string {
-  if (pools.length <= most + 1) return pools.join(', ');
-  return `${pools.slice(0, most).join(', ')} and ${pools.length - most} others`;
+  if (pools.length <= most) return pools.join(', ');
+  const left = pools.length - most;
+  return `${pools.slice(0, most).join(', ')} and ${left} ${left === 1 ? 'other' : 'others'}`;
 }

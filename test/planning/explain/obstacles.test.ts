@@ -37,6 +37,7 @@ describe('an obstacle in words', () => {
       'needs a label a, the node does not have it and needs a node without the label b, the node has b=',
     ],
     ['a number', mismatch({ key: 'a', operator: 'Gt', values: ['5'], found: '4' }), 'needs a above 5, the node has a=4'],
+    ['the name of a pool', mismatch({ key: 'agentpool', operator: 'In', values: ['gpu'], found: 'cpu' }), 'the pod selects pool gpu'],
     ['the name of a node', mismatch({ key: 'metadata.name', operator: 'In', values: ['n-1'], found: ':t' }), 'needs a node that is n-1'],
     ['a recorded reason of an earlier version', { kind: 'node-selector-mismatch', detail: 'a=1 is required' }, 'a=1 is required'],
   ])('%s', (_what, reason, words) => {

@@ -115,8 +115,9 @@ function candidateOf(remedies: readonly Remedy[]): Candidate {
   const distinct = [
     ...new Map(others.map((remedy) => [typeof remedy[0] === 'function' ? remedy[0] : JSON.stringify(remedy[0]), remedy])).values(),
   ];
+  const poolEfforts = remedies.flatMap(([change, effort]) => (isNewPool(change) ? [effort] : []));
   const pool = joinedPool(remedies.flatMap(([change]) => (isNewPool(change) ? [change] : [])));
-  const all: readonly Remedy[] = pool === undefined ? distinct : [[pool, NEW_POOL_EFFORT], ...distinct];
+  const all: readonly Remedy[] = pool === undefined ? distinct : [[pool, Math.max(...poolEfforts)], ...distinct];
   return {
     changesFor: (nodes) => all.map(([change]) => (typeof change === 'function' ? change(nodes) : change)),
     effort: all.reduce((sum, [, effort]) => sum + effort, 0),
@@ -227,7 +228,9 @@ function remediesForResource(reason: Extract<FitReason, { kind: 'insufficient-re
   // The node's own pods need their part, too.
   const ownPods = Math.max(0, (template?.allocatable[names.indexOf(resource)] ?? 0) - free);
   const offers = { [resource]: isAttachResource(resource) ? requested : speakable(resource, requested + ownPods, 'up') };
-  const larger: Remedy = [{ kind: 'add-pool', like: id, offers }, NEW_POOL_EFFORT];
+  // Of several pools, the new one is like the one that lacks least.
+  const lacking = 1 - Math.max(0, free) / requested;
+  const larger: Remedy = [{ kind: 'add-pool', like: id, offers }, NEW_POOL_EFFORT + lacking / 4];
   const to = speakable(resource, free, 'down');
   if (!REDUCIBLE.has(resource) || to <= 0) return [[larger]];
   return [[[{ kind: 'lower-request', resource, from: requested, to }, 3 + 8 * (1 - to / requested)]], [larger]];

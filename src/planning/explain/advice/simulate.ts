@@ -32,10 +32,23 @@ export function simulate({ input, plan, pods }: Subject, changes: readonly Chang
   const added = addedNodes(plan, after);
   const left = verdicts.find((verdict) => verdict.kind === 'helpless');
   return {
-    proof: { pods: verdicts.filter(isHelped).length, of: pods.size, ...costOf(added, changed), groups: grownGroups(added, changes) },
+    proof: {
+      pods: verdicts.filter(isHelped).length,
+      of: pods.size,
+      others: Math.max(0, helpedBeside(pods, after) - helpedBeside(pods, plan)),
+      ...costOf(added, changed),
+      groups: grownGroups(added, changes),
+    },
     added,
     refusals: left?.byGroup,
   };
+}
+
+/** Pods outside the class: a limit that is raised for the class may serve others first. */
+function helpedBeside(pods: ReadonlySet<string>, { verdicts }: ScaleUpPlan): number {
+  let count = 0;
+  for (const [pod, verdict] of verdicts) if (!pods.has(pod.uid) && isHelped(verdict)) count += 1;
+  return count;
 }
 
 function isHelped({ kind }: PodVerdict): boolean {

@@ -47,8 +47,7 @@ export function answerNode({ input, scaleDown }: AnswerInput, name: string): Nod
   return {
     kind: 'node',
     name,
-    verdict: explained?.verdict ?? 'unknown',
-    sentence: sentenceOf(explained),
+    ...decidedOn(explained),
     requested: { cpu: shareOf(node, pods, CPU), memory: shareOf(node, pods, MEMORY) },
     removableAfterMs: group?.options.unneededForMs ?? policy.scaleDown.unneededForMs,
     ready: node.readiness.ready,
@@ -60,18 +59,20 @@ export function answerNode({ input, scaleDown }: AnswerInput, name: string): Nod
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],
       perHour: group === undefined ? undefined : priceOf(policy.scaleUp, group),
-      utilization: explained?.utilization,
-      reason: explained?.reason,
-      blocker: explained?.blocker,
-      unneededSince: isoOf(explained?.unneededSinceMs),
-      nextCheck: isoOf(explained?.recheckAtMs),
     }),
   };
 }
 
-function sentenceOf(explained: ExplainedNode | undefined): string {
-  if (explained === undefined) return 'Unknown: removals were not decided.';
-  const { verdict, blocker, detail, reason, sentence } = explained;
+type Decided = Pick<NodeAnswer, 'verdict' | 'sentence' | 'utilization' | 'reason' | 'blocker' | 'unneededSince' | 'nextCheck'>;
+
+function decidedOn(explained: ExplainedNode | undefined): Decided {
+  if (explained === undefined) return { verdict: 'unknown', sentence: 'Unknown: removals were not decided.' };
+  const { verdict, utilization, reason, blocker, unneededSinceMs, recheckAtMs } = explained;
+  const times = { unneededSince: isoOf(unneededSinceMs), nextCheck: isoOf(recheckAtMs) };
+  return { verdict, sentence: sentenceOf(explained), ...defined({ utilization, reason, blocker, ...times }) };
+}
+
+function sentenceOf({ verdict, blocker, detail, reason, sentence }: ExplainedNode): string {
   if (verdict === 'goes') return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
   if (blocker !== undefined)
     return `Not removed: pod ${blocker.pod} blocks it, ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}.`;

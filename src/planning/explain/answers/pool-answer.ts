@@ -59,7 +59,6 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   const { observation, state, policy } = input;
   const group = findGroup(observation.cloud.groups, name);
   if (group === undefined) return undefined;
-  const counts = countNodes(input).byGroup.get(group.id);
   const increase = scaleUp.increases.find((each) => each.group === group.id);
   const skip = scaleUp.skipped.find((each) => each.group === group.id)?.reason ?? skipInVerdicts(answer, group);
   const waits = skip === undefined ? [] : waitsOf([{ group: group.id, skip }], input);
@@ -69,9 +68,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     sentence: sentenceOf(group, skip, increase),
     min: group.minSize,
     max: group.maxSize,
-    ready: counts?.ready ?? 0,
-    unready: counts?.unready ?? 0,
-    upcoming: (counts?.notStarted ?? 0) + (counts?.unregistered ?? 0) - (counts?.longUnregistered ?? 0),
+    ...countsOf(group, input),
     vmSize: group.vmSize,
     priority: group.priority,
     zones: group.zones,
@@ -86,6 +83,13 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
       template: group.template === undefined ? undefined : templateOf(group.template),
     }),
   };
+}
+
+function countsOf({ id }: NodeGroup, input: AnswerInput['input']): Pick<PoolAnswer, 'ready' | 'unready' | 'upcoming'> {
+  const counts = countNodes(input).byGroup.get(id);
+  if (counts === undefined) return { ready: 0, unready: 0, upcoming: 0 };
+  const { ready, unready, notStarted, unregistered, longUnregistered } = counts;
+  return { ready, unready, upcoming: notStarted + unregistered - longUnregistered };
 }
 
 function findGroup(groups: readonly NodeGroup[], name: string): NodeGroup | undefined {

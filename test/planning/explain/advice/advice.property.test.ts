@@ -197,10 +197,10 @@ function changeWorld(world: World, uids: ReadonlySet<string>, change: Change): W
 
 /** Rows that the random worlds above do not reach, or that must not change. */
 describe('what is advised', () => {
-  const adviceFor = (world: World): Advice => {
+  const adviceFor = (world: World, pod?: string): Advice => {
     const input = inputFor(world);
     const plan = planScaleUp(input);
-    const [first] = helplessClasses(plan);
+    const first = helplessClasses(plan).find(({ pods }) => pod === undefined || pods.some(({ name }) => name === pod));
     if (first === undefined) throw new Error('every pod is helped');
     return adviseClass({ input, plan }, first);
   };
@@ -231,6 +231,20 @@ describe('what is advised', () => {
     expect(fix).toMatchObject({
       text: 'raise the maximum of small from 0 to 2, and request an Azure quota of 14 cores for family X, which has 10',
       proof: { pods: 2, of: 2, nodes: 2 },
+    });
+  });
+
+  it('is a pool like the one that lacks least, and says who else gets its nodes', () => {
+    const large = aGroup({ id: 'very-large', target: 0, template: aTemplate({ cpu: '32', memory: '64Gi' }) });
+    const { fix } = adviceFor({ groups: [small(), large], pods: [aPod({ cpu: '64' })] });
+    expect(fix).toMatchObject({
+      text: 'add a pool like very-large whose nodes have at least 64 CPU allocatable',
+      proof: { pods: 1, of: 1, others: 0 },
+    });
+    const full = { groups: [small({ maxSize: 0 })], pods: [aPod({ name: 'a', cpu: '6' }), aPod({ name: 'b', cpu: '7' })] };
+    expect(adviceFor(full, 'a').fix).toMatchObject({
+      text: 'raise the maximum of small from 0 to 2',
+      proof: { pods: 1, of: 1, others: 1, nodes: 2 },
     });
   });
 
