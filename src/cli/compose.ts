@@ -21,6 +21,7 @@ import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
+import { LastDecision } from './last-decision.ts';
 import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { defined } from '../lib/defined.ts';
@@ -43,7 +44,8 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { kubernetes, cloud, rules } = connections;
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
-  const deps = composeLoopDeps(input, connections, withheld);
+  const decisions = new LastDecision(composeJournal(input, connections), connections.names);
+  const deps = composeLoopDeps(input, connections, { withheld, decisions });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
   const live = { config };
   attachObservers(input, { loop, deps, connections, live });
@@ -66,17 +68,17 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     templates: composeTemplates(input, connections),
     memory: composeMemory(input, connections, { loop, live }),
     withheld,
+    decisions,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }
 
 /** The ports of the loop. In a dry run, ports that record writes instead of making them. */
 function composeLoopDeps(
-  { config, clock, log, metrics, journal }: ComposeInput,
+  { config, clock, log, metrics }: ComposeInput,
   { names, kubernetes, cloud, rules }: Connections,
-  withheld: WithheldWrites | undefined,
+  { withheld, decisions }: { readonly withheld: WithheldWrites | undefined; readonly decisions: LastDecision },
 ): LoopDeps {
-  const { dumpDirectory: directory } = config;
   const deps: LoopDeps = {
     clock,
     log,
@@ -92,11 +94,15 @@ function composeLoopDeps(
     owners: kubernetes.owners,
     events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),
     capacityObjects: kubernetes.capacityObjects,
-    journal: journal ?? (directory === undefined ? noJournal : fileJournal({ directory, names, log })),
+    journal: decisions,
     advice: new RememberedAdvice(clock),
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);
+}
+
+function composeJournal({ config: { dumpDirectory: directory }, log, journal }: ComposeInput, { names }: Connections): DecisionJournal {
+  return journal ?? (directory === undefined ? noJournal : fileJournal({ directory, names, log }));
 }
 
 /** The configuration that runs now. A reload replaces it. */

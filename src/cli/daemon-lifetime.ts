@@ -10,6 +10,7 @@ import type { Config } from '../config/types/config.ts';
 import { nodeGroupId } from '../domain/ids.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import type { EventRecorder } from '../domain/ports/records.ts';
+import type { LastDecision } from './last-decision.ts';
 import type { Kubernetes } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
@@ -55,6 +56,8 @@ export interface DaemonDeps {
   readonly memory: MemoryStore;
   /** undefined: not a dry run. */
   readonly withheld: WithheldWrites | undefined;
+  /** The last decisions, for people who ask why. */
+  readonly decisions: LastDecision;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -227,7 +230,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #httpDeps(): HttpDeps {
-    const { metrics, health, clock, cloud, stalls, withheld } = this.#deps;
+    const { metrics, health, clock, cloud, stalls, withheld, decisions } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, node: process.version }, 1);
     return {
       metrics: async () => {
@@ -243,6 +246,7 @@ export class DaemonLifetime implements Daemon {
       templates: () => cloud.templateReports(),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),
+      explain: (subject) => decisions.answer(subject),
       refresh: (group) => this.#refresh(group),
     };
   }

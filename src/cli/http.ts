@@ -6,6 +6,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
+import { SUBJECT_KINDS, type Subject } from '../planning/explain/answers/answer.ts';
 import type { Duty } from './duty.ts';
 
 export interface HttpDeps {
@@ -21,6 +22,8 @@ export interface HttpDeps {
   readonly snapshot: () => object | undefined;
   /** What a dry run would have written. undefined: not a dry run. */
   readonly withheld: () => readonly object[] | undefined;
+  /** The answer of `explain` about one subject, from the last decision. undefined: nothing was decided yet. */
+  readonly explain: (subject: Subject) => object | 'missing' | undefined;
   /** Invalidates the cached data of one node group, so it is read again. undefined: of all node groups. */
   readonly refresh: (group: string | undefined) => RefreshResult;
 }
@@ -47,7 +50,8 @@ interface HttpOptions {
 const REFRESH = '/debug/refresh';
 const REFRESH_STATUS = { begun: 202, deferred: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
 const PATHS =
-  '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh';
+  '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh, /api/v1/pods/NAMESPACE/NAME, ' +
+  '/api/v1/nodes/NAME, /api/v1/pools/NAME, /api/v1/decisions/ID';
 
 /** What clients can make the server hold. Probes, Prometheus and a few people need far less. */
 interface HttpLimits {
@@ -67,7 +71,7 @@ const TIMEOUT_CHECKS = 2;
 export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: HttpLimits = LIMITS): Promise<HttpEndpoint> {
   const server = createLimitedServer(limits, (request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
-    const refusal = path.startsWith('/debug/') ? debugRefusal(request, options.debug) : undefined;
+    const refusal = isProtected(path) ? debugRefusal(request, options.debug) : undefined;
     if (refusal !== undefined) {
       request.resume();
       return send(response, refusal.status, { type: 'text/plain', text: `${refusal.text}\n`, headers: refusal.headers });
@@ -103,8 +107,8 @@ function createLimitedServer(limits: HttpLimits, listener: RequestListener): Ser
 async function respond(path: string, response: ServerResponse, deps: HttpDeps): Promise<void> {
   const duty = deps.duty();
   // A standby has read nothing from Azure and decided nothing: its documents would be empty.
-  if (path.startsWith('/debug/') && !duty.leads)
-    return send(response, 503, { type: 'text/plain', text: `this replica ${duty.sentence}\n` });
+  if (isProtected(path) && !duty.leads) return send(response, 503, { type: 'text/plain', text: `this replica ${duty.sentence}\n` });
+  if (path.startsWith(API)) return respondToQuestion(path, response, deps);
   switch (path) {
     case '/metrics': {
       const { contentType, text } = await deps.metrics();
@@ -135,6 +139,37 @@ async function respond(path: string, response: ServerResponse, deps: HttpDeps): 
       return send(response, 405, { type: 'text/plain', text: 'only GET, HEAD and POST /debug/refresh[?group=<name>] are allowed\n' });
     default:
       return send(response, 404, { type: 'text/plain', text: `not found; paths: ${PATHS}\n` });
+  }
+}
+
+const API = '/api/v1/';
+
+/** Documents about the cluster. Metrics and health are for everyone. */
+function isProtected(path: string): boolean {
+  return path.startsWith('/debug/') || path.startsWith(API);
+}
+
+/** `/api/v1/pods/NAMESPACE/NAME`, `/api/v1/nodes/NAME`, `/api/v1/pools/NAME`, `/api/v1/decisions/ID`. A name may be percent-encoded. */
+function respondToQuestion(path: string, response: ServerResponse, { explain }: HttpDeps): void {
+  const [first = '', ...rest] = path.slice(API.length).split('/');
+  const kind = SUBJECT_KINDS.find((each) => `${each}s` === first);
+  const name = decodedName(rest.join('/'));
+  if (kind === undefined || name === undefined || name === '')
+    return send(response, 404, {
+      type: 'text/plain',
+      text: `not found; questions: ${SUBJECT_KINDS.map((each) => `${API}${each}s/NAME`).join(', ')}\n`,
+    });
+  const answer = explain({ kind, name });
+  if (answer === 'missing') return send(response, 404, { type: 'text/plain', text: `${kind} ${name} not found\n` });
+  return sendOrMissing(response, answer, 503, 'no loop has decided anything yet');
+}
+
+/** undefined: a percent sign that encodes nothing. */
+function decodedName(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
   }
 }
 

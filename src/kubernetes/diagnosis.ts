@@ -52,7 +52,11 @@ export async function diagnoseKubernetes(options: KubernetesOptions, clock: Cloc
   };
 }
 
-async function mayI(rest: Rest, { verb, group, resource, subresource, namespace, name }: Access, signal: AbortSignal): Promise<boolean> {
+export async function mayI(
+  rest: Rest,
+  { verb, group, resource, subresource, namespace, name }: Access,
+  signal: AbortSignal,
+): Promise<boolean> {
   const attributes = { verb, group, resource, subresource, namespace, name };
   const resourceAttributes = Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
   const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };

@@ -100,6 +100,7 @@ describe('access to /debug', () => {
         templates: () => [],
         snapshot: () => ({}),
         withheld: () => [],
+        explain: () => ({}),
         refresh: () => ({ kind: 'begun' }),
       },
     );
@@ -111,7 +112,7 @@ describe('access to /debug', () => {
     };
     try {
       for (const path of ['/metrics', '/healthz', '/readyz']) expect(await status(path)).toBe(200);
-      for (const path of ['/debug/agents', '/debug/templates', '/debug/snapshot', '/debug/withheld', '/debug/else']) {
+      for (const path of ['/debug/agents', '/debug/templates', '/debug/snapshot', '/debug/withheld', '/debug/else', '/api/v1/pods/a/b']) {
         expect(await status(path)).toBe(401);
       }
       expect(await status('/debug/refresh', undefined, 'POST')).toBe(401);

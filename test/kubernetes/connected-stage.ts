@@ -15,6 +15,7 @@ import type { SimulatedVm } from '../../src/simulator/base/vm-feed.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { clockOf } from '../../src/lab/process-clock.ts';
 import { untilQuiet } from '../../src/lab/quiet.ts';
+import type { ClusterOptions } from '../../src/simulator/cluster/cluster.ts';
 import { aMachine, setStage, type Stage } from '../simulator/cluster/stage.ts';
 import { silentLog } from '../support/silent-log.ts';
 
@@ -42,8 +43,11 @@ const WORKERS: readonly SimulatedVm[] = [aMachine('sys-1', { pool: 'system' }), 
 const MOST_MS = 600_000;
 
 /** Starts a cluster whose nodes are up; nothing is connected to it yet. */
-export async function setConnectedStage(machines: readonly SimulatedVm[] = WORKERS): Promise<ConnectedStage> {
-  const stage = await setStage(machines);
+export async function setConnectedStage(
+  machines: readonly SimulatedVm[] = WORKERS,
+  options: Partial<ClusterOptions> = {},
+): Promise<ConnectedStage> {
+  const stage = await setStage(machines, options);
   const dir = await mkdtemp(join(tmpdir(), 'kubernetes-adapter-'));
   const kubeconfigPath = join(dir, 'kubeconfig');
   await writeFile(kubeconfigPath, stage.cluster.kubeconfig());

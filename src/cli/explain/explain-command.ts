@@ -3,43 +3,55 @@
  * are found, or how to write to the cluster or to Azure.
  */
 import { parseArgs } from 'node:util';
-import { answerDecision } from '../../planning/explain/answers/decision-answer.ts';
-import { answerNode } from '../../planning/explain/answers/node-answer.ts';
-import { type AnswerInput, answerPod } from '../../planning/explain/answers/pod-answer.ts';
-import { answerPool } from '../../planning/explain/answers/pool-answer.ts';
+import { type Answer, answerOn, type LiveAnswer, SUBJECT_KINDS, type Subject } from '../../planning/explain/answers/answer.ts';
+import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
-import { configError } from '../../lib/errors.ts';
+import { asAutoscalerError, configError } from '../../lib/errors.ts';
 import { podName } from '../../domain/ids.ts';
 import { type PlanInput, planLoop } from '../plan/plan-report.ts';
 import { readPlanInput } from '../plan/read-input.ts';
-import { EXIT_OK, type Terminal } from '../process/process.ts';
-import { type Answer, type AnswerSource, renderAnswer } from './explain-text.ts';
+import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import { askDaemon } from './live-answers.ts';
+import { type AnswerSource, renderAnswer } from './explain-text.ts';
 
 const HELP = `Explain why a pod is pending, why a node stays, why a pool does not grow, or why a decision was made.
-Changes nothing.
+Changes nothing. Without a source it asks the replica that leads, with your kubeconfig and your rights.
 
 Usage:
-  explain pod NAMESPACE/NAME SOURCE [--json]
-  explain node NAME SOURCE [--json]
-  explain pool NAME SOURCE [--json]
-  explain decision SOURCE [--json]
+  explain pod NAMESPACE/NAME [SOURCE] [--json] [--watch]
+  explain node NAME [SOURCE] [--json] [--watch]
+  explain pool NAME [SOURCE] [--json] [--watch]
+  explain decision [last] [SOURCE] [--json] [--watch]
 
-Sources:
-  --dump FILE       a decision that the daemon recorded (--dump-directory), with its timers
+The replica that leads (default):
+  --kubeconfig FILE   default: $KUBECONFIG, else ~/.kube/config
+  --context NAME      a context of that file (default: its current one)
+  --namespace NAME    where the autoscaler runs (default: kube-system)
+  --lease-name NAME   its Lease (default: aks-autoscaler)
+  --port N            its port for metrics and health (default: 8085)
+  --url URL           ask this address instead, such as http://127.0.0.1:8085
+  --token-file FILE   the token of http.debugTokenFile, if that is set
+Your user needs get of leases, and create and get of pods/portforward, in that namespace.
+
+Other sources:
+  --dump FILE         a decision that the daemon recorded (--dump-directory), with its timers
   --cluster FILE --pools FILE
-                    files as for the command plan; back-offs and idle timers are unknown
-  --config FILE     with --cluster: the daemon's configuration
-  --now TIME        with --cluster: the time of the answer (default: the newest time in the file)
+                      files as for the command plan; back-offs and idle timers are unknown
+  --config FILE       with --cluster: the daemon's configuration
+  --now TIME          with --cluster: the time of the answer (default: the newest time in the file)
 
 Options:
-  --json            print the answer as JSON, with every number that the text has
+  --json              print the answer as JSON, with every number that the text has
+  --watch             ask again every 10 seconds, and print the answer when it changes
 
 'Fix that works' is the smallest change that was simulated on this input and places the pod.
 
-Exit code: 0 answered, 2 wrong use, 3 no such pod, node or pool.
+Exit code: 0 answered, 1 failed, 2 wrong use, 3 no such pod, node or pool, 4 no replica leads.
 `;
 
 const EXIT_NOT_FOUND = 3;
+const EXIT_NO_LEADER = 4;
+const WATCH_MS = 10_000;
 
 const OPTIONS = {
   dump: { type: 'string' },
@@ -47,11 +59,19 @@ const OPTIONS = {
   pools: { type: 'string' },
   config: { type: 'string' },
   now: { type: 'string' },
+  url: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  context: { type: 'string' },
+  namespace: { type: 'string' },
+  'lease-name': { type: 'string' },
+  port: { type: 'string' },
+  'token-file': { type: 'string' },
   json: { type: 'boolean' },
+  watch: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
 
-/** @returns the exit code. @throws AutoscalerError `config` with one sentence for invalid input. */
+/** @returns the exit code. @throws AutoscalerError with one sentence for invalid input, or if no daemon can be asked. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const { values, positionals } = readArguments(argv);
   if (values.help === true) {
@@ -59,8 +79,17 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     return EXIT_OK;
   }
   const subject = readSubject(positionals);
+  if (values.dump !== undefined || values.cluster !== undefined || values.pools !== undefined)
+    return explainFiles(subject, values, terminal);
+  return explainLive(subject, values, terminal);
+}
+
+type ExplainOptions = ReturnType<typeof readArguments>['values'];
+
+async function explainFiles(subject: Subject, values: ExplainOptions, terminal: Terminal): Promise<number> {
   if (values.dump === undefined && (values.cluster === undefined || values.pools === undefined))
-    throw configError('explain needs --dump FILE, or --cluster FILE and --pools FILE; see explain --help.');
+    throw configError('--cluster FILE and --pools FILE belong together; see explain --help.');
+  if (values.watch === true) throw configError('--watch asks a running daemon; files do not change; see explain --help.');
   const { input } = await readPlanInput(values, { settings: [], manifests: [] }, terminal);
   const decision = planLoop(input);
   const answer = answerOn(subject, decision);
@@ -72,6 +101,59 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   return EXIT_OK;
 }
 
+async function explainLive(subject: Subject, values: ExplainOptions, terminal: Terminal): Promise<number> {
+  const signals = stopSignals(terminal.signals);
+  const stop = new AbortController();
+  void signals.stopped.then(() => stop.abort());
+  try {
+    let shown = '';
+    for (;;) {
+      const { code, text, key } = await askOnce(subject, values, terminal, stop.signal);
+      if (key !== shown) (code === EXIT_OK ? terminal.out : terminal.err)(`${shown === '' ? '' : '\n'}${text}`);
+      shown = key;
+      if (values.watch !== true) return code;
+      await systemClock.sleep(WATCH_MS, stop.signal);
+    }
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    // A person who watches ends it with a signal.
+    if (error.kind === 'cancelled') return EXIT_OK;
+    if (error.kind !== 'not-found') throw error;
+    terminal.err(`${error.message}\n`);
+    return EXIT_NO_LEADER;
+  } finally {
+    signals.release();
+  }
+}
+
+interface ShownAnswer {
+  readonly code: number;
+  readonly text: string;
+  /** Changes when the answer does, and not with the clock. */
+  readonly key: string;
+}
+
+async function askOnce({ kind, name }: Subject, values: ExplainOptions, terminal: Terminal, signal: AbortSignal): Promise<ShownAnswer> {
+  const path = `/api/v1/${kind}s/${name.split('/').map(encodeURIComponent).join('/')}`;
+  const { status, text, from } = await askDaemon(values, path, terminal, signal);
+  if (status === 200) return shownAnswer(text, { from, asJson: values.json === true });
+  const code = { 404: EXIT_NOT_FOUND, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
+  return { code, text, key: text };
+}
+
+function shownAnswer(text: string, { from, asJson }: { readonly from: string; readonly asJson: boolean }): ShownAnswer {
+  const answer = JSON.parse(text) as LiveAnswer;
+  const { loop, decidedAt, ...rest } = answer;
+  const nowMs = Date.parse(decidedAt);
+  const source = `\nFrom ${from}, loop ${loop} at ${decidedAt.slice(0, 19).replace('T', ' ')} UTC.`;
+  return { code: EXIT_OK, text: asJson ? text : renderAnswer(rest, { nowMs, from: source }), key: JSON.stringify(withoutTicking(rest)) };
+}
+
+/** The sentence counts the minutes of the wait. */
+function withoutTicking(answer: Answer): object {
+  return { ...answer, sentence: answer.sentence.replace(/^Pending for [^:]+/, '') };
+}
+
 function readArguments(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: true });
@@ -81,34 +163,14 @@ function readArguments(argv: readonly string[]) {
   }
 }
 
-const KINDS = ['pod', 'node', 'pool', 'decision'] as const;
-
-interface Subject {
-  readonly kind: (typeof KINDS)[number];
-  readonly name: string;
-}
-
 function readSubject([given = '', name = '', ...rest]: readonly string[]): Subject {
-  const kind = KINDS.find((each) => each === given);
-  if (kind === undefined) throw configError(`explain needs one of ${KINDS.join(', ')}; see explain --help.`);
+  const kind = SUBJECT_KINDS.find((each) => each === given);
+  if (kind === undefined) throw configError(`explain needs one of ${SUBJECT_KINDS.join(', ')}; see explain --help.`);
   if (rest.length > 0) throw configError(`explain ${kind} takes one name, not ${rest.length + 1}; see explain --help.`);
-  if (kind !== 'decision' && name === '')
-    throw configError(`explain ${kind} needs ${kind === 'pod' ? 'NAMESPACE/NAME' : 'a NAME'}; see explain --help.`);
+  if (kind === 'decision') return { kind, name: name === '' ? 'last' : name };
+  if (name === '') throw configError(`explain ${kind} needs ${kind === 'pod' ? 'NAMESPACE/NAME' : 'a NAME'}; see explain --help.`);
   // As kubectl does, a name without a namespace means the default one.
   return { kind, name: kind === 'pod' && !name.includes('/') ? `default/${name}` : name };
-}
-
-function answerOn({ kind, name }: Subject, decision: AnswerInput): Answer | undefined {
-  switch (kind) {
-    case 'pod':
-      return answerPod(decision, name);
-    case 'node':
-      return answerNode(decision, name);
-    case 'pool':
-      return answerPool(decision, name);
-    case 'decision':
-      return answerDecision(decision);
-  }
 }
 
 function notFound({ kind, name }: Subject, { input }: AnswerInput): string {

@@ -1,4 +1,5 @@
 /** Renders answers for a terminal: the answer, the fix, the evidence, then the source. Lines are at most 100 characters where words allow it. */
+import type { Answer } from '../../planning/explain/answers/answer.ts';
 import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
@@ -8,8 +9,6 @@ import { formatAmount } from '../../planning/explain/amounts.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { facts, paragraph, table, text, number } from './text-layout.ts';
-
-export type Answer = PodAnswer | NodeAnswer | PoolAnswer | DecisionAnswer;
 
 export interface AnswerSource {
   /** The time of the decision, milliseconds since the epoch. */

@@ -89,6 +89,8 @@ interface ClusterControl {
   compact(): void;
   /** The next `count` matching requests get `status` as their response. */
   failNext(count: number, status: number, only?: { readonly verb?: string; readonly resource?: string }): void;
+  /** A pod (`namespace/name`) has no network of its own: its port leads to a port of this machine. */
+  listenInPod(pod: string, port: number, localPort: number): void;
   /** Makes the API server unreachable: it closes present and new connections. */
   pause(): void;
   resume(): void;
@@ -227,6 +229,7 @@ function controlOf(api: Api, server: ApiServer): ClusterControl {
         matches: ({ verb, resource }) => (only.verb ?? verb) === verb && (only.resource ?? resource) === resource,
       });
     },
+    listenInPod: (pod, port, localPort) => server.listenInPod(pod, port, localPort),
     pause: () => server.setReachable(false),
     resume: () => server.setReachable(true),
   };

@@ -104,7 +104,10 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     ['no subject', [], /explain needs one of pod, node, pool, decision/],
     ['no name', ['pod', ...SOURCE], /explain pod needs NAMESPACE\/NAME/],
     ['two names', ['node', 'a', 'b', ...SOURCE], /explain node takes one name, not 2/],
-    ['no source', ['pod', 'a/b'], /explain needs --dump FILE, or --cluster FILE and --pools FILE/],
+    ['half of a source', ['pod', 'a/b', '--cluster', 'c.json'], /--cluster FILE and --pools FILE belong together/],
+    ['to watch files', ['pod', 'a/b', ...SOURCE, '--watch'], /--watch asks a running daemon/],
+    ['an address that is none', ['pod', 'a/b', '--url', 'ftp://x'], /--url is "ftp:\/\/x"; it must be an address such as/],
+    ['a port that is none', ['pod', 'a/b', '--port', 'http'], /--port is "http"; it must be a whole number from 1 to 65535/],
     ['an unknown option', ['pod', 'a/b', '--speed'], /Unknown option '--speed'/],
   ])('refuses %s with one sentence', async (_what, argv, sentence) => {
     const { code, out, err } = await explain(argv);

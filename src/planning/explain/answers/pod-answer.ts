@@ -24,6 +24,8 @@ export interface AnswerInput {
   readonly scaleUp: ScaleUpPlan;
   /** Absent if removals were not decided. */
   readonly scaleDown?: ScaleDownPlan | undefined;
+  /** How many changes are simulated at most. If absent, as many as a person can wait for. */
+  readonly mostTried?: number;
 }
 
 export interface PodAnswer {
@@ -61,7 +63,7 @@ function verdictOf({ verdicts }: ScaleUpPlan, pod: Pod): PodVerdict | undefined 
   return verdicts.get(pod) ?? [...verdicts].find(([each]) => each.uid === pod.uid)?.[1];
 }
 
-function answerPending({ input, scaleUp }: AnswerInput, pod: Pod, verdict: PodVerdict | undefined): PodAnswer {
+function answerPending({ input, scaleUp, mostTried }: AnswerInput, pod: Pod, verdict: PodVerdict | undefined): PodAnswer {
   const { nowMs, cloud } = input.observation;
   const sinceMs = refusedSinceMs(pod);
   const groups = new Map(cloud.groups.map((group) => [group.id as string, group]));
@@ -79,7 +81,7 @@ function answerPending({ input, scaleUp }: AnswerInput, pod: Pod, verdict: PodVe
     return { ...known, sentence: `${since}: ${describeComing(verdict, { pod, scaleUp, input })}.`, ...NOTHING };
   const pools = poolRows(verdict.byGroup, groups);
   const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
-  const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp }, helpless);
+  const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp, ...defined({ mostTried }) }, helpless);
   return {
     ...known,
     sentence: `${since}: ${describeObstacles(pools, groups)}.`,

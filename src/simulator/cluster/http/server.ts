@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
 import type { ServerTls } from '../../base/tls.ts';
@@ -12,6 +13,7 @@ import type { Api } from '../store/api.ts';
 import { failureStatus } from '../store/status.ts';
 import { handleDiscovery, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
+import { forwardPort, forwardTarget, type ForwardRequest } from './port-forward-server.ts';
 import {
   isJson,
   readRequest,
@@ -85,6 +87,8 @@ export class ApiServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #faults: Fault[] = [];
+  /** By `namespace/name:port`. */
+  readonly #podPorts = new Map<string, number>();
   #journal: JournalEntry[] = [];
   #sequence = 0;
   #pending = 0;
@@ -103,6 +107,7 @@ export class ApiServer {
       },
     );
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
+    this.#server.on('upgrade', (message: IncomingMessage, socket: Duplex) => this.#upgrade(message, socket));
   }
 
   /** Starts to listen on loopback. Rejects if the port is taken. */
@@ -132,6 +137,11 @@ export class ApiServer {
 
   get journal(): readonly JournalEntry[] {
     return this.#journal;
+  }
+
+  /** A pod has no network of its own: its port leads to a port of this machine. */
+  listenInPod(pod: string, port: number, localPort: number): void {
+    this.#podPorts.set(`${pod}:${port}`, localPort);
   }
 
   addFault(fault: Fault): void {
@@ -189,6 +199,24 @@ export class ApiServer {
     }
     this.#record(request, route, { status: 200 });
     if (this.#options.requestFilter.sendsResponse(info)) this.watches.begin(plan.value, response);
+  }
+
+  /** The only WebSockets are those to ports of pods. */
+  #upgrade(message: IncomingMessage, socket: Duplex): void {
+    const target = forwardTarget(message.url ?? '');
+    const status = this.#upgradeRefusal(message, target);
+    if (target === undefined || status !== undefined) {
+      socket.end(`HTTP/1.1 ${status ?? 404} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    forwardPort(message, socket, target, (pod, port) => this.#podPorts.get(`${pod}:${port}`));
+  }
+
+  #upgradeRefusal({ headers }: IncomingMessage, target: ForwardRequest | undefined): number | undefined {
+    if (headers.authorization !== `Bearer ${this.#options.token}`) return 401;
+    // Authorised like `kubectl port-forward`: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ (subresources).
+    if (['create', 'get'].some((verb) => this.#options.forbidden.has(`${verb} pods/portforward`))) return 403;
+    return target === undefined || this.#options.api.store.get('pods', target.pod) === undefined ? 404 : undefined;
   }
 
   #refuseEarly(request: ApiRequest, route: ResourceRoute | undefined): ApiReply | undefined {

@@ -1,0 +1,51 @@
+/**
+ * The last decisions of this process, kept in memory so that people can ask about them: the plan of the last loop for pending pods, and
+ * the one for removals. Passes every record on to the journal. Must not know who asks.
+ */
+import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
+import type { ResourceNames } from '../domain/resources.ts';
+import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
+import type { AnswerInput } from '../planning/explain/answers/pod-answer.ts';
+
+/** Each takes as long as a plan, and while a plan is made the process does nothing else. */
+const MOST_TRIED = 10;
+
+export class LastDecision implements DecisionJournal {
+  readonly #journal: DecisionJournal;
+  readonly #names: ResourceNames;
+  #scaleUp: LoopRecord | undefined;
+  #scaleDown: LoopRecord | undefined;
+
+  constructor(journal: DecisionJournal, names: ResourceNames) {
+    this.#journal = journal;
+    this.#names = names;
+  }
+
+  record(entry: LoopRecord): void {
+    this.#journal.record(entry);
+    // A plan for one ProvisioningRequest says nothing about other pods.
+    if (entry.scaleUp.length > 0 && entry.request === undefined) this.#scaleUp = entry;
+    if (entry.scaleDown !== undefined) this.#scaleDown = entry;
+  }
+
+  /** undefined: nothing was decided yet. `missing`: there is no such subject. */
+  answer(subject: Subject): LiveAnswer | 'missing' | undefined {
+    const decided = this.#decisionFor(subject);
+    if (decided === undefined) return undefined;
+    const answer = answerOn(subject, decided);
+    if (answer === undefined) return 'missing';
+    const { loopId, nowMs } = decided.input.observation;
+    return { ...answer, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
+  }
+
+  #decisionFor({ kind }: Subject): AnswerInput | undefined {
+    const up = this.#scaleUp;
+    const [scaleUp] = up?.scaleUp ?? [];
+    if (up?.policy === undefined || scaleUp === undefined) return undefined;
+    const down = this.#scaleDown;
+    // Removals are planned from a later state of the same loop.
+    const observation = kind === 'node' && down !== undefined ? down.observation : up.observation;
+    const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#names, exclude: new Set(up.excluded) };
+    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED };
+  }
+}

@@ -1,0 +1,66 @@
+/** `explain` on a daemon that runs, and its advice carried out in Azure. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from '../support/run-command.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+let dir: string | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+  if (dir !== undefined) await rm(dir, { recursive: true });
+  dir = undefined;
+});
+
+interface SaidFix {
+  readonly sentence: string;
+  readonly advice: { readonly fix: { readonly text: string; readonly changes: readonly { readonly kind: string; readonly to: number }[] } };
+}
+
+describe('explain on a running daemon', () => {
+  it('gives advice that helps once it is followed: the tag of the pool is raised by the number, and all pods run', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 2 })]) });
+    run = world;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
+    await world.advance(10 * MINUTE);
+    expect(bound(world, 'web')).toBeLessThan(8);
+    const pod = world.world.cluster.store.pendingPods()[0]?.metadata.name ?? '';
+    const { code, out } = await runCommand(['explain', 'pod', `default/${pod}`, '--json', '--url', world.daemon.url ?? '']);
+    expect(code).toBe(0);
+    const { sentence, advice } = JSON.parse(out) as SaidFix;
+    expect(sentence).toContain('fits but cannot grow: at its maximum (2 of 2 nodes).');
+    const [change] = advice.fix.changes;
+    expect([advice.fix.changes.length, change?.kind]).toEqual([1, 'raise-maximum']);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain(`Fix that works: ${advice.fix.text}.`);
+    // One node fewer would not do.
+    expect(change?.to).toBe(4);
+
+    expect(world.world.arm.control.raise({ retag: { pool: 'general', tags: { max: String(change?.to) } } })).toBeUndefined();
+    await world.until('all pods run', () => bound(world, 'web') === 8, 20 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('finds the leader by its Lease and asks it through the API server', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--leader-elect=true'] });
+    run = world;
+    await world.advance(MINUTE);
+    const lease = world.world.cluster.store.get('leases', 'kube-system', 'aks-autoscaler') as unknown as {
+      spec: { holderIdentity: string };
+    };
+    const leader = lease.spec.holderIdentity;
+    const spec = { containers: [{ name: 'autoscaler', image: 'x' }] };
+    world.world.cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: leader, namespace: 'kube-system' }, spec });
+    world.world.cluster.control.listenInPod(`kube-system/${leader}`, 8085, Number(new URL(world.daemon.url ?? '').port));
+    dir = await mkdtemp(join(tmpdir(), 'explain-'));
+    const kubeconfig = join(dir, 'kubeconfig');
+    await writeFile(kubeconfig, world.world.cluster.kubeconfig());
+    const { code, out, err } = await runCommand(['explain', 'pool', 'general', '--kubeconfig', kubeconfig]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^May grow, and does not: /);
+    expect(out).toContain(`From the leader ${leader}, loop `);
+  });
+});
