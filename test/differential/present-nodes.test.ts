@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PodObject, PodSpec } from '../../src/simulator/cluster/store/objects.ts';
-import { scheduleOne } from '../../src/simulator/cluster/scheduler/scheduler.ts';
+import { scheduleOne } from '../../src/simulator/cluster/scheduler/placement.ts';
 import { addUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, resourceNames } from '../support/builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeObject, NodeTaint, PodObject, PodSpec, SpreadConstraint } from '../../../src/simulator/cluster/store/objects.ts';
-import { scheduleOne } from '../../../src/simulator/cluster/scheduler/scheduler.ts';
+import { scheduleOne } from '../../../src/simulator/cluster/scheduler/placement.ts';
 import { usageOf, type NodeUsage, requestsOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
 
 interface NodeRest {

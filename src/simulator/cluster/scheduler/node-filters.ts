@@ -114,6 +114,10 @@ export interface NodeUsage {
   readonly allocatable: Amounts;
   readonly used: Map<string, number>;
   readonly pods: PodObject[];
+  /** Those of its pods that may refuse others: with required anti-affinity. */
+  readonly guards: PodObject[];
+  /** Grows with each pod that is added. */
+  revision: number;
 }
 
 /** The usage of a node by pods that hold resources: finished ones do not, terminating ones do. */
@@ -124,6 +128,8 @@ export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage
     allocatable: parseAmounts(node.status.allocatable),
     used: new Map(),
     pods: [],
+    guards: [],
+    revision: 0,
   };
   for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') addUsage(usage, pod);
   return usage;
@@ -132,6 +138,8 @@ export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage
 /** Adds a pod to the usage. */
 export function addUsage(usage: NodeUsage, pod: PodObject): void {
   usage.pods.push(pod);
+  usage.revision += 1;
+  if (pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined) usage.guards.push(pod);
   for (const [name, amount] of requestsOf(pod)) usage.used.set(name, (usage.used.get(name) ?? 0) + amount);
 }
 

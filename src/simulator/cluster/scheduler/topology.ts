@@ -136,8 +136,8 @@ function antiAffinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView
 
 /** Running pods may refuse a new pod in their domain. */
 function runningPodReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  const refused = view.nodes.some(({ pods, labels }) =>
-    pods.some((resident) =>
+  const refused = view.nodes.some(({ guards, labels }) =>
+    guards.some((resident) =>
       requiredTerms(resident, 'podAntiAffinity').some(
         (term) =>
           labels[term.topologyKey] !== undefined &&

@@ -1,0 +1,120 @@
+/** A pass decides as if each pod were placed on its own: what it remembers changes no decision and no message. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { addUsage, type NodeUsage, usageOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
+import { type Decision, scheduleOne } from '../../../src/simulator/cluster/scheduler/placement.ts';
+import { PlacementPass } from '../../../src/simulator/cluster/scheduler/placement-pass.ts';
+import type { TopologyView } from '../../../src/simulator/cluster/scheduler/topology.ts';
+import type { NodeObject, NodeTaint, PodObject, PodSpec } from '../../../src/simulator/cluster/store/objects.ts';
+
+const META = { uid: '', resourceVersion: '1', creationTimestamp: '2026-11-21T00:00:00Z' };
+const SOFT: NodeTaint = { key: 'busy', value: '', effect: 'PreferNoSchedule' };
+const HARD: NodeTaint = { key: 'gpu', value: '', effect: 'NoSchedule' };
+
+interface Seat {
+  readonly cpu: number;
+  readonly zone: string;
+  readonly taint: 'none' | 'soft' | 'hard';
+}
+
+function nodeOf({ cpu, zone, taint }: Seat, at: number): NodeObject {
+  const name = `n${at}`;
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { ...META, name, labels: { 'kubernetes.io/hostname': name, zone } },
+    spec: { taints: { none: [], soft: [SOFT], hard: [HARD] }[taint] },
+    status: { allocatable: { cpu: String(cpu), memory: '16Gi', pods: '5' } },
+  };
+}
+
+const inZone = { matchLabels: { app: 'x' } };
+const SPECS: Readonly<Record<string, Partial<PodSpec>>> = {
+  plain: {},
+  tolerant: { tolerations: [{ operator: 'Exists' }] },
+  port: { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80 }], resources: { requests: { cpu: '1' } } }] },
+  pinned: {
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
+        },
+      },
+    },
+  },
+  spread: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: inZone }] },
+  apart: {
+    affinity: {
+      podAntiAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: inZone }],
+      },
+    },
+  },
+};
+
+interface Wish {
+  readonly kind: string;
+  readonly cpu: number;
+}
+
+function podOf({ kind, cpu }: Wish, at: number): PodObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...META, name: `p${at}`, namespace: 'default', labels: { app: kind === 'plain' ? 'other' : 'x' } },
+    spec: { containers: [{ name: 'c', resources: { requests: { cpu: `${cpu}00m`, memory: '1Gi' } } }], ...SPECS[kind] },
+    status: { phase: 'Pending' },
+  };
+}
+
+function viewOf(seats: readonly Seat[]): TopologyView {
+  const nodes: readonly NodeUsage[] = seats.map((seat, at) => usageOf(nodeOf(seat, at), []));
+  return { nodes, namespaceLabels: () => ({}), stored: { get: () => undefined, list: () => [] } };
+}
+
+/** The outcome of each pod in turn, as a node's name or the scheduler's message. */
+function outcomes(pods: readonly PodObject[], decide: (pod: PodObject) => Decision): readonly string[] {
+  return pods.map((pod) => {
+    const decision = decide(pod);
+    if (decision.kind === 'unschedulable') return decision.message;
+    addUsage(decision.usage, pod);
+    return decision.usage.node.metadata.name;
+  });
+}
+
+const seats = fc.array(
+  fc.record({
+    cpu: fc.integer({ min: 1, max: 4 }),
+    zone: fc.constantFrom('1', '2'),
+    taint: fc.constantFrom('none', 'none', 'soft', 'hard'),
+  }),
+  { minLength: 1, maxLength: 9 },
+);
+const wishes = fc.array(
+  fc.record({
+    kind: fc.constantFrom('plain', 'plain', 'plain', 'tolerant', 'port', 'pinned', 'spread', 'apart'),
+    cpu: fc.constantFrom(2, 5, 10),
+  }),
+  { minLength: 1, maxLength: 40 },
+);
+
+it('decides for many pods as it would for each alone', () => {
+  fc.assert(
+    fc.property(seats as fc.Arbitrary<Seat[]>, wishes, (given, wanted) => {
+      const pods = wanted.map(podOf);
+      const alone = viewOf(given);
+      const together = new PlacementPass(viewOf(given));
+      expect(outcomes(pods, (pod) => together.decide(pod))).toEqual(outcomes(pods, (pod) => scheduleOne(pod, alone)));
+    }),
+    { numRuns: 400, seed: 18 },
+  );
+});
+
+it('puts a pod that names its node there without a look at the others', () => {
+  const view = viewOf(Array.from({ length: 3 }, () => ({ cpu: 4, zone: '1', taint: 'none' as const })));
+  const pass = new PlacementPass(view);
+  expect(outcomes([podOf({ kind: 'pinned', cpu: 2 }, 0)], (pod) => pass.decide(pod))).toEqual(['n1']);
+  expect(outcomes([podOf({ kind: 'pinned', cpu: 90 }, 1)], (pod) => pass.decide(pod))).toEqual([
+    expect.stringMatching(/^0\/3 nodes are available: 1 Insufficient cpu, 2 node\(s\) didn't match Pod's node affinity\/selector/),
+  ]);
+});
