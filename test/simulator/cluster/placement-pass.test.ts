@@ -1,5 +1,5 @@
 /** A pass decides as if each pod were placed on its own: what it remembers changes no decision and no message. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { addUsage, type NodeUsage, usageOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
 import { type Decision, scheduleOne } from '../../../src/simulator/cluster/scheduler/placement.ts';
