@@ -56,12 +56,12 @@ function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Uns
   if (reason === 'Unschedulable') recordEvent(api, pod, { type: 'Warning', reason: 'FailedScheduling', message, component: COMPONENT });
 }
 
-interface PassTools {
+interface PassInput {
   readonly usages: NodeUsages;
   readonly pass: PlacementPass;
 }
 
-function schedule(context: ControllerContext, pod: PodObject, { usages, pass }: PassTools): void {
+function schedule(context: ControllerContext, pod: PodObject, { usages, pass }: PassInput): void {
   const { api } = context;
   if ((pod.spec.schedulingGates ?? []).length > 0) {
     sayUnscheduled(context, pod, 'SchedulingGated', 'Scheduling is blocked due to non-empty scheduling gates');
