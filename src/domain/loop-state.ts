@@ -4,6 +4,7 @@
  */
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
+import type { TemplateDifference } from './node-template.ts';
 import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
@@ -68,6 +69,27 @@ export interface AcceptedIncrease {
   readonly pods: readonly PodsOfClass[];
 }
 
+/**
+ * A node of an increase did not fit the pods that the increase was made for, even without pods that other nodes need not have. While this
+ * holds, the group's template is corrected. Then one node is requested to find out. Times are in milliseconds since the epoch.
+ */
+export interface BrokenPromise {
+  readonly difference: TemplateDifference;
+  /** The nodes that show it, the newest first; at most three. */
+  readonly nodes: readonly NodeName[];
+  /** The hash of the template that the node disproved. */
+  readonly template: string;
+  /** VM size and priority of the group. */
+  readonly model: string;
+  /** The classes of pods that the node does not fit. */
+  readonly classes: readonly string[];
+  readonly sinceMs: number;
+  /** When it is tried again, although nothing changed. */
+  readonly untilMs: number;
+  /** When it was reported: a young node may still become what was promised. Absent until then. */
+  readonly reportedAtMs?: number;
+}
+
 /** When a group was last increased, lost a node and failed to remove one, milliseconds since the epoch. Absent if this process saw none. */
 export interface GroupTimes {
   readonly scaleUpMs?: number;
@@ -117,6 +139,8 @@ export interface LoopState {
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   /** Our own accepted increases, the oldest first. A group without an entry is not known: its upcoming nodes take any pod. */
   readonly accepted?: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
+  /** Templates that real nodes disproved. If absent, none are known. */
+  readonly broken?: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
   /** Nodes requested within the last minute. If absent, none were. */
@@ -156,6 +180,7 @@ export interface SavedMemory extends Pick<
   | 'stockouts'
   | 'increases'
   | 'accepted'
+  | 'broken'
   | 'asked'
   | 'lastScaleUpMs'
   | 'lastScaleDownMs'

@@ -43,6 +43,26 @@ interface TemplateUnknowns {
   readonly resources: readonly string[];
 }
 
+/** Where a real node offers less than the template of its group promised, with what runs on every node of the group taken off. */
+export interface TemplateDifference {
+  /** The node that showed it. */
+  readonly node: string;
+  /** In the units of resource vectors. `pod` (`namespace/name`) uses `uses` of it and is not in the template; absent if no pod does. */
+  readonly resources: readonly {
+    readonly resource: string;
+    readonly promised: number;
+    readonly offered: number;
+    readonly pod?: string;
+    readonly uses?: number;
+  }[];
+  /** Labels with another value on the node; `found` is absent if the node does not have the label. */
+  readonly labels: readonly { readonly key: string; readonly promised: string; readonly found?: string }[];
+  /** Taints of the node that the template does not have. */
+  readonly taints: readonly Taint[];
+  /** Host ports that pods outside the template use. */
+  readonly ports: readonly HostPort[];
+}
+
 /** The node that a group *would* add, labels, taints and allocatable included, with the origin of each part. */
 export interface NodeTemplate {
   readonly labels: Labels;
@@ -77,6 +97,8 @@ export interface NodeTemplate {
   readonly untold?: TemplateUnknowns;
   /** What may differ from the plan on such a node, as sentences for people. If absent, nothing is known to. */
   readonly cautions?: readonly string[];
+  /** A real node offered less than this template promised at first. The parts above are what it offered. Absent if none did. */
+  readonly corrected?: TemplateDifference;
   /** How much the node counts against the quotas of its region. If absent, unknown. */
   readonly draws?: readonly QuotaDraw[];
 }

@@ -1,5 +1,6 @@
 import type { NodeGroupId } from './ids.ts';
 import type { Requirement } from './labels.ts';
+import type { TemplateDifference } from './node-template.ts';
 
 /** A requirement that a node's labels, or its name, do not meet. */
 export interface LabelGap extends Requirement {
@@ -82,6 +83,8 @@ export type SkipReason =
   | { readonly kind: 'ramp'; readonly perMinute: number; readonly untilMs: number }
   /** A stockout may be over: one node was requested to find out. */
   | { readonly kind: 'probing'; readonly code: string }
+  /** A node of the group offered less than its template promised. One node at a time is requested to find out whether that is over. */
+  | { readonly kind: 'trial'; readonly difference: TemplateDifference }
   | { readonly kind: 'no-template' }
   | (ClusterLimit & {
       readonly kind: 'cluster-limit';
@@ -118,6 +121,8 @@ export interface GroupRefusal {
   readonly group: NodeGroupId;
   readonly skip?: SkipReason;
   readonly fit?: readonly FitReason[];
+  /** The pod does not fit, and the group's template was corrected to what a real node offered. Absent otherwise. */
+  readonly corrected?: TemplateDifference;
 }
 
 /** Why a node is not removed. The names are the Cluster Autoscaler's; users' dashboards rely on them. */

@@ -14,6 +14,8 @@ import { fullGroups } from '../planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
+import { checkPromises } from '../planning/promises/check-promises.ts';
+import { withCorrectedTemplates } from '../planning/promises/corrected-templates.ts';
 import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
@@ -105,7 +107,8 @@ async function runSteps(
   if ('error' in observed) return progress;
   const reduced = await steps.run('reduce', () => updateState(input, observed.value));
   if ('error' in reduced) return { ...progress, observation: observed.value };
-  progress = { ...progress, ...reduced.value, observation: observed.value };
+  const observation = withCorrectedTemplates(observed.value, reduced.value.state, input.deps.names);
+  progress = { ...progress, ...reduced.value, observation };
   await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
@@ -128,7 +131,9 @@ function updateState({ deps, runner, state: known, saved }: RunOnceInput, observ
   const removed = runner.collect();
   const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
-  const reduced = reduceObservation(afterRemovals, observation, deps.policy);
+  const { policy, names } = deps;
+  const followed = reduceObservation(afterRemovals, observation, policy);
+  const reduced = checkPromises({ state: followed, before: state.accepted, observation, policy, names });
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');

@@ -17,7 +17,7 @@ import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
-import { initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
+import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
@@ -52,6 +52,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'join-timeouts', observe: joinTimeouts(metrics.scaleUp) },
+    { name: 'broken-promises', observe: brokenPromises(metrics.templates) },
     { name: 'failed-instances', observe: failedInstances(events, namespace) },
     { name: 'wasted-capacity', observe: wastedCapacity(metrics.waste) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },

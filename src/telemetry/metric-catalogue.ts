@@ -326,6 +326,12 @@ export const METRIC_CATALOGUE = {
       help: 'Estimated allocatable of the VM size divided by that of a real node, minus 1; above 0 the estimate was too high.',
       labels: ['node_group', 'resource'],
     },
+    promisesBroken: {
+      type: 'counter',
+      name: 'template_promises_broken_total',
+      help: 'Ready nodes that did not fit the pods they were requested for, by what differed: resource, label, taint or port.',
+      labels: ['kind'],
+    },
     bootSeconds: {
       type: 'gauge',
       name: 'template_boot_seconds',

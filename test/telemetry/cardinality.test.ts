@@ -66,6 +66,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_kube_calls_total: [8, 6],
   aks_autoscaler_template_estimate_error_ratio: [POOLS, 5],
   aks_autoscaler_template_boot_seconds: [POOLS],
+  aks_autoscaler_template_promises_broken_total: [4],
   aks_autoscaler_dry_run_withheld_writes_total: [8],
   cluster_autoscaler_failed_node_creations_total: [3],
   cluster_autoscaler_skipped_scale_events_count: [2, 2],

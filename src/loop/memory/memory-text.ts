@@ -2,12 +2,12 @@
  * The memory of a process as text, and back. Sections are filled in order of importance up to the size limit, so the last ones
  * are dropped first: idle timers, then sentences for people, then the pods of increases. Reading refuses whatever this version did not write.
  */
-import * as z from 'zod';
-import { nodeGroupId, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
+import type { output, ZodError } from 'zod';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { AcceptedIncrease, Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { compareText } from '../../lib/comparison.ts';
-import type { ErrorKind } from '../../lib/errors.ts';
 import { shownText } from '../../lib/shown-text.ts';
+import { LONGEST_MS, savedMemory, SUFFIX_LENGTH } from './memory-schema.ts';
 
 const PROGRAM = 'aks-autoscaler';
 const VERSION = 1;
@@ -18,8 +18,6 @@ const FRAME_BYTES = 2_000;
 /** Azure's sentence, for people. */
 const MESSAGE_BYTES = 500;
 const CODE_BYTES = 200;
-/** Nothing that is remembered ends later. */
-const LONGEST_MS = 30 * 86_400_000;
 
 export interface MemoryText {
   readonly text: string;
@@ -40,6 +38,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     stockouts: take('stockouts', state.stockouts.toSorted(byEnd).map(withShortCode)),
     backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
     increases: take('increases', [...state.increases.values()]),
+    broken: take('broken', [...(state.broken ?? [])]),
     groupTimes: take('groupTimes', [...(state.groupTimes ?? [])]),
     targets: take('targets', [...(state.targets ?? [])]),
     asked: take('asked', [...(state.asked ?? [])]),
@@ -51,8 +50,9 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 }
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. */
-export function urgentParts({ backoffs, stockouts, increases, accepted: made, groupTimes }: LoopState): string {
-  return JSON.stringify([[...backoffs], stockouts, [...increases], [...(made ?? [])].map(withoutUids), [...(groupTimes ?? [])]]);
+export function urgentParts({ backoffs, stockouts, increases, accepted: made, broken, groupTimes }: LoopState): string {
+  const byGroup = [[...(made ?? [])].map(withoutUids), [...(broken ?? [])], [...(groupTimes ?? [])]];
+  return JSON.stringify([[...backoffs], stockouts, [...increases], ...byGroup]);
 }
 
 /** Pods are found again by their class. */
@@ -109,8 +109,6 @@ function messageOf([id, { message }]: readonly [NodeGroupId, Backoff]): readonly
   return message === undefined ? [] : [[id, shownText(message, MESSAGE_BYTES)]];
 }
 
-/** The nodes of a scale set have long names that differ in the last characters only. */
-const SUFFIX_LENGTH = 6;
 /** Entries of limited size, so that a part of them fits. */
 const MOST_PER_ENTRY = 100;
 
@@ -130,77 +128,6 @@ function timersByPrefix(unneededSince: LoopState['unneededSince'], savedAtMs: nu
   return entries;
 }
 
-const KINDS: Readonly<Record<ErrorKind['kind'], true>> = {
-  config: true,
-  auth: true,
-  throttled: true,
-  'out-of-capacity': true,
-  quota: true,
-  conflict: true,
-  'not-found': true,
-  unavailable: true,
-  'kube-api': true,
-  cancelled: true,
-  bug: true,
-};
-
-const time = z.number().min(0).max(8.64e15);
-const duration = z.number().min(0).max(LONGEST_MS);
-const word = z.string().max(512);
-const count = z.number().int().min(0).max(1_000_000);
-const group = word.transform(nodeGroupId);
-const kind = word.refine((name): name is ErrorKind['kind'] => Object.hasOwn(KINDS, name));
-
-const backoff = z.object({
-  untilMs: time,
-  durationMs: duration,
-  lastFailureMs: time,
-  cause: word,
-  kind: kind.exactOptional(),
-  refused: z.literal(true).exactOptional(),
-});
-
-const scope = z.object({
-  vmSize: word.exactOptional(),
-  family: z.object({ name: word, vcpus: z.number() }).exactOptional(),
-  zone: word.exactOptional(),
-  priority: z.enum(['Regular', 'Spot']).exactOptional(),
-  quota: word.exactOptional(),
-});
-
-const groupTimes = z.object({
-  scaleUpMs: time.exactOptional(),
-  scaleDownMs: time.exactOptional(),
-  scaleDownFailureMs: time.exactOptional(),
-  nodeCameMs: time.exactOptional(),
-});
-
-const accepted = z.object({
-  nodes: count,
-  acceptedAtMs: time,
-  joinedAtMs: time.exactOptional(),
-  readyAtMs: time.exactOptional(),
-  incomplete: z.literal(true).exactOptional(),
-  template: word.exactOptional(),
-  pods: z.array(z.object({ class: word, count })),
-});
-
-const memory = z.object({
-  savedAtMs: time,
-  lastScaleUpMs: time,
-  lastScaleDownMs: time,
-  lastScaleDownFailureMs: time,
-  stockouts: z.array(z.object({ scope, code: word, sinceMs: time, untilMs: time })),
-  backoffs: z.array(z.tuple([group, backoff])),
-  increases: z.array(z.object({ group, nodes: count, requestedAtMs: time, expectedByMs: time })),
-  accepted: z.array(z.tuple([group, z.array(accepted)])),
-  groupTimes: z.array(z.tuple([group, groupTimes])),
-  targets: z.array(z.tuple([group, count])),
-  asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
-  messages: z.array(z.tuple([group, z.string()])),
-  idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),
-});
-
 type ReadMemory =
   | { readonly ok: true; readonly memory: SavedMemory }
   /** Why the text is not used, as a sentence. */
@@ -213,7 +140,7 @@ export function readMemory(text: string): ReadMemory {
   if (typeof parsed !== 'object' || parsed === null) return refused('it is not a JSON object');
   if (!('program' in parsed) || parsed.program !== PROGRAM) return refused(`it was not written by ${PROGRAM}`);
   if (!('version' in parsed) || parsed.version !== VERSION) return refused(`its version is not ${VERSION}`);
-  const checked = memory.safeParse(parsed);
+  const checked = savedMemory.safeParse(parsed);
   if (!checked.success) return refused(`its ${pathOf(checked.error)} is not valid`);
   const late = [...checked.data.backoffs.map(([, entry]) => entry), ...checked.data.stockouts].some(
     ({ untilMs }) => untilMs > checked.data.savedAtMs + LONGEST_MS,
@@ -234,7 +161,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The place only: values may be anything. */
-function pathOf({ issues }: z.ZodError): string {
+function pathOf({ issues }: ZodError): string {
   return issues[0]?.path.slice(0, 3).join('.') ?? 'content';
 }
 
@@ -242,19 +169,21 @@ function restored({
   backoffs,
   increases,
   accepted: made,
+  broken,
   groupTimes: times,
   targets,
   asked,
   messages,
   idle,
   ...rest
-}: z.output<typeof memory>): SavedMemory {
+}: output<typeof savedMemory>): SavedMemory {
   const said = new Map(messages);
   return {
     ...rest,
     backoffs: new Map(backoffs.map(([id, entry]) => [id, withMessage(entry, said.get(id))])),
     increases: new Map(increases.map((increase) => [increase.group, increase])),
     accepted: new Map(made),
+    ...(broken.length === 0 ? {} : { broken: new Map(broken) }),
     groupTimes: new Map(times),
     targets: new Map(targets),
     asked: new Map(asked),

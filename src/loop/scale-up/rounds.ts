@@ -8,6 +8,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
@@ -68,7 +69,8 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     // Kept at once: writes must be remembered even if the next observation fails.
     keep({ observation, state, rounds: [...rounds], replanSoon: cause !== undefined, unfinished });
     if (cause !== undefined) {
-      observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
+      const seen = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
+      observation = withCorrectedTemplates(seen, state, deps.names);
       state = reduceObservation(state, observation, policy);
     }
     const worthwhile =

@@ -10,6 +10,7 @@ import type { Observation, CloudEvent } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
+import { describeDifference } from '../../planning/explain/template-differences.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { clusterProblem } from '../../planning/state/cluster-health.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -49,6 +50,7 @@ export function describeNodeGroupEvents(report: LoopReport, context: NodeGroupEv
           ...groupChanges(observation),
           ...lateDeletions(observation),
           ...timedOutIncreases(report, observation),
+          ...brokenPromises(report, observation),
           ...unhealthyCluster(report, observation, context),
         ]),
     ...reachedLimits(report, policy),
@@ -85,6 +87,13 @@ function timedOutIncreases({ state }: LoopReport, { nowMs }: Observation): reado
     cause === 'timeout' && lastFailureMs === nowMs
       ? [warning('ScaleUpTimedOut', `Nodes of ${group} did not join the cluster in time`)]
       : [],
+  );
+}
+
+/** Once for each, when the node had its time to become what was promised. */
+function brokenPromises({ state }: LoopReport, { nowMs }: Observation): readonly EventText[] {
+  return [...(state.broken ?? [])].flatMap(([group, { difference, reportedAtMs }]) =>
+    reportedAtMs === nowMs ? [warning('TemplatePromiseBroken', `Node group ${group}: ${describeDifference(difference)}`)] : [],
   );
 }
 

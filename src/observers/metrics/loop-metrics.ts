@@ -6,6 +6,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import type { TemplateDifference } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
@@ -99,6 +100,24 @@ export function joinTimeouts({ failures }: Pick<Metrics['scaleUp'], 'failures'>)
   };
 }
 
+const LACKS = ['resource', 'label', 'taint', 'port'] as const;
+
+/** Counts templates that a node disproved, when they are reported. */
+export function brokenPromises({ promisesBroken }: Pick<Metrics['templates'], 'promisesBroken'>): LoopListener {
+  return ({ observation, state }) => {
+    for (const { difference, reportedAtMs } of state.broken?.values() ?? []) {
+      if (reportedAtMs !== undefined && reportedAtMs === observation?.nowMs) promisesBroken.inc({ kind: lackOf(difference) });
+    }
+  };
+}
+
+/** The one that the event names. */
+function lackOf({ resources, labels, taints }: TemplateDifference): (typeof LACKS)[number] {
+  if (resources.length > 0) return 'resource';
+  if (labels.length > 0) return 'label';
+  return taints.length > 0 ? 'taint' : 'port';
+}
+
 const OUTCOMES: readonly IncreaseOutcome['kind'][] = ['accepted', 'conflict', 'refused', 'failed'];
 const CAUSES: readonly Removal['cause'][] = ['empty', 'underutilized', 'unready'];
 const STEPS: readonly RemovalStep[] = ['recheck', 'taint', 'evict', 'wait', 'delete', 'stopped'];
@@ -109,6 +128,7 @@ const STEPS: readonly RemovalStep[] = ['recheck', 'taint', 'evict', 'wait', 'del
  */
 export function initializeCounters(metrics: Metrics): LoopListener {
   const started = new Set<NodeGroupId>();
+  for (const kind of LACKS) metrics.templates.promisesBroken.inc({ kind }, 0);
   for (const outcome of ['evicted', 'stayed']) metrics.cluster.preemptedPods.inc({ outcome }, 0);
   return ({ observation }) => {
     for (const { id } of observation?.cloud.groups ?? []) {

@@ -12,13 +12,18 @@ export function formatAmount(resource: string, value: number): string {
  * equal get more decimals.
  */
 export function describeNeed(resource: string, needs: number, offers: number): string {
-  const [unit, size] = resource === 'cpu' ? (['CPU', 1000] as const) : unitOf(resource, needs);
-  const texts = [2, 3, 6].map((decimals) =>
-    [needs, Math.max(0, offers)].map((value) => `${rounded(value / size, resource === 'cpu' ? decimals : decimals - 1)}`),
+  const { what, texts } = amountsOf(resource, [needs, Math.max(0, offers)]);
+  return `needs ${texts[0]} ${what}, the node offers ${texts[1]}`;
+}
+
+/** The amounts in the unit of the first, with as many decimals as make the first two look different. */
+export function amountsOf(resource: string, amounts: readonly number[]): { readonly what: string; readonly texts: readonly string[] } {
+  const [unit, size] = resource === 'cpu' ? (['CPU', 1000] as const) : unitOf(resource, amounts[0] ?? 0);
+  const tries = [2, 3, 6].map((decimals) =>
+    amounts.map((value) => `${rounded(value / size, resource === 'cpu' ? decimals : decimals - 1)}`),
   );
-  const [left = '', right = ''] = texts.find(([one, other]) => one !== other) ?? texts.at(-1) ?? [];
-  const what = resource === 'cpu' ? unit : [unit, resource].filter((word) => word !== '').join(' ');
-  return `needs ${left} ${what}, the node offers ${right}`;
+  const texts = tries.find(([one, other]) => one !== other) ?? tries.at(-1) ?? [];
+  return { what: resource === 'cpu' ? unit : [unit, resource].filter((word) => word !== '').join(' '), texts };
 }
 
 /**

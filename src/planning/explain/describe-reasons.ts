@@ -4,6 +4,7 @@
  */
 import { MISSING_LABEL, type ClusterLimit, type FitReason, type SkipReason } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
+import { describeDifference } from './template-differences.ts';
 
 /** The reason in kube-scheduler's own words. */
 export function describeFit(reason: FitReason): string {
@@ -66,6 +67,8 @@ export function describeSkip(reason: SkipReason): string {
       return `at its rate limit: ${reason.perMinute} nodes per minute`;
     case 'probing':
       return `out of capacity in Azure a while ago (${reason.code}): one node is tried first`;
+    case 'trial':
+      return `its last node was not as promised, one node is tried first: ${describeDifference(reason.difference)}`;
     case 'no-template':
       return 'no node template';
     case 'cluster-limit':

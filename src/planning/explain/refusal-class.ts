@@ -19,6 +19,8 @@ export type VerdictClass = (typeof VERDICT_CLASSES)[number];
 
 type Blocked = Extract<VerdictClass, `blocked-by-${string}`>;
 
+const SHORT_WAITS: ReadonlySet<SkipReason['kind']> = new Set(['ramp', 'probing', 'trial']);
+
 /** The class of each reason that stops a whole group. The first class that any group gives is the pod's. */
 const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = [
   ['blocked-by-max', ['max-size', 'pool-limit']],
@@ -39,7 +41,7 @@ export function classifyVerdict(verdict: PodVerdict): VerdictClass {
       return 'ignored';
     case 'helpless':
       // The node may be requested within a minute or two.
-      if (verdict.byGroup.some((refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'ramp' || refusal.skip?.kind === 'probing')))
+      if (verdict.byGroup.some((refusal) => wouldFit(refusal) && refusal.skip !== undefined && SHORT_WAITS.has(refusal.skip.kind)))
         return 'coming';
       return blockingClass(verdict.byGroup) ?? 'impossible';
   }

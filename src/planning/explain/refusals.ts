@@ -7,6 +7,7 @@ import type { ClusterLimit, ExceededQuota, GroupRefusal, SkipReason } from '../.
 import { formatAmount } from './amounts.ts';
 import { describeSkip } from './describe-reasons.ts';
 import { asOneReason, explainFit } from './obstacles.ts';
+import { describeDifference } from './template-differences.ts';
 
 interface Explanation {
   /** The name of the first reason, one of a closed list. */
@@ -62,11 +63,12 @@ function describeShortages({ resources, short }: ExceededQuota): readonly string
  * node, a larger group does not help.
  */
 export function explainRefusal(
-  { fit = [], skip, group: id }: GroupRefusal,
+  { fit = [], skip, corrected, group: id }: GroupRefusal,
   group: NodeGroup | undefined,
 ): Explanation & { readonly obstacles: readonly string[] } {
   const stop = skip === undefined ? undefined : explainSkip(skip, group ?? { id });
-  const obstacles = [...new Set([...fit.map(explainFit), ...(stop === undefined ? [] : [stop.detail])])];
+  const learned = corrected === undefined ? [] : [describeDifference(corrected)];
+  const obstacles = [...new Set([...fit.map(explainFit), ...learned, ...(stop === undefined ? [] : [stop.detail])])];
   const all = obstacles.length === 0 ? [LIMIT_PER_SCALE_UP] : obstacles;
   return { reason: fit[0]?.kind ?? stop?.reason ?? 'limit-per-scale-up', detail: all.join('; '), obstacles: all };
 }

@@ -11,6 +11,7 @@ import { type Expander, checkExpanderChain, createExpanders } from '../expanders
 import { unhealthyGroups } from '../state/cluster-health.ts';
 import { type IncreaseCeiling, rateCeiling } from '../state/increase-rate.ts';
 import { brokenNodes } from '../state/node-counts.ts';
+import { trialCeiling } from '../promises/corrected-templates.ts';
 import { preemptedNodes } from '../state/preempted-nodes.ts';
 import { probeCeiling } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
@@ -122,11 +123,12 @@ function nodesBelowMinimum(group: NodeGroup, lost: number, standing: GroupStandi
   return missing > 0 && isWhole(group) ? group.maxSize - group.target.value : missing;
 }
 
-/** The largest size after this plan: by the group's rate of increase, or by the probe after a stockout, whichever is less. */
+/** The largest size after this plan: by the group's rate of increase, or by a probe after a stockout or a broken promise. */
 export function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
   const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
   const byProbe = probeCeiling(group, state, observation.nowMs);
-  return byProbe.ceiling < byRate.ceiling ? byProbe : byRate;
+  const byTrial = trialCeiling(group, state, observation);
+  return [byProbe, byTrial].reduce((least, other) => (other.ceiling < least.ceiling ? other : least), byRate);
 }
 
 /** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */

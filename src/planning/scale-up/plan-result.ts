@@ -143,8 +143,9 @@ function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeG
   const skip = input.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, names);
   const fit = template === undefined ? alone : [...alone, ...refusalsByOtherPods(input, pods, template, alone.length === 0)];
-  if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
-  if (fit.length > 0) return { group: target.id, fit };
+  const learned = alone.length === 0 ? {} : defined({ corrected: template?.template.corrected });
+  if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}), ...learned };
+  if (fit.length > 0) return { group: target.id, fit, ...learned };
   return input.endedEarly === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
 }
 

@@ -1,4 +1,4 @@
-import type { AcceptedIncrease, LoopState, SavedMemory } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, BrokenPromise, LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
@@ -84,7 +84,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, accepted, asked, requests, marks } = state;
+  const { unregisteredSince, groupTimes, accepted, broken, asked, requests, marks } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -106,6 +106,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
     ...(asked === undefined
       ? {}
       : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
+    ...(broken === undefined ? {} : { broken: each(broken, (promise) => shiftedPromise(promise, moved)) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
     ...(marks === undefined ? {} : { marks: each(marks, (mark) => ({ ...mark, sinceMs: moved(mark.sinceMs) })) }),
     ...(requests === undefined
@@ -131,5 +132,15 @@ function movedIncrease(entry: AcceptedIncrease, moved: (atMs: number) => number)
     acceptedAtMs: moved(acceptedAtMs),
     ...(joinedAtMs === undefined ? {} : { joinedAtMs: moved(joinedAtMs) }),
     ...(readyAtMs === undefined ? {} : { readyAtMs: moved(readyAtMs) }),
+  };
+}
+
+function shiftedPromise(promise: BrokenPromise, moved: (atMs: number) => number): BrokenPromise {
+  const { reportedAtMs } = promise;
+  return {
+    ...promise,
+    sinceMs: moved(promise.sinceMs),
+    untilMs: moved(promise.untilMs),
+    ...(reportedAtMs === undefined ? {} : { reportedAtMs: moved(reportedAtMs) }),
   };
 }

@@ -51,12 +51,33 @@ const accepted = fc.record(
   { requiredKeys: ['nodes', 'acceptedAtMs', 'pods'] },
 );
 
+const broken = fc.record(
+  {
+    difference: fc.record({
+      node: text,
+      resources: fc.array(fc.record({ resource: text, promised: fc.nat(), offered: fc.nat() }), { maxLength: 2 }),
+      labels: fc.array(fc.record({ key: text, promised: text, found: text }, { requiredKeys: ['key', 'promised'] }), { maxLength: 2 }),
+      taints: fc.constant([{ key: 'k', value: 'v', effect: 'NoSchedule' as const }]),
+      ports: fc.constant([{ port: 80, protocol: 'TCP' as const, hostIp: '0.0.0.0' }]),
+    }),
+    nodes: fc.array(text, { maxLength: 3 }),
+    template: text,
+    model: text,
+    classes: fc.array(text, { maxLength: 3 }),
+    sinceMs: atMs,
+    untilMs: laterMs,
+    reportedAtMs: atMs,
+  },
+  { requiredKeys: ['difference', 'nodes', 'template', 'model', 'classes', 'sinceMs', 'untilMs'] },
+);
+
 const remembered = fc
   .record({
     backoffs: some(backoff),
     stockouts: fc.array(stockout, { maxLength: 3 }),
     nodes: some(fc.record({ nodes: fc.integer({ min: 1, max: 9 }), requestedAtMs: atMs, expectedByMs: laterMs })),
     accepted: some(fc.array(accepted, { maxLength: 2 })),
+    broken: some(broken),
     asked: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
     lastScaleUpMs: atMs,
     lastScaleDownMs: atMs,
@@ -65,9 +86,10 @@ const remembered = fc
     targets: some(fc.integer({ min: 0, max: 9 })),
     idle: fc.array(fc.tuple(fc.constantFrom('a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'), atMs), { maxLength: 4 }),
   })
-  .map(({ nodes, idle, ...rest }): LoopState => {
+  .map(({ nodes, idle, broken: promises, ...rest }): LoopState => {
     const increases = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
-    return { ...emptyLoopState(START_MS), ...rest, increases, unneededSince: new Map(idle) };
+    const known = promises.size === 0 ? {} : { broken: promises };
+    return { ...emptyLoopState(START_MS), ...rest, ...known, increases, unneededSince: new Map(idle) };
   });
 
 function loaded(state: LoopState): SavedMemory {

@@ -1,10 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { BrokenPromise } from '../../../src/domain/loop-state.ts';
+import type { NodeTemplate } from '../../../src/domain/node-template.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.ts';
 import { replayDump } from '../../../src/loop/replay/replay.ts';
+import { podClass, templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
-import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
+import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
 
@@ -49,6 +54,33 @@ describe('a dumped decision', () => {
     expect(replayed(up).equal).toBe(true);
     const { observation } = readDump(dumpRecord(up, resourceNames), resourceNames);
     expect(observation.cloud.groups[0]?.template).toMatchObject({ source: 'learned', origins });
+  });
+
+  it.each([
+    { when: 'is corrected', hash: (template: NodeTemplate): string => templateHash(template), sizes: [] },
+    { when: 'is tried again', hash: (): string => 'another', sizes: [1] },
+  ])('with a template that a node disproved comes out the same while it $when', async ({ hash, sizes }) => {
+    const template = aTemplate();
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0, template })],
+      pods: [1, 2].map((at) => aPod({ name: `web-${at}`, cpu: '3200m' })),
+    });
+    const [pod] = [...stage.cluster.observe(START_MS).pendingPods];
+    const promise: BrokenPromise = {
+      difference: { node: 'a-0', resources: [{ resource: 'cpu', promised: 4000, offered: 3000 }], labels: [], taints: [], ports: [] },
+      nodes: ['a-0'],
+      template: hash(template),
+      model: 'standard_d4s_v5 Regular',
+      classes: pod === undefined ? [] : [podClass(pod.shape)],
+      sinceMs: START_MS - 60_000,
+      untilMs: START_MS + 60_000,
+    };
+    stage.loop.recall({ ...emptyLoopState(START_MS), broken: new Map([[nodeGroupId('a'), promise]]), savedAtMs: START_MS });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    expect(up.scaleUp[0]?.increases.map(({ to }) => to)).toEqual(sizes);
+    expect(replayed(up).equal).toBe(true);
   });
 
   it('ES22: that was cut for want of time comes out the same, cut at the same place', async () => {

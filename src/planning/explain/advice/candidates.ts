@@ -76,6 +76,7 @@ const WAITING: ReadonlySet<SkipReason['kind']> = new Set([
   'target-unknown',
   'ramp',
   'probing',
+  'trial',
   'not-judged',
 ]);
 

@@ -22,7 +22,7 @@ const HOSTNAME = 'kubernetes.io/hostname';
 /** Every simulated node has it, and no real node: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
 const TEMPLATE_LABELS = { 'cluster-autoscaler.kubernetes.io/template-node': 'true' };
 /** The zone labels of AKS nodes: two of the cloud controller and one of the disk driver. */
-const ZONES = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone', AZURE_DISK_ZONE];
+export const ZONE_LABELS = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone', AZURE_DISK_ZONE];
 
 export interface GroupTemplate {
   readonly group: NodeGroup;
@@ -125,7 +125,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
       ...template.labels,
       ...TEMPLATE_LABELS,
       [HOSTNAME]: name,
-      ...(zone === undefined ? {} : Object.fromEntries(ZONES.map((label) => [label, zone]))),
+      ...(zone === undefined ? {} : Object.fromEntries(ZONE_LABELS.map((label) => [label, zone]))),
     },
     taints: template.taints,
     unschedulable: template.unschedulable === true,

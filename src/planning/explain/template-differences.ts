@@ -1,0 +1,24 @@
+/** What a template promised and a real node did not keep, as one sentence without a semicolon: it separates the reasons of one pool. */
+import type { TemplateDifference } from '../../domain/node-template.ts';
+import { amountsOf } from './amounts.ts';
+
+/** `Template promised 3.86 CPU, node x offers 2.86: pod kube-system/agent-x uses 1`. Only the largest shortage is named. */
+export function describeDifference({ node, resources, labels, taints, ports }: TemplateDifference): string {
+  const [short] = resources;
+  if (short !== undefined) return describeShortage(node, short);
+  const [label] = labels;
+  if (label !== undefined) {
+    const found = label.found === undefined ? 'has no such label' : `has ${label.found}`;
+    return `Template promised label ${label.key}=${label.promised}, node ${node} ${found}`;
+  }
+  const [taint] = taints;
+  if (taint !== undefined) return `Template has no taint ${taint.key}:${taint.effect}, node ${node} has it`;
+  return `Template promised host port ${ports.map(({ port, protocol }) => `${port}/${protocol}`).join(', ')}, on node ${node} it is in use`;
+}
+
+function describeShortage(node: string, { resource, promised, offered, pod, uses }: TemplateDifference['resources'][number]): string {
+  const amounts = [promised, offered, ...(uses === undefined ? [] : [uses])];
+  const { what, texts } = amountsOf(resource, amounts);
+  const because = pod === undefined ? '' : `: pod ${pod} uses ${texts[2]}`;
+  return `Template promised ${texts[0]} ${what}, node ${node} offers ${texts[1]}${because}`;
+}

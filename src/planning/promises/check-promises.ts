@@ -1,0 +1,207 @@
+/**
+ * Whether the nodes of accepted increases are what their templates promised. A promise is broken if a ready node does not fit the
+ * pods that its increase was made for, even when it holds only what runs on every node of the group. If other pods took the
+ * room, the promise was kept, and the pods ask again. Must not know how templates are made.
+ */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { TemplateDifference } from '../../domain/node-template.ts';
+import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { PodShape } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { needOf } from '../../scheduling/predicates/resources-fit.ts';
+import { makeTemplate, variantsForPods, type GroupTemplate } from '../scale-up/groups/template-node.ts';
+import { findUpcomingNodes, indexUpcomingNodes, type UpcomingNodesIndex } from '../scale-up/groups/upcoming-nodes.ts';
+import { podClass, templateHash } from '../state/accepted-increases.ts';
+import { modelOf, TRIAL_MS } from './corrected-templates.ts';
+import { differenceOf, offerOf, persists, refusalsOf, type NodeOffer } from './node-offer.ts';
+
+/** How long a template that a node disproved stays corrected, if nothing changes. */
+const CORRECTED_MS = 1_800_000;
+/** A young node may still get labels, devices or lose taints. Until then the group waits, and nothing is reported. */
+const SETTLED_AFTER_MS = 60_000;
+/** Taints of the node controller: conditions of one node. */
+const CONDITION_TAINTS = 'node.kubernetes.io/';
+const MOST_CLASSES = 50;
+/** Of a large increase the newest nodes are enough. */
+const MOST_NODES = 20;
+const MOST_SHOWING = 3;
+
+interface CheckInput {
+  /** After the reducers of this observation. */
+  readonly state: LoopState;
+  /** The accepted increases before them: pods of an increase that is forgotten now are checked once more. */
+  readonly before: LoopState['accepted'];
+  /** With the templates as the cloud has them. */
+  readonly observation: Observation;
+  readonly policy: Policy;
+  readonly names: ResourceNames;
+}
+
+/** What one check of all groups shares. */
+interface PromiseContext extends CheckInput {
+  readonly index: UpcomingNodesIndex;
+  /** The shapes of pending pods, by class. */
+  readonly pending: ReadonlyMap<string, PodShape>;
+}
+
+/** Finds promises that were broken, kept after all, or are too old to matter. */
+export function checkPromises(input: CheckInput): LoopState {
+  const { state, before, observation } = input;
+  const ids = new Set<NodeGroupId>([...(before?.keys() ?? []), ...(state.accepted?.keys() ?? []), ...(state.broken?.keys() ?? [])]);
+  if (ids.size === 0) return state;
+  const context = { ...input, index: indexUpcomingNodes(input), pending: pendingShapes(observation) };
+  const broken = new Map<NodeGroupId, BrokenPromise>();
+  for (const group of observation.cloud.groups) {
+    const next = ids.has(group.id) && group.template !== undefined ? checkGroup(group, context) : undefined;
+    if (next !== undefined) broken.set(group.id, next);
+  }
+  const { broken: _known, ...rest } = state;
+  return broken.size === 0 ? rest : { ...rest, broken };
+}
+
+function pendingShapes({ cluster }: Observation): ReadonlyMap<string, PodShape> {
+  const shapes = new Set(cluster.pendingPods.filter(({ daemonSet }) => !daemonSet).map(({ shape }) => shape));
+  return new Map([...shapes].map((shape) => [podClass(shape), shape]));
+}
+
+function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
+  const { nowMs } = context.observation;
+  const known = context.state.broken?.get(group.id);
+  const found = askNodes(group, known, context);
+  if (found === 'kept') return undefined;
+  if (found !== undefined) return known === undefined ? found : renewed(known, found, nowMs);
+  return known === undefined || nowMs >= known.untilMs + TRIAL_MS ? undefined : { ...known, ...reportTime(known, nowMs) };
+}
+
+/**
+ * While the time of the first finding lasts, the same holds for whatever template the node contradicts now. Afterwards one node more is
+ * tried, unless two nodes agree already. Only the node of a trial starts a new finding.
+ */
+function renewed(known: BrokenPromise, found: BrokenPromise, nowMs: number): BrokenPromise {
+  if (nowMs < known.untilMs && known.model === found.model) return confirmed(known, found, nowMs);
+  if (known.model === found.model && found.nodes.length > 1) return { ...confirmed(known, found, nowMs), untilMs: found.untilMs };
+  const isTrial = !known.nodes.includes(found.difference.node) && !isEmptyDifference(found.difference);
+  return isTrial ? found : known;
+}
+
+function confirmed(known: BrokenPromise, found: BrokenPromise, nowMs: number): BrokenPromise {
+  const classes = [...new Set([...known.classes, ...found.classes])].slice(0, MOST_CLASSES);
+  return { ...known, ...reportTime(known, nowMs), nodes: found.nodes, template: found.template, classes };
+}
+
+/** A node that was removed before it settled did not become what was promised, either. */
+function reportTime({ reportedAtMs = Infinity, sinceMs }: BrokenPromise, nowMs: number): Pick<BrokenPromise, 'reportedAtMs'> {
+  const atMs = nowMs - sinceMs < SETTLED_AFTER_MS ? reportedAtMs : Math.min(reportedAtMs, nowMs);
+  return atMs === Infinity ? {} : { reportedAtMs: atMs };
+}
+
+/** What the nodes of increases say: that a promise was broken, that a broken one is kept now, or nothing. */
+function askNodes(group: NodeGroup, known: BrokenPromise | undefined, context: PromiseContext): BrokenPromise | 'kept' | undefined {
+  const { state, before, observation, names } = context;
+  const entries = [...(before?.get(group.id) ?? []), ...(state.accepted?.get(group.id) ?? [])];
+  const offers = offersOf(group, { entries, known }, context);
+  const [newest] = offers;
+  const template = newest === undefined ? undefined : templateOf(group, observation);
+  if (newest === undefined || template === undefined) return undefined;
+  if (known !== undefined && isOvercome(known, offers, names)) return 'kept';
+  const shapes = shapesOf({ entries, known }, template, context);
+  const failing = [...shapes].filter(([, shape]) => offers.every((offer) => refusalsOf(shape, offer, template, names).length > 0));
+  if (failing.length === 0) return known?.classes.some((name) => shapes.has(name)) === true ? 'kept' : undefined;
+  const reasons = failing.flatMap(([, shape]) => refusalsOf(shape, newest, template, names));
+  return brokenBy(offers, { group, template, reasons, classes: failing.map(([name]) => name) }, context);
+}
+
+/** A node that broke the promise offers now what it did not, whether pods need it or not. */
+function isOvercome({ nodes, difference }: BrokenPromise, offers: readonly NodeOffer[], names: ResourceNames): boolean {
+  return offers.some((offer) => nodes.includes(offer.node.name) && !persists(difference, offer, names));
+}
+
+interface Suspects {
+  readonly entries: readonly AcceptedIncrease[];
+  readonly known: BrokenPromise | undefined;
+}
+
+/** The pending pods of the increases that the template promises to take, and those that the last node did not fit. By class. */
+function shapesOf({ entries, known }: Suspects, template: GroupTemplate, { pending }: PromiseContext): ReadonlyMap<string, PodShape> {
+  const shapes = new Map<string, PodShape>();
+  for (const { class: name } of entries.flatMap(({ pods }) => pods)) {
+    const shape = pending.get(name);
+    if (shape !== undefined && isPromised(shape, template)) shapes.set(name, shape);
+  }
+  for (const name of known?.classes ?? []) {
+    const shape = pending.get(name);
+    if (shape !== undefined) shapes.set(name, shape);
+  }
+  return shapes;
+}
+
+function isPromised(shape: PodShape, template: GroupTemplate): boolean {
+  return variantsForPods({ key: '', shape, need: needOf(shape.requests), interdependent: false, pods: [] }, template) !== 0;
+}
+
+function templateOf(group: NodeGroup, { cluster }: Observation): GroupTemplate | undefined {
+  return group.template === undefined ? undefined : makeTemplate(group, group.template, cluster.daemonSets, new Set());
+}
+
+/** Of nodes that came of the increases, and of those that broke a promise before. The newest first. */
+function offersOf(group: NodeGroup, { entries, known }: Suspects, context: PromiseContext): readonly NodeOffer[] {
+  const { index, observation, state } = context;
+  const { nodes, podsByNode } = observation.cluster;
+  const sinceMs = Math.min(...entries.map(({ acceptedAtMs }) => acceptedAtMs));
+  const starting = new Set(findUpcomingNodes(group, index).unready);
+  const found = (index.nodesByGroup.get(group.id) ?? []).flatMap((name) => {
+    const node = nodes.get(name);
+    if (node === undefined || starting.has(name) || state.deleting.has(name) || !isSettled(node)) return [];
+    return node.createdAtMs >= sinceMs || known?.nodes.includes(name) === true ? [node] : [];
+  });
+  const newest = found.toSorted((left, right) => right.createdAtMs - left.createdAtMs || compareText(left.name, right.name));
+  return newest.slice(0, MOST_NODES).map((node) => offerOf(node, podsByNode.get(node.name) ?? []));
+}
+
+/** Whether the node takes pods now, or would if it had all devices and had lost the taints of its start. */
+function isSettled({ readiness, unschedulable, deletionAtMs, taints }: Node): boolean {
+  if (unschedulable || deletionAtMs !== undefined || hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
+  if (taints.some(({ key, effect }) => key.startsWith(CONDITION_TAINTS) && effect !== 'PreferNoSchedule')) return false;
+  return readiness.ready || readiness.reason.split('; ').every((reason) => reason === RESOURCE_NOT_READY || reason.startsWith('taint '));
+}
+
+function isEmptyDifference({ resources, labels, taints, ports }: TemplateDifference): boolean {
+  return [resources, labels, taints, ports].every(({ length }) => length === 0);
+}
+
+interface Break {
+  readonly group: NodeGroup;
+  readonly template: GroupTemplate;
+  readonly reasons: readonly FitReason[];
+  readonly classes: readonly string[];
+}
+
+/** undefined if no template could state the difference. */
+function brokenBy(
+  offers: readonly NodeOffer[],
+  { group, template, reasons, classes }: Break,
+  context: PromiseContext,
+): BrokenPromise | undefined {
+  const { observation, names } = context;
+  const [offer] = offers;
+  if (offer === undefined) return undefined;
+  const difference = differenceOf(offer, template, names, reasons);
+  if (context.state.broken?.has(group.id) !== true && isEmptyDifference(difference)) return undefined;
+  const { nowMs } = observation;
+  return {
+    difference,
+    nodes: offers.slice(0, MOST_SHOWING).map(({ node }) => node.name),
+    template: templateHash(template.template),
+    model: modelOf(group),
+    classes: classes.slice(0, MOST_CLASSES),
+    sinceMs: nowMs,
+    untilMs: nowMs + CORRECTED_MS,
+  };
+}

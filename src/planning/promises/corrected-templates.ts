@@ -1,0 +1,79 @@
+/**
+ * Templates that real nodes disproved, corrected to what these nodes offered, and how a group is tried again afterwards. Must not
+ * know how a broken promise is found.
+ */
+import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
+import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { makeTemplate } from '../scale-up/groups/template-node.ts';
+import { podClass, templateHash } from '../state/accepted-increases.ts';
+import type { IncreaseCeiling } from '../state/increase-rate.ts';
+
+/** After the correction has ended, one node at a time is requested for this long, unless a node proves the template before. */
+export const TRIAL_MS = 1_800_000;
+
+/** What a new node of the group depends on besides its template. */
+export function modelOf({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'priority'>): string {
+  return `${vmSize.toLowerCase()} ${priority}`;
+}
+
+/** Whether the group's template, as the cloud has it, is the one that was disproved. */
+function isDisproved(broken: BrokenPromise, group: NodeGroup, nowMs: number): boolean {
+  const { template } = group;
+  return template !== undefined && nowMs < broken.untilMs && modelOf(group) === broken.model && templateHash(template) === broken.template;
+}
+
+/** The observation with corrected templates. Returns the observation itself if there are none. */
+export function withCorrectedTemplates(observation: Observation, { broken }: Pick<LoopState, 'broken'>, names: ResourceNames): Observation {
+  if (broken === undefined || broken.size === 0) return observation;
+  const { cloud, nowMs } = observation;
+  const groups = cloud.groups.map((group) => {
+    const promise = broken.get(group.id);
+    if (promise === undefined || group.template === undefined || !isDisproved(promise, group, nowMs)) return group;
+    const { free } = makeTemplate(group, group.template, observation.cluster.daemonSets, new Set());
+    return { ...group, template: correctedTemplate(group.template, { free, names }, promise.difference) };
+  });
+  return { ...observation, cloud: { ...cloud, groups } };
+}
+
+interface PresentTemplate {
+  /** What it promises now, with daemon and static pods taken off. */
+  readonly free: Resources;
+  readonly names: ResourceNames;
+}
+
+function correctedTemplate(template: NodeTemplate, { free, names }: PresentTemplate, corrected: TemplateDifference): NodeTemplate {
+  const short = corrected.resources.map(({ resource, offered }) => {
+    return [resource, Math.max(0, (free[names.indexOf(resource)] ?? 0) - offered)] as const;
+  });
+  const keys = new Set(corrected.labels.map(({ key }) => key));
+  const found = corrected.labels.flatMap(({ key, found: value }) => (value === undefined ? [] : [[key, value] as const]));
+  return {
+    ...template,
+    allocatable: minus(template.allocatable, names.fromRecord(Object.fromEntries(short))),
+    labels: Object.fromEntries([...Object.entries(template.labels).filter(([key]) => !keys.has(key)), ...found]),
+    taints: [...template.taints, ...corrected.taints.filter(({ key }) => !template.taints.some((known) => known.key === key))],
+    ...(corrected.ports.length === 0 ? {} : { staticPods: [...(template.staticPods ?? []), portHolder(corrected)] }),
+    corrected,
+  };
+}
+
+/** Stands for the pods outside the template whose host ports a new node does not have. */
+function portHolder({ ports }: TemplateDifference): StaticPod {
+  return { namespace: '', name: 'pods-outside-the-template', requests: noResources(), hostPorts: ports };
+}
+
+/**
+ * The size up to which a group may grow while its template is tried again. Only if a pod waits that the last node did not fit: other pods
+ * need no trial. An atomic group cannot request a part, so it has no limit.
+ */
+export function trialCeiling(group: NodeGroup, state: Pick<LoopState, 'broken' | 'increases'>, { cluster }: Observation): IncreaseCeiling {
+  const free: IncreaseCeiling = { ceiling: group.maxSize, reason: undefined };
+  const broken = state.broken?.get(group.id);
+  if (broken === undefined || group.template?.corrected !== undefined || isWhole(group) || !group.target.known) return free;
+  if (!cluster.pendingPods.some(({ shape }) => broken.classes.includes(podClass(shape)))) return free;
+  const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
+  return ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'trial', difference: broken.difference } };
+}

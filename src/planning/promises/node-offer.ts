@@ -1,0 +1,145 @@
+/**
+ * What a node offers when it holds just what runs on every node of its group, and where that is less than its template promised.
+ * Must not know why it is asked, nor what follows from it.
+ */
+import type { Node } from '../../domain/node.ts';
+import type { TemplateDifference } from '../../domain/node-template.ts';
+import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { isAttachResource, minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import type { Taint } from '../../domain/taints.ts';
+import { podName } from '../../domain/ids.ts';
+import { compareBy, compareText } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
+import { refusedByPorts } from '../../scheduling/predicates/node-gates.ts';
+import { insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
+import { staticRefusals } from '../../scheduling/snapshot/node-only-fit.ts';
+import { requestsAlone } from '../../scheduling/volumes/attachments.ts';
+import { ZONE_LABELS, type GroupTemplate } from '../scale-up/groups/template-node.ts';
+
+export interface NodeOffer {
+  readonly node: Node;
+  /** The pods that every node of the group has. */
+  readonly pods: readonly Pod[];
+  /** Allocatable less what these pods request. */
+  readonly free: Resources;
+  readonly ports: readonly HostPort[];
+}
+
+export function offerOf(node: Node, pods: readonly Pod[]): NodeOffer {
+  const own = pods.filter((pod) => runsOnEveryNode(pod, node) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
+  return {
+    node,
+    pods: own,
+    free: own.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), node.allocatable),
+    ports: own.flatMap(({ shape }) => shape.hostPorts),
+  };
+}
+
+/** Daemon and static pods, pods that are pinned to the node by its name, and pods without an owner that carry the node's name in theirs. */
+function runsOnEveryNode({ daemonSet, mirror, controller, name, shape }: Pod, node: Node): boolean {
+  if (daemonSet || mirror) return true;
+  if (controller === undefined && (name.includes(node.name) || toleratesEverything(shape))) return true;
+  return (shape.nodeAffinity ?? []).some(({ fields }) =>
+    fields.some((field) => field.key === 'metadata.name' && field.operator === 'In' && field.values.includes(node.name)),
+  );
+}
+
+function toleratesEverything({ tolerations }: PodShape): boolean {
+  return tolerations.some(({ key, operator, effect }) => key === '' && operator === 'Exists' && effect === undefined);
+}
+
+/**
+ * Why pods of the shape would not run on the node. Empty if they would. In which of its zones a group adds a node is not part of its
+ * promise. Volumes and devices are left out: their drivers report after the node.
+ */
+export function refusalsOf(
+  shape: PodShape,
+  { node, free, ports }: NodeOffer,
+  template: GroupTemplate,
+  names: ResourceNames,
+): readonly FitReason[] {
+  const { volumes: _volumes, devices: _devices, ...plain } = shape;
+  const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
+  const byNode = variants.map((variant) => staticRefusals(plain, variant));
+  const lacks = insufficientResources(requestsAlone(shape), free, names);
+  return [
+    ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),
+    ...lacks.filter((reason) => reason.kind !== 'insufficient-resource' || !isAttachResource(reason.resource)),
+    ...refusedByPorts(shape, ports),
+  ];
+}
+
+function inZoneOf(node: Node, variant: Node): Node {
+  const zones = Object.fromEntries(ZONE_LABELS.map((key) => [key, variant.labels[key] ?? '']));
+  return { ...node, labels: { ...node.labels, ...zones } };
+}
+
+/** Where the node offers less than the template, in the kinds of things that the reasons are about. */
+export function differenceOf(
+  offer: NodeOffer,
+  template: GroupTemplate,
+  names: ResourceNames,
+  reasons: readonly FitReason[],
+): TemplateDifference {
+  const { node, ports } = offer;
+  const isAbout = (kind: FitReason['kind']): boolean => reasons.some((reason) => reason.kind === kind);
+  const taken = ports.filter((port) => !template.ports.some((known) => known.port === port.port && known.protocol === port.protocol));
+  return {
+    node: node.name,
+    resources: isAbout('insufficient-resource') ? shortResources(offer, template, names) : [],
+    labels: isAbout('node-selector-mismatch') ? differentLabels(node, template) : [],
+    taints: isAbout('untolerated-taint') ? moreTaints(node, template) : [],
+    ports: isAbout('host-port-taken') ? taken : [],
+  };
+}
+
+function moreTaints({ taints }: Node, { template }: GroupTemplate): readonly Taint[] {
+  return taints.filter((taint) => taint.effect !== 'PreferNoSchedule' && !template.taints.some((known) => isSame(known, taint)));
+}
+
+function isSame(left: Taint, right: Taint): boolean {
+  return left.key === right.key && left.value === right.value && left.effect === right.effect;
+}
+
+/** The largest share of what was promised first. */
+function shortResources(offer: NodeOffer, template: GroupTemplate, names: ResourceNames): TemplateDifference['resources'] {
+  const others = offer.pods.filter((pod) => !template.daemonPods.some((known) => isKnownAs(pod, known)));
+  const short = [...template.free].flatMap((promised, index) => {
+    const resource = names.nameOf(index);
+    const offered = Math.max(0, offer.free[index] ?? 0);
+    if (promised <= offered || isAttachResource(resource)) return [];
+    const uses = ({ shape }: Pod): number => shape.requests[index] ?? 0;
+    const largest = others.toSorted((left, right) => uses(right) - uses(left) || compareText(left.name, right.name))[0];
+    const user = largest === undefined || uses(largest) === 0 ? {} : { pod: podName(largest), uses: uses(largest) };
+    return [{ resource, promised, offered, ...user }];
+  });
+  return short.sort(
+    (left, right) => left.offered / left.promised - right.offered / right.promised || compareText(left.resource, right.resource),
+  );
+}
+
+/** Pods of the template have the names of their owners, or their own without the node's name. */
+function isKnownAs({ namespace, name }: Pod, known: Pod): boolean {
+  return namespace === known.namespace && (name === known.name || name.startsWith(`${known.name}-`));
+}
+
+function differentLabels({ labels }: Node, { template }: GroupTemplate): TemplateDifference['labels'] {
+  const promised = Object.entries(template.labels).filter(([key, value]) => !isZoneLabel(key) && labels[key] !== value);
+  return promised.map(([key, value]) => ({ key, promised: value, ...defined({ found: labels[key] }) })).sort(compareBy(({ key }) => key));
+}
+
+function isZoneLabel(key: string): boolean {
+  return ZONE_LABELS.includes(key);
+}
+
+/** Whether a part of the difference is still there. */
+export function persists({ resources, labels, taints, ports }: TemplateDifference, offer: NodeOffer, names: ResourceNames): boolean {
+  const { node, free } = offer;
+  return (
+    resources.some(({ resource, offered }) => (free[names.indexOf(resource)] ?? 0) <= offered) ||
+    labels.some(({ key, promised }) => node.labels[key] !== promised) ||
+    taints.some((taint) => node.taints.some((known) => isSame(known, taint))) ||
+    ports.some((port) => offer.ports.some((known) => known.port === port.port && known.protocol === port.protocol))
+  );
+}

@@ -1,0 +1,204 @@
+/** Real nodes offer less than their template promised: the difference is found out once, said, and not bought again and again. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import { valueOf } from '../loop/support.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
+
+interface KubeNode {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly taints?: readonly object[] };
+}
+
+/** Something that happens to each node of the pool as soon as it is there. */
+type Meddler = (world: VirtualRun, node: KubeNode) => void;
+
+/** A pod of 1 CPU that somebody pins to the node by name: no owner, no annotation. */
+const pinPod: Meddler = (world, { metadata: { name } }) =>
+  world.world.cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `agent-${name}`, namespace: 'kube-system' },
+    spec: {
+      nodeName: name,
+      tolerations: [{ operator: 'Exists' }],
+      containers: [{ name: 'c', image: 'agent:1', resources: { requests: { cpu: '1', memory: '64Mi' } } }],
+    },
+  });
+
+const MET = new WeakMap<VirtualRun, Set<string>>();
+
+/** The nodes that were changed already. */
+function met(world: VirtualRun): Set<string> {
+  const known = MET.get(world) ?? new Set<string>();
+  MET.set(world, known);
+  return known;
+}
+
+async function live(world: VirtualRun, meddle: Meddler, spanMs: number, done = met(world)): Promise<void> {
+  for (let passedMs = 0; passedMs < spanMs; passedMs += 2 * SECOND) {
+    for (const node of world.world.cluster.store.nodes() as readonly KubeNode[]) {
+      if (node.metadata.labels?.['agentpool'] !== 'general' || done.has(node.metadata.name)) continue;
+      done.add(node.metadata.name);
+      meddle(world, node);
+    }
+    await world.advance(2 * SECOND);
+  }
+}
+
+const puts = (world: VirtualRun): number => world.writes().filter(({ method }) => method === 'PUT').length;
+
+async function start(pool: Partial<PoolSpec> = {}): Promise<VirtualRun> {
+  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: FLAGS });
+  return run;
+}
+
+const removals = (world: VirtualRun): number => world.writes().filter(({ path }) => path.endsWith('delete')).length;
+const broken = (world: VirtualRun): readonly string[] => events(world, 'TemplatePromiseBroken');
+const refusals = (world: VirtualRun): string => events(world, 'NotTriggerScaleUp').join(' | ');
+const count = (world: VirtualRun, kind: string): Promise<number> => valueOf(world.metrics.templates.promisesBroken, { kind });
+
+describe('a pod of 1 CPU that is pinned to each node of 4 cores', () => {
+  it('a pending pod of 3.2 CPU does not get node after node', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 100 * MINUTE);
+    // One node, and one more half an hour later. As long as both show it, no third is tried.
+    expect([puts(world), capacity(world, 'general'), pending(world)]).toEqual([2, 2, 1]);
+    expect(await count(world, 'resource')).toBe(1);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('ten such pods at once get ten nodes, and then no more; nor do pods of other sizes that would not fit', async () => {
+    const world = await start({ max: 30 });
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 10, cpu: '3200m' }));
+    await live(world, pinPod, 20 * MINUTE);
+    expect([capacity(world, 'general'), broken(world).length]).toEqual([10, 1]);
+    for (const cpu of ['3000m', '3100m', '3300m']) world.world.cluster.apply(deployment({ name: `wide-${cpu}`, replicas: 2, cpu }));
+    await live(world, pinPod, 60 * MINUTE);
+    expect([puts(world), capacity(world, 'general'), await count(world, 'resource')]).toEqual([1, 10, 1]);
+  });
+
+  it('a pod that fits what the nodes offer gets its node, and as many as it needs', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 10 * MINUTE);
+    world.world.cluster.apply(deployment({ name: 'narrow', replicas: 4, cpu: '2500m' }));
+    await live(world, pinPod, 10 * MINUTE);
+    expect([bound(world, 'narrow'), capacity(world, 'general')]).toEqual([4, 4]);
+  });
+
+  it('an event names the difference once, and the pod hears it', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 25 * MINUTE);
+    const sentence = /Template promised 3\.\d+ CPU, node (\S+) offers 2\.\d+: pod kube-system\/agent-\1 uses 1/;
+    expect([broken(world).length, broken(world).join()]).toEqual([1, expect.stringMatching(sentence)]);
+    expect(refusals(world)).toMatch(/needs 3\.2 CPU, the node offers 2\.\d+/);
+    expect(refusals(world)).toMatch(sentence);
+  });
+
+  it('a restart does not forget it', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 8 * MINUTE);
+    expect(broken(world)).toHaveLength(1);
+    world.killDaemon();
+    await world.startDaemon();
+    await live(world, pinPod, 15 * MINUTE);
+    expect([puts(world), broken(world).length]).toEqual([1, 1]);
+  });
+
+  it('the pod runs as soon as the other pod is gone, and later pods get nodes again', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 8 * MINUTE);
+    const agents = world.world.cluster.store.boundPods().filter(({ metadata }) => metadata.name.startsWith('agent-'));
+    for (const { metadata } of agents) world.world.cluster.remove({ apiVersion: 'v1', kind: 'Pod', metadata });
+    await world.until('bound', () => bound(world, 'wide') === 1, 2 * MINUTE);
+    await world.advance(MINUTE);
+    world.world.cluster.apply(deployment({ name: 'more', replicas: 2, cpu: '3200m' }));
+    await world.until('all bound', () => bound(world, 'more') === 2, 8 * MINUTE);
+  });
+});
+
+describe('other pods that took the room of an increase', () => {
+  it('did not break a promise: the pod asks again', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await world.until('the request', () => puts(world) === 1, MINUTE);
+    await world.until(
+      'the node',
+      () => world.world.cluster.store.nodes().some(({ metadata }) => metadata.labels?.['agentpool'] === 'general'),
+      5 * MINUTE,
+    );
+    const node = world.world.cluster.store.nodes().find(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
+    const owned = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'first-1', uid: 'u', controller: true }] };
+    world.world.cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'first-1-x', namespace: 'default', ...owned },
+      spec: { nodeName: node?.metadata.name ?? '', containers: [{ name: 'c', image: 'c:1', resources: { requests: { cpu: '1' } } }] },
+    });
+    await world.until('bound', () => bound(world, 'wide') === 1, 10 * MINUTE);
+    expect([puts(world), broken(world)]).toEqual([2, []]);
+  });
+});
+
+const SELECTED = { spec: { nodeSelector: { disk: 'fast' } } };
+const LABEL_TAG = { 'k8s.io_cluster-autoscaler_node-template_label_disk': 'fast' };
+
+/** An agent that never finishes on the node. */
+const keepTaint: Meddler = (world, node) => {
+  const taints = [...(node.spec.taints ?? []), { key: 'example.com/starting', value: '', effect: 'NoSchedule' }];
+  const changed = { ...node, spec: { ...node.spec, taints } };
+  world.world.cluster.apply({ apiVersion: 'v1', kind: 'Node', ...changed });
+};
+
+interface Row {
+  readonly what: string;
+  readonly meddle?: Meddler;
+  readonly pool?: Partial<PoolSpec>;
+  readonly pod?: object;
+  readonly flags?: readonly string[];
+  readonly lack: string;
+  readonly sentence: RegExp;
+}
+
+describe('a pool that goes up and down because its nodes', () => {
+  it.each<Row>([
+    {
+      what: 'lack a label that a tag promised',
+      pool: { tags: LABEL_TAG },
+      pod: SELECTED,
+      lack: 'label',
+      sentence: /promised label disk=fast, node \S+ has no such label$/,
+    },
+    {
+      what: 'keep a taint that is declared to be one of their start',
+      meddle: keepTaint,
+      flags: ['--startup-taint=example.com/starting'],
+      lack: 'taint',
+      sentence: /has no taint example\.com\/starting:NoSchedule, node \S+ has it$/,
+    },
+  ])('$what gets one node in half an hour', async ({ meddle = () => undefined, pool = {}, pod = {}, flags = [], lack, sentence }) => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: [...FLAGS, ...flags] });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m', ...pod }));
+    await live(world, meddle, 55 * MINUTE);
+    expect(broken(world)[0]).toMatch(sentence);
+    expect(refusals(world)).toMatch(new RegExp(sentence.source.replace('$', '')));
+    await live(world, meddle, 70 * MINUTE);
+    expect([puts(world), removals(world)].every((writes) => writes >= 3 && writes <= 5)).toBe(true);
+    expect(await count(world, lack)).toBe(puts(world));
+    expect(world.world.violations()).toEqual([]);
+  });
+});
