@@ -49,6 +49,9 @@ export interface NodeGroupOptions {
   readonly keepsPartOfMax?: boolean;
 }
 
+/** Where a maximum is set: in the configuration or a flag, in a tag of the pool or its scale set, or in the rule that selects it. */
+type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule';
+
 /** One pool, as frozen in an Observation. */
 export interface NodeGroup {
   readonly id: NodeGroupId;
@@ -57,6 +60,10 @@ export interface NodeGroup {
   readonly maxSize: number;
   /** The platform's limit of nodes in one pool, if it allows less than the configured maximum: then `maxSize` is what it allows. */
   readonly poolLimit?: number;
+  /** For people only; no decision reads it. Absent if unknown. */
+  readonly maxFrom?: MaximumOrigin;
+  /** The agent pool, and AKS's own count of it, for people only. Absent if unknown. */
+  readonly agentPool?: { readonly name: string; readonly count?: number };
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;

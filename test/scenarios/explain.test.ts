@@ -18,7 +18,13 @@ afterEach(async () => {
 
 interface SaidFix {
   readonly sentence: string;
-  readonly advice: { readonly fix: { readonly text: string; readonly changes: readonly { readonly kind: string; readonly to: number }[] } };
+  readonly advice: {
+    readonly fix: {
+      readonly text: string;
+      readonly changes: readonly { readonly kind: string; readonly to: number }[];
+      readonly steps: readonly { readonly where: string; readonly command?: string }[];
+    };
+  };
 }
 
 describe('explain on a running daemon', () => {
@@ -36,6 +42,12 @@ describe('explain on a running daemon', () => {
     const [change] = advice.fix.changes;
     expect([advice.fix.changes.length, change?.kind]).toEqual([1, 'raise-maximum']);
     expect(events(world, 'NotTriggerScaleUp').join()).toContain(`Fix that works: ${advice.fix.text}.`);
+    // The limit lives in a tag, and no command works against the autoscaler.
+    expect(advice.fix.steps.map(({ where }) => where.replace(/-\d+-vmss/, ''))).toEqual([
+      'the tag max of scale set aks-general',
+      'the tag max of agent pool general',
+    ]);
+    expect(advice.fix.steps[0]?.command).toMatch(/^az tag update --operation merge --tags max=4 /);
     // One node fewer would not do.
     expect(change?.to).toBe(4);
 

@@ -193,6 +193,8 @@ export class CloudViewBuilder {
       kind: groupKindOf(group, row?.value),
       minSize: group.min,
       ...limitedMaximum(group, input.allowedSize),
+      maxFrom: maximumOrigin(group, input),
+      ...agentPoolOf(input),
       target: target.known ? { ...target, observedAtMs: input.observedAtMs } : target,
       instances: input.instances,
       instancesObservedAtMs: input.listedAtMs,
@@ -272,6 +274,17 @@ export class CloudViewBuilder {
 
 function tagsOf({ row, size }: Pick<GroupInput, 'row' | 'size'>): Tags {
   return (row?.value ?? size)?.tags ?? {};
+}
+
+/** A tag wins over the rule that selects the pool. */
+function maximumOrigin({ explicit }: RegisteredGroup, input: GroupInput): NonNullable<NodeGroup['maxFrom']> {
+  if (explicit) return 'settings';
+  const { max = '' } = { ...input.pool?.tags, ...tagsOf(input) };
+  return max.trim() === '' ? 'discovery-rule' : 'tag';
+}
+
+function agentPoolOf({ pool }: GroupRows): Pick<NodeGroup, 'agentPool'> {
+  return pool === undefined ? {} : { agentPool: { name: pool.name, ...defined({ count: pool.count }) } };
 }
 
 /** The rows of one group from Azure and AKS. */

@@ -4,7 +4,7 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
 import type { DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
-import type { Advice, Fix } from '../../planning/explain/fix.ts';
+import type { Advice, Fix, FixStep } from '../../planning/explain/fix.ts';
 import { formatAmount } from '../../planning/explain/amounts.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
@@ -69,7 +69,14 @@ function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly strin
   if (advice.wait !== undefined && advice.fix === undefined)
     return [paragraph(`No change is needed: ${describeWait(advice.wait, nowMs)}.`)];
   if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
-  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix.proof)}`)];
+  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+}
+
+/** Commands and texts to copy stand on lines of their own, whatever their length. */
+function stepLines({ where, command, patch, warning }: FixStep): readonly string[] {
+  const before = warning === undefined ? [] : [`  Before: ${warning}.`];
+  const what = [command, patch].filter((line) => line !== undefined);
+  return [...before, `  In ${where}${what.length === 0 ? '' : ':'}`, ...what.map((line) => `    ${line}`)];
 }
 
 function describeWait({ group, untilMs }: NonNullable<Advice['wait']>, nowMs: number): string {

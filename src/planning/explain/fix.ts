@@ -54,8 +54,21 @@ interface FixProof {
   readonly perHour?: number;
 }
 
+/** How one change is carried out. */
+export interface FixStep {
+  /** Where the change is made. */
+  readonly where: string;
+  /** The command to run. */
+  readonly command?: string;
+  /** The text to write there, as YAML. */
+  readonly patch?: string;
+  /** What to know before. */
+  readonly warning?: string;
+}
+
 export interface Fix {
   readonly changes: readonly Change[];
+  readonly steps: readonly FixStep[];
   /** One sentence part without a full stop: `raise the maximum of gpu from 4 to 7`. */
   readonly text: string;
   readonly proof: FixProof;
@@ -157,7 +170,12 @@ function describeRepair(message: string, detail: string): string {
 }
 
 const NAME_KEYS: ReadonlySet<string> = new Set(['metadata.name', 'kubernetes.io/hostname']);
-const LIMIT_SETTINGS = { nodes: 'scaleUp.maxNodesTotal', cores: 'scaleUp.maxCoresTotal', memory: 'scaleUp.maxMemoryTotalGib' } as const;
+/** The setting of each limit. */
+export const LIMIT_SETTINGS = {
+  nodes: 'scaleUp.maxNodesTotal',
+  cores: 'scaleUp.maxCoresTotal',
+  memory: 'scaleUp.maxMemoryTotalGib',
+} as const;
 
 /** In nodes, cores or GiB. */
 function inLimitUnit(limit: 'nodes' | 'cores' | 'memory', value: number): number {

@@ -33,6 +33,7 @@ describe('explain on files', () => {
 Pending for 24 min: gpua100 fits but cannot grow: at its maximum (1 of 1 nodes).
 Fix that works: raise the maximum of gpua100 from 1 to 4. Places 3 of 3 pods with 3 more nodes,
 +7.50 per hour.
+  In the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max
 
 POOL         FITS  OBSTACLES
 gpua100      yes   at its maximum (1 of 1 nodes)

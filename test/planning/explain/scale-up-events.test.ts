@@ -79,7 +79,7 @@ describe("why a pod didn't trigger a scale-up", () => {
   it('advises only what was simulated for these pods', () => {
     const proof = { pods: 1, of: 1, others: 0, nodes: 1, groups: [] };
     const advice = new Map<PodVerdict, Advice>([
-      [verdict, { fix: { changes: [], text: 'raise the maximum of full from 4 to 5', proof }, tried: 2 }],
+      [verdict, { fix: { changes: [], steps: [], text: 'raise the maximum of full from 4 to 5', proof }, tried: 2 }],
     ]);
     expect(messages({ plan: plan([aPod()]), advice })[0]).toContain(
       'can take it now. Fix that works: raise the maximum of full from 4 to 5. full: at its maximum',

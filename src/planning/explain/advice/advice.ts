@@ -12,6 +12,7 @@ import { defined } from '../../../lib/defined.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { type Advice, type Change, describeChanges, type Fix } from '../fix.ts';
+import { stepsFor } from '../fix-steps.ts';
 import { addedPoolId } from './apply-changes.ts';
 import { type Candidate, candidatesFor, isWaiting, type NodesToAllow } from './candidates.ts';
 import { simulate, type Simulation, type Subject } from './simulate.ts';
@@ -212,7 +213,8 @@ class Search {
     const isFixed = JSON.stringify(candidate.changesFor({ of: () => 1, all: 1 })) === JSON.stringify(changes);
     const least = isFixed ? undefined : leastThatHolds(countAdded(simulation), holdsFor);
     const chosen = (least === undefined ? undefined : simulated.get(least)) ?? { changes, simulation };
-    return { changes: chosen.changes, text: describeChanges(chosen.changes), proof: chosen.simulation.proof };
+    const steps = stepsFor(chosen.changes, { groups: this.#groups, pod: this.#pods[0] });
+    return { changes: chosen.changes, steps, text: describeChanges(chosen.changes), proof: chosen.simulation.proof };
   }
 }
 

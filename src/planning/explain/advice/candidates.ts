@@ -138,6 +138,8 @@ function remediesForStop(skip: SkipReason, { group, quotas }: CandidateInput): R
   switch (skip.kind) {
     case 'max-size':
       return remediesForMaximum(group);
+    case 'pool-limit':
+      return [[[{ kind: 'add-pool', like: group.id, offers: {} }, NEW_POOL_EFFORT]]];
     case 'cluster-limit':
       return [[skip, ...(skip.also ?? [])].map(remedyForLimit)];
     case 'quota': {

@@ -248,6 +248,11 @@ describe('what is advised', () => {
     });
   });
 
+  it('is another pool, not a maximum, where the platform allows no more nodes in this one', () => {
+    const { fix } = adviceFor({ groups: [small({ target: 2, maxSize: 2, poolLimit: 1000, instances: [] })], pods: [aPod()] });
+    expect(fix?.text).toBe('add a pool like small');
+  });
+
   it('is to wait for the pool that only needs time, and no detour', () => {
     const wide = aGroup({ id: 'wide', target: 0, template: aTemplate({ taints: TAINTS }) });
     const { fix, wait } = adviceFor({ groups: [small({ frozen: 'upgrading' }), wide], pods: [aPod()] });

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import type { Change } from '../../../src/planning/explain/fix.ts';
+import { stepsFor } from '../../../src/planning/explain/fix-steps.ts';
+import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
+
+const pod = aPod({ name: 'web-1', namespace: 'shop', controller: { kind: 'ReplicaSet', name: 'web', uid: 'u' } });
+const stepsIn = (group: NodeGroup, ...changes: readonly Change[]) => stepsFor(changes, { groups: new Map([[group.id, group]]), pod });
+const gpu = (part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id: 'gpu', minSize: 1, maxSize: 4, target: 4, ...part });
+const raise: Change = { kind: 'raise-maximum', group: gpu().id, from: 4, to: 7 };
+const TAG = 'az tag update --operation merge --tags max=7 --resource-id "$(az vmss show -g NODE_RESOURCE_GROUP -n gpu --query id -o tsv)"';
+
+describe('a maximum is raised where it lives', () => {
+  it.each<[string, Partial<NodeGroup>, readonly object[]]>([
+    [
+      'in the configuration',
+      { maxFrom: 'settings' },
+      [{ where: 'nodeGroups of the configuration, or the flag --nodes', patch: 'nodeGroups: [{name: gpu, min: 1, max: 7}]' }],
+    ],
+    [
+      'in the rule',
+      { maxFrom: 'discovery-rule' },
+      [{ where: 'discovery of the configuration: the max of the rule that selects the pool' }],
+    ],
+    [
+      'in a tag, of the scale set and of the pool',
+      { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 4 } },
+      [{ where: 'the tag max of scale set gpu', command: TAG }, { where: 'the tag max of agent pool gpupool' }],
+    ],
+    [
+      'with a warning if AKS would set the pool to another size',
+      { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 1 } },
+      [
+        { where: 'the tag max of scale set gpu', command: TAG },
+        {
+          where: 'the tag max of agent pool gpupool',
+          warning: 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1',
+        },
+      ],
+    ],
+    [
+      'in a pool without a scale set',
+      { maxFrom: 'tag', kind: 'vms-pool', agentPool: { name: 'v', count: 9 } },
+      [{ where: 'the tag max of agent pool v' }],
+    ],
+    ['somewhere', {}, [{ where: 'the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max' }]],
+  ])('%s', (_what, part, steps) => {
+    expect(stepsIn({ ...gpu(), ...part }, raise)).toEqual(steps);
+  });
+
+  it('and never by the autoscaler of AKS, which would work against this one', () => {
+    const origins = ['settings', 'discovery-rule', 'tag', undefined] as const;
+    const all = origins.flatMap((maxFrom) =>
+      stepsIn({ ...gpu(), ...(maxFrom === undefined ? {} : { maxFrom }), agentPool: { name: 'p', count: 1 } }, raise),
+    );
+    expect(JSON.stringify(all)).not.toMatch(/max-count|enable-cluster-autoscaler|nodepool scale/);
+  });
+});
+
+describe('other changes', () => {
+  const group = gpu({ template: aTemplate({ taints: [{ key: 'gpu', value: '', effect: 'NoSchedule' }] }) });
+  it.each<[Change, readonly object[]]>([
+    [
+      { kind: 'tolerate', taint: { key: 'team', value: 'data', effect: 'NoSchedule' } },
+      [
+        {
+          where: 'the pod template of ReplicaSet shop/web',
+          patch: 'tolerations: [{key: team, operator: Equal, value: "data", effect: NoSchedule}]',
+        },
+      ],
+    ],
+    [
+      { kind: 'lower-request', resource: 'memory', from: 15 * 2 ** 30, to: Math.floor(13.1 * 2 ** 30) },
+      [{ where: 'the pod template of ReplicaSet shop/web', patch: 'resources: {requests: {memory: 13.1Gi}}' }],
+    ],
+    [
+      { kind: 'lower-request', resource: 'cpu', from: 4000, to: 3860 },
+      [{ where: 'the pod template of ReplicaSet shop/web', patch: 'resources: {requests: {cpu: 3860m}}' }],
+    ],
+    [
+      { kind: 'raise-cluster-limit', limit: 'nodes', from: 3, to: 5 },
+      [{ where: 'the configuration', patch: 'scaleUp: {maxNodesTotal: 5}' }],
+    ],
+    [
+      { kind: 'raise-cluster-limit', limit: 'memory', from: 2 ** 30, to: 20.44 * 2 ** 30 },
+      [{ where: 'the configuration', patch: 'scaleUp: {maxMemoryTotalGib: 20.5}' }],
+    ],
+    [
+      { kind: 'raise-capacity-quota', quota: 'team', resource: 'cpu', from: 4, to: 8 },
+      [
+        {
+          where: 'CapacityQuota team',
+          command: `kubectl patch capacityquota team --type=merge -p '{"spec":{"limits":{"resources":{"cpu":"8"}}}}'`,
+        },
+      ],
+    ],
+    [{ kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' }, [{ where: 'the labels of agent pool gpu: disk=ssd' }]],
+    [{ kind: 'add-pool', like: group.id, offers: {} }, [{ where: 'a new agent pool with the taints gpu:NoSchedule' }]],
+    [{ kind: 'drop-host-port', port: 80, protocol: 'TCP' }, []],
+  ])('%o', (change, steps) => {
+    expect(stepsIn(group, change)).toEqual(steps);
+  });
+});
