@@ -1,5 +1,6 @@
 /**
- * The six alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster. A pod that waits
+ * The seven alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster, except that
+ * AksCountDiffers names a danger that lasts until AKS's count is brought in step. A pod that waits
  * for a decision of people (a maximum, a quota) is not a failure of the autoscaler and raises no alert.
  */
 import type { JsonMap } from './notation.ts';
@@ -98,6 +99,17 @@ const ALERTS: readonly Alert[] = [
     summary: 'The number of {{ $labels.kind }} of {{ $labels.node_group }} is not the expected one (difference: {{ $value }}).',
     description:
       'The pool has had no new increase for half an hour, and still its capacity, its instances and its nodes are not the same number.',
+  },
+  {
+    name: 'AksCountDiffers',
+    severity: 'warning',
+    for: '60m',
+    // Above 0 an operation of AKS would only add nodes, which are removed when they are not needed.
+    expr: `min ${BY.replace(')', ', node_group)')} (aks_autoscaler_node_group_drift{kind="agent-pool"}) < 0`,
+    summary: 'The next AKS operation on {{ $labels.node_group }} would delete nodes without a drain (difference: {{ $value }}).',
+    description:
+      "AKS's own count of the pool has been below its size for an hour. An upgrade, a changed label, a new node image and some changes " +
+      'of the cluster set the size to that count. Bring it in step before any such command.',
   },
 ];
 

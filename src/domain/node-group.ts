@@ -80,6 +80,8 @@ export interface NodeGroup {
   readonly frozen: string | undefined;
   /** If set, why the group cannot grow now. Removals are not affected. */
   readonly growthHeld?: string;
+  /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. */
+  readonly aksCount?: number;
 }
 
 /** Whether the group is atomic: its nodes come and are removed together or not at all. */

@@ -9,6 +9,7 @@ import { frozenReason, registerGroups, type RegisteredGroup } from '../groups/re
 import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
+import { defined } from '../../lib/defined.ts';
 import { poolOf, unusedOptionNames } from '../rows/tags.ts';
 import { readVmsPool, poolSizeRows, type VmsPool } from '../rows/vms-pool.ts';
 
@@ -35,6 +36,8 @@ export interface DiagnosedPool {
   readonly agentPool: string | undefined;
   /** AKS runs its own autoscaler over it. */
   readonly managedAutoscaler: boolean;
+  /** AKS's own count of the pool of a scale set. Absent if unknown, or if AKS leaves out deallocated instances. */
+  readonly aksCount?: number;
   /** Why it is neither increased nor reduced now, if so. */
   readonly frozen: string | undefined;
   readonly subnetId: string | undefined;
@@ -172,6 +175,7 @@ function diagnoseScaleSet(
     priority: row.priority,
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
+    ...defined({ aksCount: pool?.deallocates === true ? undefined : pool?.count }),
     frozen: frozenReason(group, row, pool),
     subnetId,
     addressesPerNode,

@@ -12,6 +12,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterLabels } from '../templates/aks-labels.ts';
 import { InstanceMapper } from './instances.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
+import { differingAksCount } from './drift.ts';
 import { buildGroupTemplate, isSameTemplateInput, type GroupTemplateInput } from '../templates/group-template.ts';
 import { findExemplaryNodes, type ExemplaryNodes } from '../templates/exemplary-nodes.ts';
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
@@ -188,6 +189,8 @@ export class CloudViewBuilder {
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
     const { group, row, growthHeld: held } = input;
     const target = JSON.parse(input.target) as TargetSize;
+    const pool = group.kind === 'scale-set' ? input.pool : undefined;
+    const aksCount = differingAksCount({ target, instances: input.instances }, pool);
     return {
       id: group.id,
       kind: groupKindOf(group, row?.value),
@@ -204,7 +207,7 @@ export class CloudViewBuilder {
       ...this.#size(input),
       options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
       frozen: input.frozen,
-      ...defined({ growthHeld: held }),
+      ...defined({ growthHeld: held, aksCount }),
     };
   }
 

@@ -10,6 +10,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { tagProblems, type Tags } from '../rows/tags.ts';
 
 /** Which count differs: AKS and the list of instances against the capacity, nodes against running instances. */
@@ -46,6 +47,14 @@ export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, dea
     { kind: 'instances', counted: staying.length, expected: capacity },
     { kind: 'nodes', counted: nodes, expected: joined },
   ];
+}
+
+/** AKS's count if it differs from what AKS would count; undefined: equal, or unknown. */
+export function differingAksCount(group: Pick<NodeGroup, 'target' | 'instances'>, pool: AgentPoolRow | undefined): number | undefined {
+  if (pool?.count === undefined || !group.target.known) return undefined;
+  const { target, instances = [] } = group;
+  const deallocated = pool.deallocates === true ? instances.filter(({ state }) => state === 'deallocated').length : 0;
+  return pool.count === target.value - deallocated ? undefined : pool.count;
 }
 
 /** Whether no change is known to run in the group. `inFlight`: our changes that have not ended. */

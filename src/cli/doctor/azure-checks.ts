@@ -169,7 +169,7 @@ function checkPool(pool: DiagnosedPool, { rules, sizes }: PoolEnvironment, azure
     ];
   }
   const warnings = [...sizeWarnings(pool, sizes), ...pool.warnings].map((text) => warning('pool', `${pool.name}: ${text}`));
-  const checks = [...otherWriterChecks(pool, rules, azure), ...limitChecks(pool), ...warnings];
+  const checks = [...otherWriterChecks(pool, rules, azure), ...aksCountChecks(pool, azure), ...limitChecks(pool), ...warnings];
   const size = pool.capacity === undefined ? '' : `, now ${pool.capacity}`;
   return checks.length > 0
     ? checks
@@ -205,6 +205,16 @@ function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly Autos
     checks.push(failed('pool', `${pool.name}: the Azure Monitor rule ${rule.name} changes its capacity as well`, fix));
   }
   return checks;
+}
+
+/** AKS's count does not follow writes to the scale set, and every operation of AKS on the pool sets the capacity to it. */
+function aksCountChecks({ name, agentPool = 'POOL', aksCount, capacity }: DiagnosedPool, azure: Azure): readonly Check[] {
+  if (aksCount === undefined || capacity === undefined || aksCount === capacity) return [];
+  const { clusterResourceGroup = 'CLUSTER_GROUP', clusterName = 'CLUSTER' } = azure;
+  const effect = aksCount < capacity ? `deletes ${capacity - aksCount} nodes without a drain` : `creates ${aksCount - capacity} nodes that no pod needs`;
+  const message = `${name}: AKS counts ${aksCount}, the scale set has ${capacity}: the next AKS operation on agent pool ${agentPool} ${effect}`;
+  const fix = `az aks nodepool scale -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${agentPool} --node-count ${capacity}`;
+  return [warning('pool', message, fix)];
 }
 
 function limitChecks({ name, capacity, min, max }: DiagnosedPool): readonly Check[] {

@@ -94,10 +94,17 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
     name: group.id,
     // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
     ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
+    ...aksCountOf(group),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
     scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
     scaleDown: condition(`scaleDown/${group.id}`, ...scaleDownOf(candidates)),
   };
+}
+
+/** A warning for the people who run `az aks` commands. */
+function aksCountOf({ aksCount, target }: NodeGroup): StatusMap {
+  if (aksCount === undefined || !target.known) return {};
+  return { aksCount: `AKS counts ${aksCount}, the size is ${target.value}: the next AKS operation on this pool sets it to ${aksCount}` };
 }
 
 /** In the Cluster Autoscaler's order of precedence. */

@@ -72,6 +72,25 @@ describe('doctor', () => {
     expect(text).not.toContain(CLIENT.clientSecret);
   });
 
+  it.each([
+    [4, 'AKS counts 1, the scale set has 4: the next AKS operation on agent pool general deletes 3 nodes without a drain'],
+    [0, 'AKS counts 1, the scale set has 0: the next AKS operation on agent pool general creates 1 nodes that no pod needs'],
+  ])("pool: AKS's own count is not the capacity %i", async (to, message) => {
+    world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+    world.arm.control.raise({ foreignScale: { pool: 'general', to } });
+    const seen = await visit();
+    const found = bad(seen).filter((check) => check.message.includes('AKS counts'));
+    expect(found).toEqual([
+      {
+        area: 'pool',
+        status: 'warning',
+        message: expect.stringContaining(message) as unknown,
+        fix: expect.stringMatching(new RegExp(`^az aks nodepool scale -g \\S+ --cluster-name \\S+ -n general --node-count ${to}$`)) as unknown,
+      },
+    ]);
+    expect(seen.code).toBe(0);
+  });
+
   it('a wrong configuration ends with 2, each mistake a line', async () => {
     const { code, checks } = await visit(GOOD, { argv: ['--scan-interval=never', '--nodes=5:1:x'] });
     expect(code).toBe(2);

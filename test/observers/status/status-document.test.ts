@@ -63,6 +63,15 @@ describe('the status document', () => {
     });
   });
 
+  it('warns where AKS counts other nodes than the size, and nowhere else', () => {
+    const groups = [aGroup({ id: 'a', target: 10, aksCount: 1 }), aGroup({ id: 'b' })];
+    const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly aksCount?: string }[] };
+    expect(nodeGroups.map(({ aksCount }) => aksCount)).toEqual([
+      'AKS counts 1, the size is 10: the next AKS operation on this pool sets it to 1',
+      undefined,
+    ]);
+  });
+
   it('says why a group is frozen, and nothing of others', () => {
     const groups = [aGroup({ id: 'a', frozen: 'AKS is upgrading its agent pool' }), aGroup({ id: 'b' })];
     const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly frozen?: string }[] };
