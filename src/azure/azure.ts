@@ -79,11 +79,12 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
-    const { reporter, views, events, failures } = this.#rooms;
+    const { reporter, views, events, failures, countSync } = this.#rooms;
     reporter.updateGauges();
     const view = views.build(cluster, nowMs, events.drain());
     reporter.report(view, nowMs);
     failures.countFailedInstances(view);
+    countSync.observe(view.groups);
     this.#groups = view.groups;
     return view;
   }
@@ -115,6 +116,10 @@ class AzureAdapter implements AzureNodeGroups {
   async untilRemovable(id: NodeGroupId, signal: AbortSignal): Promise<void> {
     const group = this.#rooms.inventory.registration().byId.get(id);
     if (group !== undefined) await untilDeletionTurn(this.#rooms.writes, group, this.#untilClosed(signal));
+  }
+
+  async syncCounts(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void> {
+    if (this.#deps.options.syncAgentPoolCount === true) await this.#rooms.countSync.syncOne(busy, this.#untilClosed(signal));
   }
 
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {

@@ -25,6 +25,7 @@ import { CloudEventQueue } from './view/cloud-events.ts';
 import { CloudViewBuilder } from './view/cloud-view.ts';
 import { InventoryReporter } from './view/drift.ts';
 import { FailureCounts, QuotaAccount } from './writes/failure-counts.ts';
+import { AgentPoolCountSync } from './writes/sync-agent-pool-count.ts';
 import { UnfilledIncreaseUndo } from './writes/undo-unfilled-increase.ts';
 import { GroupLocks, type WriteDeps } from './writes/write-context.ts';
 import { WriteGate } from './writes/write-gate.ts';
@@ -64,6 +65,7 @@ export interface AzureRooms {
   readonly gate: WriteGate;
   readonly writes: WriteDeps;
   readonly undo: UnfilledIncreaseUndo;
+  readonly countSync: AgentPoolCountSync;
   /** Ends everything that goes on after an operation has ended. */
   readonly closing: AbortController;
 }
@@ -109,6 +111,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     closing: closing.signal,
   };
   const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
+  const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id) });
   reportExternalChanges({ inventory, events, clock, log, metrics });
   wakeOnFailedInstances(inventory, events);
   return {
@@ -125,6 +128,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     gate,
     writes,
     undo,
+    countSync,
     closing,
   };
 }

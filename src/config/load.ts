@@ -173,6 +173,7 @@ function azureOf(
     enableVmssEtag: azure.enableVmssEtag,
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,
+    syncAgentPoolCount: azure.syncAgentPoolCount,
     nodeGroups,
     nodeGroupOptions,
     discovery,

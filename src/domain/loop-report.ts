@@ -17,6 +17,7 @@ export type StepName =
   | 'scale-up'
   | 'scale-down'
   | 'soft-taint'
+  | 'sync-counts'
   | 'capacity'
   | 'publish';
 

@@ -113,6 +113,7 @@ async function runSteps(
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
   progress = await scaleDown(input, steps, progress, run.signal);
+  await steps.run('sync-counts', () => syncCounts(input, progress, run.signal));
   await steps.run('capacity', () => writeCapacityStatuses(input, progress, run.signal));
   await steps.run('publish', () => publish(progress, input.deps));
   return progress;
@@ -247,6 +248,19 @@ function withReservedRoom<Plan>(rooms: readonly ReservedRoom[], snapshot: Cluste
     for (const { pod, node } of rooms) snapshot.addPod({ ...pod, nodeName: node }, node);
     return plan();
   });
+}
+
+/** Not while anything of ours goes on in a group: an increase that is not over, or a node that is leaving. */
+async function syncCounts(input: RunOnceInput, { observation, state, rounds, scaleDown }: Progress, signal: AbortSignal): Promise<void> {
+  const { cloud } = input.deps;
+  if (observation === undefined || cloud.syncCounts === undefined || isStopping(input, signal)) return;
+  const leaving = [...input.runner.inFlight(), ...state.deleting.keys(), ...(scaleDown?.removals ?? []).map(({ node }) => node)];
+  const busy = new Set([
+    ...state.increases.keys(),
+    ...rounds.flatMap(({ increases }) => increases.map(({ outcome }) => outcome.group)),
+    ...leaving.flatMap((node) => observation.cloud.groupOfNode.get(node) ?? []),
+  ]);
+  await cloud.syncCounts(busy, signal);
 }
 
 async function writeCapacityStatuses(

@@ -261,6 +261,12 @@ export const METRIC_CATALOGUE = {
       help: 'Surplus of one count over another, by kind: instances that AKS or the instance list counts over the capacity, nodes over running instances.',
       labels: ['node_group', 'kind'],
     },
+    countSyncs: {
+      type: 'counter',
+      name: 'agent_pool_count_syncs_total',
+      help: "Writes that bring AKS's own count of a pool in step with its scale set, by outcome: succeeded, failed, refused, unknown.",
+      labels: ['outcome'],
+    },
     pods: {
       type: 'gauge',
       name: 'unschedulable_pods',

@@ -15,6 +15,8 @@ export class FakeCloud implements CloudNodeGroups {
   readonly groups = new Map<NodeGroupId, NodeGroup>();
   readonly deletes: DeleteRequest[] = [];
   readonly increases: IncreaseRequest[] = [];
+  /** The busy groups of each turn in which counts may be brought in step. */
+  readonly busyGroups: (readonly NodeGroupId[])[] = [];
   onCall: OnCall = () => undefined;
   /** Answers a deletion instead of carrying it out. */
   onDelete: (request: DeleteRequest) => DeleteOutcome | undefined = () => undefined;
@@ -53,6 +55,11 @@ export class FakeCloud implements CloudNodeGroups {
       ...(rulesWithoutGroup === undefined ? {} : { rulesWithoutGroup }),
     };
     return aCloud([...this.groups.values()], cluster, { events, scaleDownBlocked, scaleUpBlocked, ...odd });
+  }
+
+  syncCounts(busy: ReadonlySet<NodeGroupId>): Promise<void> {
+    this.busyGroups.push([...busy].sort());
+    return Promise.resolve();
   }
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {

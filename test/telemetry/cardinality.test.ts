@@ -54,6 +54,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_evicted_pods_total: [4],
   aks_autoscaler_kept_nodes: [20],
   aks_autoscaler_node_group_drift: [POOLS, 3],
+  aks_autoscaler_agent_pool_count_syncs_total: [4],
   aks_autoscaler_unschedulable_pods: [7],
   aks_autoscaler_oldest_unschedulable_pod_age_seconds: [7],
   aks_autoscaler_nodes: [3],

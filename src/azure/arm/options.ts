@@ -86,6 +86,8 @@ export interface AzureOptions {
   readonly enableForceDelete: boolean;
   /** For scale sets whose tags do not choose a path. If absent, `vmss`. */
   readonly writePath?: WritePath;
+  /** Whether AKS's own count of a pool at rest is brought in step with its scale set. If absent, it is not. */
+  readonly syncAgentPoolCount?: boolean;
   readonly nodeGroups: readonly ExplicitNodeGroup[];
   /** Options of single groups. */
   readonly nodeGroupOptions?: readonly NamedGroupOptions[];

@@ -144,9 +144,45 @@ function backoffAfter(error: AutoscalerError): Backoff | undefined {
   return error.kind === 'auth' || error.kind === 'bug' ? REFUSED : undefined;
 }
 
+/** While AKS works, and for a while after it, waiting pods get their nodes through AKS too. Two scan intervals are enough for that. */
+const THROUGH_AKS_AFTER_MS = 60_000;
+
+/**
+ * Agent pools (key: folded name; monotonic times) whose count is being brought in step. AKS sets the capacity to the count at any time
+ * until its operation ends, so their scale sets are not written directly.
+ */
+export class CountSyncs {
+  /** Until when a pool is written through AKS; undefined: the operation has not ended. */
+  readonly #untilMs = new Map<string, number | undefined>();
+
+  begin(pool: string): void {
+    this.#untilMs.set(pool, undefined);
+  }
+
+  /** AKS refused the count: nothing follows. */
+  cancel(pool: string): void {
+    this.#untilMs.delete(pool);
+  }
+
+  /** AKS's operation is over, and the pool was read again. */
+  end(pool: string, nowMs: number): void {
+    this.#untilMs.set(pool, nowMs + THROUGH_AKS_AFTER_MS);
+  }
+
+  /** Whether the scale set of the pool must not be written directly. */
+  isThroughAks(pool: string, nowMs: number): boolean {
+    if (!this.#untilMs.has(pool)) return false;
+    const untilMs = this.#untilMs.get(pool);
+    if (untilMs === undefined || nowMs < untilMs) return true;
+    this.#untilMs.delete(pool);
+    return false;
+  }
+}
+
 /** All that this process knows of its own writes. */
 export class OwnWrites {
   readonly increases = new OwnIncreases();
   readonly tokens = new WriteTokens();
   readonly backoffs = new WriteBackoffs();
+  readonly countSyncs = new CountSyncs();
 }

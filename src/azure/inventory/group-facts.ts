@@ -16,7 +16,7 @@ import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { findSku, unavailableReason, type Sku, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
 import type { VmsPools } from './vms-pools.ts';
-import type { WriteTokens } from '../groups/own-writes.ts';
+import type { CountSyncs, WriteTokens } from '../groups/own-writes.ts';
 
 export interface GroupFactsDeps {
   readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
@@ -25,6 +25,7 @@ export interface GroupFactsDeps {
   readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
   readonly tokens: Pick<WriteTokens, 'increaseHeldReason'>;
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
+  readonly countSyncs: Pick<CountSyncs, 'isThroughAks'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
@@ -73,10 +74,12 @@ export class GroupFacts {
     return findSku(this.#deps.catalog(), vmSize) ?? this.#knownByName(vmSize);
   }
 
-  /** Whether a scale set is written through its agent pool. */
+  /** Whether a scale set is written through its agent pool: always, or while AKS brings its count in step. */
   isWrittenThroughAks(group: RegisteredGroup): boolean {
     const row = this.#rowOf(group);
     if (group.kind === 'vms-pool' || row === undefined) return false;
+    const { countSyncs, clock } = this.#deps;
+    if (countSyncs.isThroughAks(foldName(poolOf(row.tags) ?? ''), clock.monotonic())) return true;
     return (writePathTag(row.tags) ?? this.#deps.options.writePath) === 'agentPool';
   }
 

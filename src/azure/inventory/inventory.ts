@@ -49,7 +49,7 @@ export interface AzureInventoryDeps {
   readonly metrics: Metrics;
   readonly hooks: CacheHooks;
   /** Rate-limit tokens of our own writes: without one a group cannot be increased. */
-  readonly ownWrites: Pick<OwnWrites, 'tokens'>;
+  readonly ownWrites: Pick<OwnWrites, 'tokens' | 'countSyncs'>;
   /** Holds of Azure: without admission a group cannot be increased. */
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   /** If absent, this process reads the VM sizes for itself. */
@@ -119,6 +119,7 @@ export class AzureInventory {
       vmsPools,
       tokens: deps.ownWrites.tokens,
       rateLimits: deps.rateLimits,
+      countSyncs: deps.ownWrites.countSyncs,
       quota,
       ...known,
     });

@@ -9,6 +9,7 @@ import type { CloudView } from '../../domain/observation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { isGroupSettled } from '../groups/settled.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { tagProblems, type Tags } from '../rows/tags.ts';
@@ -55,12 +56,6 @@ export function differingAksCount(group: Pick<NodeGroup, 'target' | 'instances'>
   const { target, instances = [] } = group;
   const deallocated = pool.deallocates === true ? instances.filter(({ state }) => state === 'deallocated').length : 0;
   return pool.count === target.value - deallocated ? undefined : pool.count;
-}
-
-/** Whether no change is known to run in the group. `inFlight`: our changes that have not ended. */
-export function isGroupSettled({ target, instances, frozen }: NodeGroup, inFlight: number): boolean {
-  if (!target.known || !target.confirmed || inFlight > 0 || frozen !== undefined) return false;
-  return instances?.every(({ state }) => state === 'running' || state === 'deallocated') === true;
 }
 
 /** A node takes minutes to join, and a list is minutes old. Only a lasting difference is reported. */

@@ -57,7 +57,10 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string |
         await untilWritable(deps, group.key, signal);
         return work();
       };
-      return pool === null ? locks.hold(group.key, signal, turn) : whenPoolIsFree(deps, foldName(pool), turn, signal);
+      if (pool !== null) return whenPoolIsFree(deps, { poolKey: foldName(pool) }, turn, signal);
+      // AKS may be bringing its count in step: it would create what is deleted meanwhile.
+      const poolKey = foldName(inventory.facts.poolOf(group)?.name ?? '');
+      return whenPoolIsFree(deps, { poolKey, lockKey: group.key }, turn, signal);
     },
     readFresh: readInstances,
     refusal: () => undefined,
@@ -91,7 +94,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend 
   const { vmsPools } = inventory;
   const poolName = (): string => vmsPools.sizes.get(group.key)?.value.pool ?? '';
   return {
-    whenItsTurn: (work, signal) => whenPoolIsFree(deps, poolKeyOf(group.key), work, signal),
+    whenItsTurn: (work, signal) => whenPoolIsFree(deps, { poolKey: poolKeyOf(group.key) }, work, signal),
     readFresh: async (_keys, signal) => {
       await Promise.all([vmsPools.refresh(group.key, signal), inventory.refreshInstances(group.key, signal)]);
     },

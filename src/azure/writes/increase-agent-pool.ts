@@ -5,6 +5,7 @@
  */
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
+import { isRecord } from '../arm/error-bodies.ts';
 import { putAgentPool } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { IncreaseAnswer, SizeRead } from './increase.ts';
@@ -23,6 +24,12 @@ export interface PoolCount {
   countIn(body: unknown): number | undefined;
   /** Whether the rows show the change, and its tag, as soon as AKS has answered. */
   readonly modelled: boolean;
+}
+
+/** The pool's JSON with only its count changed. Fields that we do not know are kept. */
+export function withPoolCount(raw: unknown, count: number): unknown {
+  const pool = isRecord(raw) ? raw : {};
+  return { ...pool, properties: { ...(isRecord(pool['properties']) ? pool['properties'] : {}), count } };
 }
 
 /** One writer per pool, not per size. No scale set can have such a name. */

@@ -35,7 +35,8 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
   return {
     lockKey: group.key,
     sizes: inventory.scaleSets,
-    heldReason: () => undefined,
+    // AKS has begun to bring its count in step since the write was chosen: it would set the capacity back.
+    heldReason: () => (inventory.facts.isWrittenThroughAks(group) ? 'it is written through AKS now' : undefined),
     read: (signal) => readWithTag(deps, group, signal),
     checkIncrease: (request, read) => checkCapacity(deps, group, request) ?? checkWritable(deps, group, read),
     resourceOf: ({ set }) => set.name,

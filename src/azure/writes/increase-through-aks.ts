@@ -5,11 +5,18 @@
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { getAgentPool } from '../arm/agent-pool-api.ts';
-import { isRecord } from '../arm/error-bodies.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
-import { checkPoolTag, poolLockKey, putPoolCount, runningOperation, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
+import {
+  checkPoolTag,
+  poolLockKey,
+  putPoolCount,
+  runningOperation,
+  withPoolCount,
+  type PoolCount,
+  type PoolDocument,
+} from './increase-agent-pool.ts';
 import { checkCapacity, shownIn } from './increase-scale-set.ts';
 import { busy, increaseSize, type IncreaseBackend } from './increase.ts';
 import { stockHints, zoneLookup, type WriteDeps } from './write-context.ts';
@@ -68,10 +75,7 @@ interface ReadPool extends PoolDocument {
 }
 
 const WHOLE_COUNT: PoolCount = {
-  bodyWith: (raw, to) => {
-    const pool = isRecord(raw) ? raw : {};
-    return { ...pool, properties: { ...(isRecord(pool['properties']) ? pool['properties'] : {}), count: to } };
-  },
+  bodyWith: withPoolCount,
   countIn: (body) => readAgentPool(body)?.count,
   // AKS writes the set some time after its answer.
   modelled: false,

@@ -9,19 +9,20 @@ import { poolKeyOf } from '../rows/vms-pool.ts';
 const LONGEST_WAIT_MS = 25 * 60_000;
 
 /**
- * Does the work when no operation of ours is in progress in the pool, as its only writer. The lock is not held while waiting.
+ * Does the work when no operation of ours is in progress in the pool, as the only writer of what the lock protects: the pool, or a
+ * scale set that is written directly. The lock is not held while waiting.
  * @throws AutoscalerError `conflict` if the pool does not become free in time, `cancelled` with the signal.
  */
 export async function whenPoolIsFree<T>(
   { inventory: { vmsPools }, clock, locks }: WriteDeps,
-  poolKey: string,
+  { poolKey, lockKey = poolLockKey(poolKey) }: { readonly poolKey: string; readonly lockKey?: string },
   work: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const untilMs = clock.monotonic() + LONGEST_WAIT_MS;
   for (;;) {
     await vmsPools.untilFree(poolKey, untilMs - clock.monotonic(), signal);
-    const done = await locks.hold(poolLockKey(poolKey), signal, async () =>
+    const done = await locks.hold(lockKey, signal, async () =>
       // Another waiting deletion may have been quicker.
       vmsPools.poolHeldReason(poolKey) === undefined ? { outcome: await work() } : undefined,
     );

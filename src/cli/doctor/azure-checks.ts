@@ -211,7 +211,8 @@ function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly Autos
 function aksCountChecks({ name, agentPool = 'POOL', aksCount, capacity }: DiagnosedPool, azure: Azure): readonly Check[] {
   if (aksCount === undefined || capacity === undefined || aksCount === capacity) return [];
   const { clusterResourceGroup = 'CLUSTER_GROUP', clusterName = 'CLUSTER' } = azure;
-  const effect = aksCount < capacity ? `deletes ${capacity - aksCount} nodes without a drain` : `creates ${aksCount - capacity} nodes that no pod needs`;
+  const effect =
+    aksCount < capacity ? `deletes ${capacity - aksCount} nodes without a drain` : `creates ${aksCount - capacity} nodes that no pod needs`;
   const message = `${name}: AKS counts ${aksCount}, the scale set has ${capacity}: the next AKS operation on agent pool ${agentPool} ${effect}`;
   const fix = `az aks nodepool scale -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${agentPool} --node-count ${capacity}`;
   return [warning('pool', message, fix)];
@@ -283,7 +284,7 @@ interface LinkedResource {
 }
 
 /** The distinct subnets and identities of these pools. */
-export function linkedResources(pools: readonly DiagnosedPool[], writePath: Config['azure']['writePath']): readonly LinkedResource[] {
+export function linkedResources(pools: readonly DiagnosedPool[], writesAgentPools: boolean): readonly LinkedResource[] {
   const subnets = uniqueIds(pools.flatMap(({ subnetId }) => subnetId ?? []));
   const identities = uniqueIds(pools.flatMap(({ identityIds }) => identityIds));
   return [
@@ -291,7 +292,7 @@ export function linkedResources(pools: readonly DiagnosedPool[], writePath: Conf
       armId,
       action: 'Microsoft.Network/virtualNetworks/subnets/join/action',
       role: 'Network Contributor',
-      isNamed: writePath === 'agentPool',
+      isNamed: writesAgentPools,
     })),
     ...identities.map((armId) => ({
       armId,

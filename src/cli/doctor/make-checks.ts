@@ -78,7 +78,13 @@ async function checkAzure({ config, azure }: ConnectedAzure, signal: AbortSignal
   ];
 }
 
-function requiredActions({ azure }: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
+/** Whether documents of agent pools are written although every group is a scale set. */
+function writesAgentPools({ azure }: Config): boolean {
+  return azure.writePath === 'agentPool' || azure.syncAgentPoolCount;
+}
+
+function requiredActions(config: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
+  const { azure } = config;
   const nodes: RequiredActions = {
     role: 'aks-autoscaler-nodes',
     resourceGroup: azure.nodeResourceGroup,
@@ -86,7 +92,7 @@ function requiredActions({ azure }: Config, pools: DiagnosedPools | undefined): 
     resultReads: [OPERATIONS_READ],
   };
   if (azure.clusterResourceGroup === undefined) return [nodes];
-  const throughAks = azure.writePath === 'agentPool' || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
+  const throughAks = writesAgentPools(config) || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
   const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
   const resultReads = throughAks ? [AKS_OPERATIONS_READ] : [];
   return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];
@@ -98,7 +104,7 @@ async function linkedChecks(
   { config, objectId, signal }: { readonly config: Config; readonly objectId: string; readonly signal: AbortSignal },
 ): Promise<readonly Check[]> {
   const checks: Check[] = [];
-  for (const resource of linkedResources(pools, config.azure.writePath))
+  for (const resource of linkedResources(pools, writesAgentPools(config)))
     checks.push(linkedCheck(resource, await azure.grantsOn(resource.armId, signal), objectId));
   return checks;
 }

@@ -192,6 +192,7 @@ const azure = z
     enableVmssEtag: flag(true),
     enableForceDelete: flag(false),
     writePath: oneOf(['vmss', 'agentPool']).default('vmss'),
+    syncAgentPoolCount: flag(false),
     requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
     maxConcurrentCalls: wholeNumber(1, 64).default(8),
     rateLimit,
@@ -201,6 +202,10 @@ const azure = z
   .refine((given) => given.writePath === 'vmss' || given.clusterName !== undefined, {
     error: 'vmss, or agentPool together with azure.clusterName and azure.clusterResourceGroup',
     path: ['writePath'],
+  })
+  .refine((given) => !given.syncAgentPoolCount || given.clusterName !== undefined, {
+    error: 'false, or true together with azure.clusterName and azure.clusterResourceGroup',
+    path: ['syncAgentPoolCount'],
   })
   .refine((given) => given.clusterName === undefined || given.clusterResourceGroup !== undefined, {
     error: 'the resource group of the cluster resource, which azure.clusterName needs',

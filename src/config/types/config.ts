@@ -97,6 +97,8 @@ interface AzureConfig {
   readonly enableForceDelete: boolean;
   /** Holds for scale sets without a tag that overrides it. */
   readonly writePath: 'vmss' | 'agentPool';
+  /** Whether AKS's own count of a pool at rest is brought in step with its scale set. */
+  readonly syncAgentPoolCount: boolean;
   readonly nodeGroups: readonly NodeGroupConfig[];
   readonly nodeGroupOptions: readonly NodeGroupOptionsConfig[];
   readonly discovery: readonly DiscoveryConfig[];

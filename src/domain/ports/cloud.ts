@@ -41,6 +41,11 @@ export interface CloudNodeGroups {
    * Refuses if the caller objects to all of them.
    */
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
+  /**
+   * Brings a count that the cloud keeps beside a size in step with it, if so configured and if the group is not `busy`. Never changes a size.
+   * Called once in each loop. Absent where nothing may be written.
+   */
+  syncCounts?(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void>;
   /** Reads the group from Azure now (one GET and its instances), for a decision that must not use old data. */
   refresh(group: NodeGroupId, signal: AbortSignal): Promise<void>;
   /** Makes the cache of everything, or of one group, outdated: the next reads go to Azure. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { driftsOf, DriftWatch, isGroupSettled } from '../../../src/azure/view/drift.ts';
+import { isGroupSettled } from '../../../src/azure/groups/settled.ts';
+import { driftsOf, DriftWatch } from '../../../src/azure/view/drift.ts';
 import type { Instance, InstanceState, NodeGroup } from '../../../src/domain/node-group.ts';
 import { aGroup, anInstance } from '../../support/builders.ts';
 

@@ -85,7 +85,9 @@ describe('doctor', () => {
         area: 'pool',
         status: 'warning',
         message: expect.stringContaining(message) as unknown,
-        fix: expect.stringMatching(new RegExp(`^az aks nodepool scale -g \\S+ --cluster-name \\S+ -n general --node-count ${to}$`)) as unknown,
+        fix: expect.stringMatching(
+          new RegExp(`^az aks nodepool scale -g \\S+ --cluster-name \\S+ -n general --node-count ${to}$`),
+        ) as unknown,
       },
     ]);
     expect(seen.code).toBe(0);

@@ -169,7 +169,11 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) checkManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
-  else checkPoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
+  else {
+    const set = setOf(world, pool);
+    const capacity = set === undefined ? undefined : activeCapacity(pool, set);
+    checkPoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max, capacity }, { principal, before, after });
+  }
   pool.provisioningState = power ?? (after === before ? 'Updating' : 'Scaling');
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   copyTagsToSet(world, pool, tagsBefore);
@@ -224,6 +228,8 @@ export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
     onEnd: (operation) => {
       pool.provisioningState = operation.failures.length > 0 ? 'Failed' : 'Succeeded';
+      // AKS works towards its count until it is done (azure-wire 16.6), also if another writer changed the set meanwhile.
+      if (world.knobs.aksRestoresAtEnd && operation.failures.length === 0) copyCountToSet(world, pool, AKS_PRINCIPAL);
       atEnd?.();
     },
   });

@@ -29,6 +29,8 @@ export interface ArmLatencies {
   readonly evictionNotice: Latency;
   /** How long the capacity of a set stays after an accepted delete, at most until the delete ends (azure-wire 20). */
   readonly capacityLagAfterDeleteMs: number;
+  /** Whether AKS sets the capacity of a scale set to its count once more when its operation ends (azure-wire 16.6). */
+  readonly aksRestoresAtEnd: boolean;
   /** The largest age of the lists of scale sets and VMs of a resource group; 0: always current. */
   readonly listStalenessMs: number;
   /** Seconds between polls, as `Retry-After` states them. */
@@ -78,6 +80,7 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   modelUpdate: { p50: 4 * SECOND, p95: 8 * SECOND },
   evictionNotice: { p50: 30 * SECOND, p95: 30 * SECOND },
   capacityLagAfterDeleteMs: 0,
+  aksRestoresAtEnd: false,
   listStalenessMs: 0,
   retryAfterSeconds: { write: 10, remove: 10, deallocate: 30 },
   reuseInstanceIds: false,

@@ -114,14 +114,21 @@ export function recordDelete(set: ScaleSet, principal: Principal): void {
   if (principal.foreign) set.history.foreignRevision = set.history.revision;
 }
 
+interface CheckedPool {
+  readonly name: string;
+  readonly max: number;
+  /** The capacity of its scale set, as AKS counts it. A count that is lowered to it removes nothing. If undefined, the pool has no set. */
+  readonly capacity?: number | undefined;
+}
+
 /** Checks the size that a client writes to an agent pool. */
-export function checkPoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
+export function checkPoolSize(world: ArmWorld, pool: CheckedPool, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (principal.foreign || before === after) return;
   const report = violationReporter(world, pool.name);
   const summary = `${principal.clientId} changed the count from ${before} to ${after}`;
-  if (after < before) report('capacity-lowered-by-put', summary);
-  else if (after > pool.max) report('above-max', `${summary}; the maximum is ${pool.max}`);
+  if (after < before && after < (pool.capacity ?? before)) report('capacity-lowered-by-put', summary);
+  else if (after > before && after > pool.max) report('above-max', `${summary}; the maximum is ${pool.max}`);
 }
 
 /** Checks the counts that a client writes for each size of a VMs-type pool, and records the writer. */
