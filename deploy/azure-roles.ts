@@ -54,7 +54,7 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     description: 'Assign it on the resource group of the AKS cluster, if pools are of type VirtualMachines or are written through AKS.',
     actions: [
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/read', why: 'the pools and their sizes' },
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'increase the count of a size' },
+      { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'increase the count of a size, or bring the count of a pool in step' },
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action', why: 'delete chosen machines' },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
