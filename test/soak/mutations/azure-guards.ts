@@ -137,7 +137,7 @@ export const AZURE_GUARDS: readonly Guard[] = [
     file: 'src/azure/writes/increase.ts',
     text: 'if (isPreconditionFailed(error)) return conflict;',
     instead: `if (isPreconditionFailed(error)) {
-    await backend.refresh(signal);
+    await backend.readShown(signal);
     const again = await backend.read(signal);
     if (again !== undefined) return writeSize(deps, group, { backend, request, read: again }, signal);
   }`,
@@ -178,6 +178,78 @@ export const AZURE_GUARDS: readonly Guard[] = [
     text: "if (shown !== 'give-back') assertNotLower(set.name, to, shown);",
     instead: '',
     test: 'test/contract/azure-last-guard.test.ts',
+  },
+  {
+    guard: 'no count below the size just read, at the write of an agent pool',
+    file: 'src/azure/writes/increase-agent-pool.ts',
+    text: 'assertNotLower(name, to, shown);',
+    instead: '',
+    test: 'test/azure/writes/no-lower-number.test.ts',
+  },
+  {
+    guard: 'no count below that in the document, at the write of an agent pool',
+    file: 'src/azure/writes/increase-agent-pool.ts',
+    text: 'if (counted !== undefined) assertNotLower(name, to, counted);',
+    instead: '',
+    test: 'test/azure/writes/no-lower-number.test.ts',
+  },
+  {
+    guard: 'growth during a deletion adds to the capacity just read',
+    file: 'src/azure/writes/increase.ts',
+    text: 'return shown + to - from;',
+    instead: 'return to;',
+    test: 'test/contract/azure-deletion-lag.test.ts',
+  },
+  {
+    guard: 'growth during a deletion does not pass the maximum',
+    file: 'src/azure/writes/increase.ts',
+    text: 'if (to <= group.max) return undefined;',
+    instead: 'return undefined;',
+    test: 'test/contract/azure-deletion-lag.test.ts',
+  },
+  {
+    guard: 'a size that other writers lowered during a deletion is not written over',
+    file: 'src/azure/writes/increase.ts',
+    text: 'if (shown < request.from) return refused(',
+    instead: 'if (false) return refused(',
+    test: 'test/contract/azure-deletion-lag.test.ts',
+  },
+  {
+    guard: "AKS's count is written only as both reads show it",
+    file: 'src/azure/writes/sync-agent-pool-count.ts',
+    text: 'if (shownIn(reading) !== rest.size) return',
+    instead: 'if (false) return',
+    test: 'test/azure/writes/sync-agent-pool-count.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'the scale set is not written while AKS brings its count in step',
+    file: 'src/azure/groups/own-writes.ts',
+    text: 'if (untilMs === undefined || nowMs < untilMs) return true;',
+    instead: '',
+    test: 'test/azure/writes/sync-agent-pool-count.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'an increase that waited for the lock sees that AKS is at work',
+    file: 'src/azure/writes/increase-scale-set.ts',
+    text: "heldReason: () => (inventory.facts.isWrittenThroughAks(group) ? 'it is written through AKS now' : undefined),",
+    instead: 'heldReason: () => undefined,',
+    test: 'test/contract/azure-count-sync.test.ts',
+  },
+  {
+    guard: 'a removal that waited for the lock sees that AKS is at work',
+    file: 'src/azure/writes/delete-backends.ts',
+    text: "const poolKey = foldName(inventory.facts.poolOf(group)?.name ?? '');",
+    instead: "const poolKey = '';",
+    test: 'test/contract/azure-count-sync.test.ts',
+  },
+  {
+    guard: "AKS's count of a group in which something goes on is not written",
+    file: 'src/azure/writes/sync-agent-pool-count.ts',
+    text: '&& !busy.has(id);',
+    instead: ';',
+    test: 'test/contract/azure-count-sync.test.ts',
   },
   {
     guard: 'no capacity below the listed instances',
