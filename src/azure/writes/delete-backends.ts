@@ -44,7 +44,7 @@ export function deleteFromVmsPool(
 
 /** `pool`: the agent pool through which AKS deletes the instances. If null, the scale set's own call deletes them. */
 function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string | null): DeleteBackend {
-  const { inventory, options, locks, closing } = deps;
+  const { inventory, options, closing } = deps;
   const readInstances = async (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => {
     const each = keys.length <= READ_EACH_UP_TO && keys.every((key) => inventory.instances.get(key)?.value.ref.kind === 'vmss');
     if (each) await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
