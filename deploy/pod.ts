@@ -122,6 +122,7 @@ function environment(n: Notation): readonly Json[] {
     plain('ARM_USE_MANAGED_IDENTITY_EXTENSION', 'azureUseManagedIdentityExtension'),
     plain('ARM_USER_ASSIGNED_IDENTITY_ID', 'azureUserAssignedIdentityID'),
     plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
+    plain('AZURE_SYNC_AGENT_POOL_COUNT', 'azureSyncAgentPoolCount'),
     ...n.lines(ENV),
   ];
 }

@@ -48,6 +48,7 @@ const AZURE: JsonMap = {
   azureClusterName: text,
   azureVMType: oneOf('', 'vmss'),
   azureEnableForceDelete: flag,
+  azureSyncAgentPoolCount: flag,
   azureTenantID: text,
   azureClientID: text,
   azureUseWorkloadIdentityExtension: flag,
@@ -204,6 +205,7 @@ const selecting = (name: string): JsonMap => ({
   required: [name],
   properties: { [name]: { anyOf: ['name', 'instance'].map((label) => ({ required: [`app.kubernetes.io/${label}`] })) } },
 });
+const off = (name: string): JsonMap => ({ properties: { [name]: { const: false } } });
 const set = (name: string): JsonMap => ({ properties: { [name]: { const: true } }, required: [name] });
 
 /** Rules over several values. */
@@ -211,6 +213,7 @@ const RULES: JsonMap = {
   allOf: [
     { not: { allOf: [set('azureUseWorkloadIdentityExtension'), set('azureUseManagedIdentityExtension')] } },
     { not: { anyOf: ['additionalLabels', 'podLabels'].map(selecting) } },
+    { anyOf: [off('azureSyncAgentPoolCount'), given('azureClusterName')] },
     { anyOf: [lacking('azureClusterName'), { allOf: [given('azureNodeResourceGroup'), given('azureResourceGroup')] }] },
   ],
 };

@@ -207,6 +207,7 @@ describe('values.schema.json', () => {
     'azureNodeResourceGroup: a',
     'azureVMType: vmss',
     'azureEnableForceDelete: true',
+    '{azureSyncAgentPoolCount: true, azureClusterName: a, azureResourceGroup: b, azureNodeResourceGroup: c}',
     'azureUseManagedIdentityExtension: true',
     'azureUserAssignedIdentityID: a',
     'azureUseWorkloadIdentityExtension: true',
@@ -562,6 +563,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
   it.each([
     ['a misspelt setting', { config: { scaleDown: { unneededtime: '3m' } } }, /unneededtime/],
     ['a value of another cloud', { awsRegion: 'eu-west-1' }, /awsRegion/],
+    ["AKS's count without the name of its cluster", { azureSyncAgentPoolCount: true }, /azureSyncAgentPoolCount|azureClusterName|anyOf/],
     ['two identities', { azureUseWorkloadIdentityExtension: true, azureUseManagedIdentityExtension: true }, /allOf|not/],
     ['a cluster without its resource groups', { azureClusterName: 'shop' }, /azure/],
     ['a label that selects our pods', { additionalLabels: { 'app.kubernetes.io/name': 'a' } }, /not/],
