@@ -154,6 +154,7 @@ export function poolChecks(result: ReadResult<DiagnosedPools>, environment: Pool
     ...missing,
     ...pools.flatMap((pool) => checkPool(pool, environment, azure, scaleSets)),
     ...unfit.map(({ name, reason }) => warning('pool', `scale set ${name} is selected by a rule, but cannot be a node group: ${reason}`)),
+    ...(azure.clusterName === undefined ? [skipped('pool', COUNTS_UNKNOWN)] : []),
     ...('error' in rules ? [skipped('pool', `autoscale rules of Azure Monitor cannot be read: ${rules.error.message}`)] : []),
   ];
 }
@@ -206,6 +207,9 @@ function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly Autos
   }
   return checks;
 }
+
+const COUNTS_UNKNOWN =
+  "AKS's own counts are not compared with the sizes, since azure.clusterName and azure.clusterResourceGroup are not set; an AKS operation sets a pool to its count";
 
 /** AKS's count does not follow writes to the scale set, and every operation of AKS on the pool sets the capacity to it. */
 function aksCountChecks({ name, agentPool = 'POOL', aksCount, capacity }: DiagnosedPool, azure: Azure): readonly Check[] {

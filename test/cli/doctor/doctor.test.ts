@@ -93,6 +93,11 @@ describe('doctor', () => {
     expect(seen.code).toBe(0);
   });
 
+  it("pool: without the name of the cluster, AKS's counts are said to be unknown", async () => {
+    const seen = await visit(GOOD, { env: { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' } });
+    expect(seen.checks.filter(({ message }) => message.includes("AKS's own counts"))).toMatchObject([{ area: 'pool', status: 'skipped' }]);
+  });
+
   it('a wrong configuration ends with 2, each mistake a line', async () => {
     const { code, checks } = await visit(GOOD, { argv: ['--scan-interval=never', '--nodes=5:1:x'] });
     expect(code).toBe(2);
