@@ -53,6 +53,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_scale_down_failures_total: [POOLS, 6],
   aks_autoscaler_evicted_pods_total: [4],
   aks_autoscaler_kept_nodes: [20],
+  aks_autoscaler_build_info: [1, 1],
   aks_autoscaler_node_group_drift: [POOLS, 3],
   aks_autoscaler_agent_pool_count_syncs_total: [4],
   aks_autoscaler_unschedulable_pods: [7],
