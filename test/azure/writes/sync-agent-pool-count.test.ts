@@ -1,9 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { CountSyncs } from '../../../src/azure/groups/own-writes.ts';
 import type { ScaleSetReading } from '../../../src/azure/inventory/single-reads.ts';
 import { readAgentPool } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
-import { reasonAgainstSync } from '../../../src/azure/writes/sync-agent-pool-count.ts';
+import { AgentPoolCountSync, reasonAgainstSync } from '../../../src/azure/writes/sync-agent-pool-count.ts';
+import { aGroup, anInstance } from '../../support/builders.ts';
+import { USER_POOL } from '../rig.ts';
+import { closeRooms, sentWrites, writingRooms } from './writing-rooms.ts';
+
+afterEach(closeRooms);
 
 const REST = { aksCount: 1, size: 10 };
 
@@ -73,5 +78,76 @@ describe('a pool whose count is being brought in step', () => {
     syncs.begin('user1');
     syncs.cancel('user1');
     expect(syncs.isThroughAks('user1', 0)).toBe(false);
+  });
+});
+
+describe('a pool at rest', () => {
+  const properties = { type: 'VirtualMachineScaleSets', eTag: 'e', count: 1, provisioningState: 'Succeeded', enableAutoScaling: false };
+  const minute = 60_000;
+
+  /** Six instances, of which AKS counts one, seen at rest for so long. */
+  async function rested(minutes: number, writable?: string) {
+    const rooms = await writingRooms({}, properties);
+    const { azure, clock, group } = rooms;
+    const sync = new AgentPoolCountSync({ writes: azure.writes, writable: () => writable ?? group });
+    const instances = Array.from({ length: 6 }, (_, index) => anInstance({ node: `n-${index}`, state: 'running' }));
+    const seen = { ...aGroup({ id: USER_POOL, target: 6, instances }), aksCount: 1 };
+    sync.observe([seen]);
+    await clock.advance(minutes * minute);
+    sync.observe([seen]);
+    const run = (): Promise<void> => sync.syncOne(new Set(), new AbortController().signal);
+    return { ...rooms, sync, seen, run };
+  }
+
+  it.each([
+    [10, 1],
+    [9, 0],
+  ])('for %i minutes gets %i writes of its count', async (minutes, count) => {
+    const { arm, run } = await rested(minutes);
+    await run();
+    expect(sentWrites(arm)).toBe(count);
+    expect(arm.sent('PUT', '/agentpools/user1').map(({ body, headers }) => [body['properties'], headers['if-match']])).toEqual(
+      Array.from({ length: count }, () => [{ ...properties, count: 6 }, 'e']),
+    );
+  });
+
+  it('is not written where the gate is closed', async () => {
+    const { arm, run } = await rested(10, 'another autoscaler holds the lock');
+    await run();
+    expect(sentWrites(arm)).toBe(0);
+  });
+
+  it('is not written while another change of ours is in progress', async () => {
+    const { arm, azure, run } = await rested(10);
+    azure.inventory.scaleSets.beginMutation({ kind: 'remove', key: USER_POOL, count: 1 });
+    await run();
+    expect(sentWrites(arm)).toBe(0);
+  });
+
+  it('is not written during another operation of ours in its pool', async () => {
+    const { arm, azure, run } = await rested(10);
+    azure.inventory.vmsPools.operationBegan('user1');
+    await run();
+    expect(sentWrites(arm)).toBe(0);
+  });
+
+  it.each<[string, object]>([
+    ['whose instances are not all there', { instances: [] }],
+    ['one of whose instances starts', { instances: Array.from({ length: 6 }, () => anInstance({ node: 'n', state: 'creating' })) }],
+    ['that is frozen', { frozen: 'its agent pool is in state Upgrading' }],
+    ['whose count agrees', { aksCount: undefined }],
+    ['with another size', { target: { known: true, value: 5, version: '"1"', confirmed: true, observedAtMs: 0 } }],
+    ['with an unconfirmed size', { target: { known: true, value: 6, version: '"1"', confirmed: false, observedAtMs: 0 } }],
+  ])('begins to rest again after it was one %s', async (_what, change) => {
+    const { arm, clock, sync, seen, run } = await rested(9);
+    sync.observe([{ ...seen, ...change }]);
+    await clock.advance(2 * minute);
+    sync.observe([seen]);
+    await run();
+    expect(sentWrites(arm)).toBe(0);
+    await clock.advance(10 * minute);
+    sync.observe([seen]);
+    await run();
+    expect(sentWrites(arm)).toBe(1);
   });
 });
