@@ -14,7 +14,7 @@ import { poolNotFound, refuseWhileBusy } from './agent-pool-validation.ts';
 import { acceptRemoval } from '../compute/set-capacity.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
-import { capacityOf, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
+import { capacityOf, goalOf, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
 /** Deletes machines by name, in any kind of pool. One invalid name refuses the whole request. */
@@ -57,7 +57,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     const before = capacityOf(set);
     const { id } = acceptRemoval(world, set, { vms, forced: false, principal, named: true });
     recordSetChange(world, set, { why: 'deleteMachines', principal: AKS_PRINCIPAL, before, opId: id });
-    pool.properties = { ...pool.properties, count: capacityOf(set) - set.lagging };
+    pool.properties = { ...pool.properties, count: goalOf(set) };
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
   for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) changeCount(pool, vm, -1);

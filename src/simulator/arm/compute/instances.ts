@@ -8,7 +8,7 @@ import { answerPage } from '../http/paging.ts';
 import { isForced, protectionOf, refuseForce, refuseProtected } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { notFound, setOf } from './scale-sets.ts';
-import { capacityOf, etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import { etagText, goalOf, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
 export function wantsView(request: ArmRequest): boolean {
@@ -85,7 +85,7 @@ function remove(
 ): ArmReply {
   const guarded = vms.find((vm) => protectionOf(vm).fromActions);
   if (guarded !== undefined) return refuseProtected(guarded);
-  const before = capacityOf(set);
+  const before = goalOf(set);
   const forced = isForced(request);
   const refusal = forced ? refuseForce(set, vms) : undefined;
   if (refusal !== undefined) return refusal;
@@ -95,7 +95,7 @@ function remove(
     headers: { 'x-ms-request-charge': String(vms.length), ...operationHeaders(world, request, operation, 'action') },
     trace: {
       capacityBefore: before,
-      capacityAfter: capacityOf(set),
+      capacityAfter: goalOf(set),
       etagOut: etagText(set.etag),
       opId: operation.id,
       charge: vms.length,

@@ -17,7 +17,7 @@ import { isForced, refuseForce } from './instance-protection.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { beginRemoval, removeVm } from './vm-lifecycle.ts';
-import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
+import { capacityOf, etagText, findSet, goalOf, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
 import { checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -97,7 +97,7 @@ export function patchScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): ArmReply {
-  const before = capacityOf(set);
+  const before = goalOf(set);
   const trace = { ...defined({ etagIn: request.headers['if-match'] }), capacityBefore: before };
   const refused = (reply: ArmReply): ArmReply => ({ ...reply, trace: { ...trace, capacityAfter: before, etagOut: etagText(set.etag) } });
   const stale = refuseByCondition(request, etagText(set.etag));
@@ -121,7 +121,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   }
   const operation = acceptModel(world, set, next, { principal: request.principal, conditional });
   const etag = etagText(set.etag);
-  const after = capacityOf(set);
+  const after = goalOf(set);
   return {
     status: 200,
     headers: { etag, 'x-ms-request-charge': String(Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },

@@ -6,7 +6,7 @@ import { pick, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { type ScaleSet, capacityOf, later, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
+import { type ScaleSet, capacityOf, goalOf, later, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
@@ -147,7 +147,7 @@ export interface InstanceRemoval {
 export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, principal, named }: InstanceRemoval): Operation {
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const leaving = fresh.filter((vm) => !vm.surplus).length;
-  const after = Math.max(0, capacityOf(set) - set.lagging - leaving);
+  const after = Math.max(0, goalOf(set) - leaving);
   checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
   const fall = fresh.length === 0 ? () => undefined : lowerCapacity(world, set, { by: leaving, principal });
   for (const vm of fresh) beginRemoval(world, vm, { forced, principal: principal.clientId });

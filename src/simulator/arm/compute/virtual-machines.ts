@@ -14,7 +14,7 @@ import { beginRemoval } from './vm-lifecycle.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
-import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import { allVms, etagText, goalOf, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
 /** The filter quotes its field name: `'virtualMachineScaleSet/id' eq '<id>'`. */
@@ -107,9 +107,9 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
     trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
   });
   if (set !== undefined) {
-    const before = capacityOf(set);
+    const before = goalOf(set);
     const operation = acceptRemoval(world, set, { vms: [vm], forced, principal, named: true });
-    return accepted(operation, { capacityBefore: before, capacityAfter: capacityOf(set), etagOut: etagText(set.etag) });
+    return accepted(operation, { capacityBefore: before, capacityAfter: goalOf(set), etagOut: etagText(set.etag) });
   }
   const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
   const removed = living.filter((other) => other === vm);

@@ -168,9 +168,15 @@ export function setOfPool(world: ArmWorld, pool: string): ScaleSet | undefined {
   return [...world.sets.values()].find((set) => set.pool.name === pool);
 }
 
+/** The capacity as reads show it. */
 export function capacityOf(set: ScaleSet): number {
   const capacity = pick(set.document, 'sku', 'capacity');
   return typeof capacity === 'number' ? capacity : 0;
+}
+
+/** The capacity that the accepted writes and deletions lead to. The journal counts with it. */
+export function goalOf(set: ScaleSet): number {
+  return capacityOf(set) - set.lagging;
 }
 
 export function sizeOf(set: ScaleSet): string {
