@@ -109,4 +109,18 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
     expect(last.slice(last.indexOf('AKS'))).toEqual(['AKS']);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('and a process that dies meanwhile is followed by one that leaves the pool to AKS until it is done', async () => {
+    const world = await grown(SYNC, { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
+    await world.until('a count in step', () => aksCount(world) === 10, 20 * MINUTE);
+    world.killDaemon();
+    await world.startDaemon();
+    world.world.cluster.apply(deployment({ name: 'late', replicas: 4, cpu: '1500m' }));
+    await world.advance(5 * MINUTE);
+    expect([bound(world, 'late'), capacity(world, 'general')]).toEqual([0, 10]);
+    await world.until('late pods that run', () => bound(world, 'late') === 4, 20 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect([bound(world, 'web'), bound(world, 'late'), capacity(world, 'general')]).toEqual([20, 4, 12]);
+    expect(world.world.violations()).toEqual([]);
+  });
 });
