@@ -131,6 +131,13 @@ export interface SeenDeletionTaint {
   readonly text?: string;
 }
 
+/** What keeps a group from changing, and since when this process has seen it, milliseconds since the epoch. */
+export interface HeldGroup {
+  readonly kind: 'frozen' | 'not-increased' | 'unconfirmed' | 'deleting' | 'creating';
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
@@ -166,6 +173,8 @@ export interface LoopState {
    * recognised.
    */
   readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
+  /** Groups that cannot be changed at the moment. If absent, each can. */
+  readonly held?: ReadonlyMap<NodeGroupId, HeldGroup> | undefined;
   /** Deletion taints on nodes. If absent, none are known. */
   readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
   /** The last known target sizes. Absent until the first observation, unless an earlier process saved them. */

@@ -13,6 +13,7 @@ import { failedNodeCreations, unregisteredRemovals } from './cluster-autoscaler-
 import { clusterAutoscalerGauges } from './cluster-autoscaler-metrics/gauges.ts';
 import { removalLatency } from './cluster-autoscaler-metrics/removal-latency.ts';
 import { failedInstances } from './events/failed-instances.ts';
+import { heldGroups } from './events/held-groups.ts';
 import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
@@ -47,6 +48,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
   const { log, metrics, compatible, events, namespace, priorities, policy, startedAtMs } = deps;
   return [
     { name: 'node-group-log', observe: nodeGroupLog(log) },
+    { name: 'held-groups', observe: heldGroups({ events, log, metrics: metrics.cluster, namespace }) },
     { name: 'nodes-without-instance', observe: nodesWithoutInstance(events, log) },
     { name: 'config-warnings', observe: configWarnings(events, log, namespace) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },

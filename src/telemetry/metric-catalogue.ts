@@ -310,6 +310,12 @@ export const METRIC_CATALOGUE = {
       help: '1 while a node group is frozen: neither increased nor reduced.',
       labels: ['node_group'],
     },
+    groupHeld: {
+      type: 'gauge',
+      name: 'node_group_held_seconds',
+      help: 'How long one state has kept a node group from changing, from ten minutes on: frozen, not increased, or a change that does not end. 0 if none has.',
+      labels: ['node_group'],
+    },
     watchRestarts: { type: 'counter', name: 'watch_restarts_total', help: 'Restarts of watches, by cause.', labels: ['resource', 'cause'] },
     watchStaleness: {
       type: 'gauge',

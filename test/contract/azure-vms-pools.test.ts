@@ -287,6 +287,40 @@ describe('growing a VMs pool', () => {
   });
 });
 
+describe('an operation of AKS that cannot be followed to its end', () => {
+  it('is over when the pool itself says Succeeded, whatever the document says', async () => {
+    const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
+    const effect = { kind: 'answer', status: 200, body: { status: 'InProgress' } } as const;
+    s.arm.control.addFault({ id: 'endless', match: { method: 'GET', pathGlob: '**/operations/*' }, effect });
+    await s.increase(SMALL_GROUP, 1);
+    await s.pass(90_000);
+    expect(s.group(LARGE_GROUP).growthHeld).toContain('earlier operation of ours');
+    await s.pass(3 * 60_000);
+    expect([s.group(LARGE_GROUP).growthHeld, s.group(LARGE_GROUP).frozen]).toEqual([undefined, undefined]);
+    expect(s.group(SMALL_GROUP).target).toMatchObject({ value: 3, confirmed: true });
+    expect(await s.increase(LARGE_GROUP, 1)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('holds the pool until the pool itself has ended it, if its address is on another host', async () => {
+    const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
+    const headers = { 'azure-asyncoperation': 'https://elsewhere.example/operations/1' };
+    const pool = { properties: { provisioningState: 'Scaling' } };
+    s.arm.control.addFault({
+      id: 'elsewhere',
+      match: { method: 'PUT', pathGlob: '**/agentPools/*' },
+      effect: { kind: 'answer', status: 200, body: pool, headers },
+    });
+    const running = { kind: 'answer', status: 200, body: { name: 'mixed', ...pool } } as const;
+    expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted' });
+    s.arm.control.addFault({ id: 'runs', match: { method: 'GET', pathGlob: '**/agentPools/mixed' }, effect: running });
+    await s.pass(60_000);
+    expect(s.group(LARGE_GROUP).growthHeld).toContain('earlier operation of ours');
+    for (const id of ['elsewhere', 'runs']) s.arm.control.removeFault(id);
+    await s.pass(60_000);
+    expect([s.group(LARGE_GROUP).growthHeld, s.group(LARGE_GROUP).frozen]).toEqual([undefined, undefined]);
+  });
+});
+
 describe('pools that are not managed', () => {
   const FIELDS: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
     ['AKS scales it', { enableAutoScaling: true }, /runs its own autoscaler/],

@@ -30,6 +30,9 @@ interface OperationTrackerDeps {
   readonly log: Log;
 }
 
+/** What a resource says of its last operation. */
+export type ResourceState = 'running' | 'succeeded' | 'failed';
+
 interface FollowedOperation {
   /** The scale set, for the log and the rate limit. */
   readonly resource: string;
@@ -38,6 +41,11 @@ interface FollowedOperation {
   /** From the first response. */
   readonly retryAfterMs: number | undefined;
   readonly hints: ErrorHints;
+  /**
+   * Reads the resource itself. It decides if the document says for long that the operation runs, or cannot be read at all.
+   * If absent, only the document counts. @throws AutoscalerError
+   */
+  readonly resourceState?: (signal: AbortSignal) => Promise<ResourceState>;
   /** Called once with the end, but not if the tracker is closed first. */
   readonly onEnd: (end: OperationEnd) => void;
 }
@@ -52,7 +60,13 @@ const MAX_DELAY_FRACTION = 1 / 6;
 /** After this the result is `unknown`: instances have their own time limits. */
 const GIVE_UP_AFTER_MS = 20 * 60_000;
 
-type OperationReading = { readonly end: OperationEnd } | { readonly end: undefined; readonly retryAfterMs: number | undefined };
+/** After this time the resource itself is read, too, and then again at this interval. */
+const RESOURCE_CHECK_MS = 120_000;
+const RESOURCE_CHECK_EVERY_MS = 60_000;
+
+type OperationReading =
+  | { readonly end: OperationEnd; readonly unreadable?: true }
+  | { readonly end: undefined; readonly retryAfterMs: number | undefined };
 
 export class OperationTracker {
   readonly #deps: OperationTrackerDeps;
@@ -94,18 +108,38 @@ export class OperationTracker {
     const beganAtMs = clock.monotonic();
     const giveUpAtMs = beganAtMs + GIVE_UP_AFTER_MS;
     let waitMs = pollIntervalMs(operation.retryAfterMs);
+    const resource = new ResourceChecks(operation, beganAtMs + RESOURCE_CHECK_MS);
     while (clock.monotonic() < giveUpAtMs) {
       const jitteredMs = waitMs * (1 + JITTER * this.#deps.random());
       await clock.sleep(Math.min(jitteredMs, giveUpAtMs - clock.monotonic()), this.#closing.signal);
       if (clock.monotonic() >= giveUpAtMs) break;
-      const reading = await this.#read(operation, url);
-      if (reading.end !== undefined) return reading.end;
+      const reading: OperationReading = resource.isOnly ? { end: undefined, retryAfterMs: undefined } : await this.#read(operation, url);
+      if (reading.end !== undefined && !(reading.unreadable === true && resource.becomeOnly(clock.monotonic()))) return reading.end;
+      const end = await this.#checkResource(operation, resource);
+      if (end !== undefined) return end;
       waitMs = Math.max(
-        pollIntervalMs(reading.retryAfterMs),
+        pollIntervalMs(reading.end === undefined ? reading.retryAfterMs : undefined),
         Math.min(MAX_INTERVAL_MS, (clock.monotonic() - beganAtMs) * MAX_DELAY_FRACTION),
       );
     }
     return { kind: 'unknown', reason: `it did not end within ${GIVE_UP_AFTER_MS / 60_000} minutes` };
+  }
+
+  /** undefined: the resource has not been read, or says that the operation runs. Its failure counts when it is seen twice. */
+  async #checkResource({ resource }: FollowedOperation, checks: ResourceChecks): Promise<OperationEnd | undefined> {
+    const { clock, log } = this.#deps;
+    try {
+      const state = await checks.readIfDue(clock.monotonic(), this.#closing.signal);
+      if (state === undefined) return undefined;
+      const reason = `its resource shows that it has ${state}`;
+      if (!checks.isOnly) log.warn({ resource }, 'Azure still reports an operation as running, but its resource shows the end');
+      return { kind: 'unknown', reason };
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'cancelled') throw error;
+      log.debug({ err: error, resource }, 'Reading the resource of an Azure operation failed; it will be read again');
+      return undefined;
+    }
   }
 
   async #read(operation: FollowedOperation, url: string): Promise<OperationReading> {
@@ -130,12 +164,44 @@ export class OperationTracker {
               { err: error, resource: operation.resource },
               'An Azure operation cannot be followed; its resource is read instead',
             );
-            return { end: { kind: 'unknown', reason: 'its address is not on the configured endpoint' } };
+            return { end: { kind: 'unknown', reason: 'its address is not on the configured endpoint' }, unreadable: true };
           }
           this.#deps.log.debug({ err: error, resource: operation.resource }, 'Reading an Azure operation failed; it will be read again');
           return { end: undefined, retryAfterMs: error.retryAfterMs };
       }
     }
+  }
+}
+
+/** When the resource of an operation is read, and whether its state is an end. */
+class ResourceChecks {
+  readonly #read: FollowedOperation['resourceState'];
+  #nextAtMs: number;
+  #hasFailed = false;
+  /** The document of the operation cannot be read: only the resource shows its end. */
+  isOnly = false;
+
+  constructor({ resourceState }: Pick<FollowedOperation, 'resourceState'>, firstAtMs: number) {
+    this.#read = resourceState;
+    this.#nextAtMs = firstAtMs;
+  }
+
+  /** False: the resource cannot be read, either. */
+  becomeOnly(nowMs: number): boolean {
+    if (this.#read === undefined) return false;
+    this.isOnly = true;
+    this.#nextAtMs = nowMs;
+    return true;
+  }
+
+  /** The state that ends the operation. undefined: not due, running, or failed for the first time. @throws AutoscalerError */
+  async readIfDue(nowMs: number, signal: AbortSignal): Promise<'succeeded' | 'failed' | undefined> {
+    if (this.#read === undefined || nowMs < this.#nextAtMs) return undefined;
+    this.#nextAtMs = nowMs + (this.isOnly ? 0 : RESOURCE_CHECK_EVERY_MS);
+    const state = await this.#read(signal);
+    const isEnd = state === 'succeeded' || (state === 'failed' && this.#hasFailed);
+    this.#hasFailed = state === 'failed';
+    return isEnd ? state : undefined;
   }
 }
 

@@ -13,6 +13,7 @@ import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
 import { deleteFromGroup, type Batch, type DeleteBackend, type SentBatch } from './delete.ts';
 import { whenPoolIsFree } from './pool-turn.ts';
+import { poolState, scaleSetState } from './resource-state.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 /** Up to this many ids are read one by one; more cost less as one list. */
@@ -85,6 +86,7 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string |
     nextBatch: (batch, refusal) => Promise.resolve(withoutForceOrGone(batch, refusal)),
     resendsPreempted: pool === null,
     readAfterEnd: readInstances,
+    stateNow: (signal) => (pool === null ? scaleSetState(deps, group, signal) : poolState(deps, pool, signal)),
     noteEnded: () => (pool === null ? Promise.resolve() : inventory.vmsPools.scaleSetPoolOperationEnded(pool, closing)),
   };
 }
@@ -119,6 +121,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend 
     },
     resendsPreempted: false,
     readAfterEnd: () => inventory.refreshInstances(group.key, closing),
+    stateNow: (signal) => poolState(deps, poolName(), signal),
     noteEnded: () => vmsPools.operationEnded(group.key, closing),
   };
 }

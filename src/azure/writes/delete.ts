@@ -11,7 +11,7 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import { isPreempted } from '../arm/errors.ts';
-import type { OperationEnd } from '../arm/operations.ts';
+import type { OperationEnd, ResourceState } from '../arm/operations.ts';
 import { scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
@@ -42,6 +42,8 @@ export interface DeleteBackend {
   readonly resendsPreempted: boolean;
   /** Reads the instances again when the end of the operation was not seen. @throws AutoscalerError */
   readAfterEnd(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
+  /** What the written resource says of its last operation. @throws AutoscalerError */
+  stateNow(signal: AbortSignal): Promise<ResourceState>;
   /** The operation of an accepted delete is over. Never rejects. */
   noteEnded(): Promise<void>;
 }
@@ -200,6 +202,7 @@ class Deletion {
       url: accepted.answer.operationUrl,
       retryAfterMs: accepted.answer.retryAfterMs,
       hints: {},
+      resourceState: (signal) => this.#backend.stateNow(signal),
       onEnd: (end) => {
         this.#end(accepted, end);
         void this.#backend.noteEnded();

@@ -8,6 +8,7 @@ import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetReading } from '../inventory/single-reads.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { busy, checkRequest, increaseSize, type IncreaseBackend, type SizeRead } from './increase.ts';
+import { scaleSetState } from './resource-state.ts';
 import { assertNotLower, NO_ANSWER, readWriteAnswer, stockHints, zoneLookup, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -59,6 +60,7 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     // The size itself shows what was written.
     isUntouched: () => Promise.resolve(true),
     readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
+    stateNow: (signal) => scaleSetState(deps, group, signal),
     noteEnded: () => Promise.resolve(),
   };
 }

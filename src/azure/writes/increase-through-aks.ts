@@ -19,6 +19,7 @@ import {
 } from './increase-agent-pool.ts';
 import { checkCapacity, shownIn } from './increase-scale-set.ts';
 import { busy, increaseSize, type IncreaseBackend } from './increase.ts';
+import { poolState } from './resource-state.ts';
 import { stockHints, zoneLookup, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -66,6 +67,7 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
       return now?.etag !== undefined && now.etag === document.etag;
     },
     readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
+    stateNow: (signal) => poolState(deps, name, signal),
     noteEnded: () => inventory.vmsPools.scaleSetPoolOperationEnded(name, deps.closing),
   };
 }

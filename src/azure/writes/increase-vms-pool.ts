@@ -11,6 +11,7 @@ import { poolKeyOf, readVmsPool, withSizeCount, type PoolSizeRow } from '../rows
 import { azureSpelling } from '../sizes/sku-catalog.ts';
 import { checkPoolTag, poolLockKey, runningOperation, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { busy, checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
+import { poolState } from './resource-state.ts';
 import { zoneLookup, type WriteDeps } from './write-context.ts';
 
 /** See the port. */
@@ -57,6 +58,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
       await vmsPools.refresh(group.key, signal);
       return shown();
     },
+    stateNow: (signal) => poolState(deps, row()?.pool ?? poolKey, signal),
     noteEnded: () => vmsPools.operationEnded(group.key, deps.closing),
   };
 }

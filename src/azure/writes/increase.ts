@@ -10,6 +10,7 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
+import type { ResourceState } from '../arm/operations.ts';
 import { HELD_BACK } from '../arm/rate-limits.ts';
 import { isPreconditionFailed, withoutEffect, withScope } from '../arm/errors.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
@@ -50,6 +51,8 @@ export interface IncreaseBackend<Read extends SizeRead> {
   isUntouched(read: Read, signal: AbortSignal): Promise<boolean>;
   /** Reads the rows again. Returns the size that Azure shows now; undefined: none. @throws AutoscalerError */
   readShown(signal: AbortSignal): Promise<number | undefined>;
+  /** What the written resource says of its last operation. @throws AutoscalerError */
+  stateNow(signal: AbortSignal): Promise<ResourceState>;
   /** The operation of an accepted write is over. Never rejects. */
   noteEnded(): Promise<void>;
 }
@@ -262,6 +265,7 @@ function followIncrease<Read extends SizeRead>(deps: WriteDeps, group: Registere
     url: answer.operationUrl,
     retryAfterMs: answer.retryAfterMs,
     hints: backend.hintsOf(read),
+    resourceState: (signal) => backend.stateNow(signal),
     onEnd: (end) => {
       endIncrease(deps, group, ending, end);
       void backend.noteEnded();

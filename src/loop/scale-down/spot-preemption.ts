@@ -11,7 +11,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint } from '../../domain/taints.ts';
-import { isPreempted, preemptedNodes } from '../../planning/state/preempted-nodes.ts';
+import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { evictWithoutWaiting } from './evict-pods.ts';
 

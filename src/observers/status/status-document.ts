@@ -9,6 +9,7 @@ import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { StatusValue } from '../../domain/ports/records.ts';
 import { isGroupHealthy, clusterProblem, reasonNotToAct } from '../../planning/state/cluster-health.ts';
+import { describeHold, lastingHolds } from '../../planning/state/held-groups.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
@@ -95,6 +96,7 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
     // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
     ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
     ...aksCountOf(group),
+    ...heldFor(group, input),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
     scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
     scaleDown: condition(`scaleDown/${group.id}`, ...scaleDownOf(candidates)),
@@ -105,6 +107,12 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
 function aksCountOf({ aksCount, target }: NodeGroup): StatusMap {
   if (aksCount === undefined || !target.known) return {};
   return { aksCount: `AKS counts ${aksCount}, the size is ${target.value}: the next AKS operation on this pool sets it to ${aksCount}` };
+}
+
+/** What has kept the group from changing for long, and for how long. */
+function heldFor({ id }: NodeGroup, { state, observation }: StatusInput): StatusMap {
+  const hold = lastingHolds(state, observation.nowMs).get(id);
+  return hold === undefined ? {} : { held: cut(describeHold(hold)) };
 }
 
 /** In the Cluster Autoscaler's order of precedence. */

@@ -93,7 +93,7 @@ export class StatusPublisher {
 function substanceOf(document: StatusMap): string {
   return JSON.stringify(document, (key, value: unknown) => {
     if (key === 'time' || key === 'lastProbeTime') return undefined;
-    return key === 'frozen' && typeof value === 'string' ? value.replace(/\d+/g, '#') : value;
+    return (key === 'frozen' || key === 'held') && typeof value === 'string' ? value.replace(/\d+/g, '#') : value;
   });
 }
 

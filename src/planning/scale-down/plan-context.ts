@@ -6,7 +6,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
-import { isPreempted } from '../state/preempted-nodes.ts';
+import { isPreempted } from '../state/node-counts.ts';
 import { DELETION_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
 import type { FullGroups } from './full-groups.ts';
 import { GPU_RESOURCES } from './utilization.ts';

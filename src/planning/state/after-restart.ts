@@ -84,7 +84,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, accepted, broken, asked, requests, marks } = state;
+  const { unregisteredSince, groupTimes, accepted, broken, asked, requests, marks, held } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -109,6 +109,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
     ...(broken === undefined ? {} : { broken: each(broken, (promise) => shiftedPromise(promise, moved)) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
     ...(marks === undefined ? {} : { marks: each(marks, (mark) => ({ ...mark, sinceMs: moved(mark.sinceMs) })) }),
+    ...(held === undefined ? {} : { held: each(held, (hold) => ({ ...hold, sinceMs: moved(hold.sinceMs) })) }),
     ...(requests === undefined
       ? {}
       : { requests: { ...requests, retries: each(requests.retries, (retry) => ({ ...retry, untilMs: moved(retry.untilMs) })) } }),

@@ -10,6 +10,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
 import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
+import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increase-rate.ts';
 import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
@@ -57,6 +58,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation, policy),
     marks: trackDeletionTaints(state, observation),
+    held: trackHeldGroups(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
     emptyRemovals: (tracked.emptyRemovals ?? []).filter((startMs) => startMs > windowStart),

@@ -1,12 +1,11 @@
 /** Nodes by state, with the Cluster Autoscaler's names. Decisions, the status and the metrics use these counts. Pure. */
-import { nodeGroupId, type InstanceKey, type NodeGroupId } from '../../domain/ids.ts';
+import { nodeGroupId, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
-import { isPreempted } from './preempted-nodes.ts';
 import { maxProvisionMsOf } from './unregistered.ts';
 
 /** The Cluster Autoscaler's `--max-node-startup-time`. */
@@ -198,4 +197,22 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
     if (nowMs - sinceMs > unreadyForMsOf(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
   }
   return broken;
+}
+
+/**
+ * An instance is gone within seconds of its deadline. A node that outlives the deadline by this much was spared, or is
+ * deallocated and kept its last conditions. In both cases the announcement no longer counts.
+ */
+const OUTLIVED_AFTER_MS = 300_000;
+
+export function isPreempted({ preemption }: Pick<Node, 'preemption'>, nowMs: number): boolean {
+  return preemption !== undefined && nowMs < preemption.deadlineMs + OUTLIVED_AFTER_MS;
+}
+
+/** Announced nodes of managed groups, in the order of the view. Other nodes are not ours to replace. */
+export function preemptedNodes({ cluster, cloud, nowMs }: Pick<Observation, 'cluster' | 'cloud' | 'nowMs'>): readonly NodeName[] {
+  const names: NodeName[] = [];
+  for (const node of cluster.nodes.values())
+    if (node.preemption !== undefined && isPreempted(node, nowMs) && cloud.groupOfNode.has(node.name)) names.push(node.name);
+  return names;
 }

@@ -3,7 +3,7 @@ import { createHttpHeaders, createPipelineRequest, type PipelineResponse } from 
 import { describe, expect, it } from 'vitest';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
 import { RateLimits } from '../../../src/azure/arm/rate-limits.ts';
-import { OperationTracker, type OperationEnd } from '../../../src/azure/arm/operations.ts';
+import { OperationTracker, type OperationEnd, type ResourceState } from '../../../src/azure/arm/operations.ts';
 import { defined } from '../../../src/lib/defined.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -24,11 +24,15 @@ interface Answer {
 
 const RUNS: Answer = { body: '{"status":"InProgress"}' };
 
+interface FollowedOptions {
+  readonly retryAfterMs?: number;
+  readonly chance?: number;
+  /** What the resource says of itself in turn, the last for ever. If absent, it is not read. */
+  readonly states?: readonly (ResourceState | Error)[];
+}
+
 /** Follows one operation that answers in turn, the last answer for ever. Times are seconds since it was accepted. */
-function followed(
-  answers: readonly Answer[],
-  { retryAfterMs, chance = 0 }: { readonly retryAfterMs?: number; readonly chance?: number } = {},
-) {
+function followed(answers: readonly Answer[], { retryAfterMs, chance = 0, states }: FollowedOptions = {}) {
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics().arm;
   const calls = new ArmCalls({
@@ -55,6 +59,12 @@ function followed(
     return Promise.resolve({ status, bodyAsText: body, headers: createHttpHeaders(headers), request: createPipelineRequest({ url }) });
   };
   const log = createLog('silent', { write: () => undefined });
+  const checked: number[] = [];
+  const readState = (given: readonly (ResourceState | Error)[]): Promise<ResourceState> => {
+    const state = given[Math.min(checked.length, given.length - 1)] ?? 'running';
+    checked.push((clock.now() - START_MS) / SECOND);
+    return state instanceof Error ? Promise.reject(state) : Promise.resolve(state);
+  };
   const tracker = new OperationTracker({ calls, clients: { getRaw }, clock, random: () => chance, log });
   tracker.follow({
     resource: 'set',
@@ -62,11 +72,12 @@ function followed(
     retryAfterMs,
     hints: {},
     onEnd: (end) => void ends.push(end),
+    ...(states === undefined ? {} : { resourceState: () => readState(states) }),
   });
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) await clock.advance(500);
   };
-  return { asked, ends, tracker, pass };
+  return { asked, checked, ends, tracker, pass };
 }
 
 describe('the pace of following an operation', () => {
@@ -164,5 +175,33 @@ describe('the end of following an operation', () => {
     await tracker.close();
     await pass(30 * MINUTE);
     expect([ends, tracker.following]).toEqual([[], 0]);
+  });
+});
+
+describe('an operation whose document never ends', () => {
+  it.each<[string, readonly (ResourceState | Error)[], number]>([
+    ['has succeeded', ['succeeded'], 1],
+    ['has succeeded after a while', ['running', 'running', 'succeeded'], 3],
+    ['has failed, twice: the document may still follow with the reason', ['failed', 'failed'], 2],
+    ['cannot be read at first', [new Error('no'), 'succeeded'], 2],
+  ])('ends when its resource says that it %s', async (_what, states, reads) => {
+    const { ends, checked, pass } = followed([RUNS], { states });
+    await pass(115 * SECOND);
+    expect(checked).toEqual([]);
+    await pass(4 * MINUTE);
+    expect(ends).toEqual([{ kind: 'unknown', reason: expect.stringContaining('its resource shows') }]);
+    expect(checked).toHaveLength(reads);
+  });
+
+  it.each<[string, readonly ResourceState[]]>([
+    ['that runs', ['running']],
+    ['that runs again after a failure', ['failed', 'running']],
+  ])('is followed for twenty minutes with a resource %s, which is read once a minute at most', async (_what, states) => {
+    const { ends, checked, pass } = followed([RUNS], {
+      states: states.length === 1 ? states : Array.from({ length: 40 }, (_, at) => states[at % 2] ?? 'running'),
+    });
+    await pass(25 * MINUTE);
+    expect(ends).toEqual([{ kind: 'unknown', reason: 'it did not end within 20 minutes' }]);
+    expect(checked.length).toBeLessThanOrEqual(19);
   });
 });

@@ -43,6 +43,7 @@ const FULL: Required<LoopState> = {
   unregisteredSince: new Map([[keyOf('n'), START_MS]]),
   targets: new Map([[G, 5]]),
   marks: new Map([[N, { sinceMs: START_MS, text: 'x' }]]),
+  held: new Map([[G, { kind: 'frozen', reason: 'Upgrading', sinceMs: START_MS }]]),
   requests: { served: true, retries: new Map([['r', { durationMs: 60_000, untilMs: START_MS }]]) },
 };
 
@@ -56,7 +57,7 @@ function timesIn(value: unknown): readonly number[] {
 
 describe('a wall clock that is set', () => {
   it('moves every time of the state by as much, and nothing else', () => {
-    expect(timesIn(FULL).length).toBe(28);
+    expect(timesIn(FULL).length).toBe(29);
     fc.assert(
       fc.property(fc.integer({ min: -7_200_000, max: 7_200_000 }), (shiftMs) => {
         const moved = Math.abs(shiftMs) < 1_000 ? 0 : shiftMs;
