@@ -35,11 +35,13 @@ export function replayDump(dump: Dump, names: ResourceNames): Replay {
   return { scaleUp, scaleDown, equal };
 }
 
-/** A dump contains no clock, so the plan is cut short at the place where the recorded one was. */
-export function cutAsRecorded(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
-  const after =
-    typeof recorded === 'object' && recorded !== null && 'cutShortAfter' in recorded ? Number(recorded.cutShortAfter) : undefined;
-  return after === undefined ? {} : { isLate: (made) => made >= after };
+/** A dump contains no clock, so the plan is cut short at the place where the recorded one was, and after as many whole plans. */
+export function cutAsRecorded(recorded: unknown): { readonly isLate?: (made: number) => boolean; readonly retries?: number } {
+  if (typeof recorded !== 'object' || recorded === null) return {};
+  const retries = 'retried' in recorded ? Number(recorded.retried) : 0;
+  if (!('cutShortAfter' in recorded)) return { retries };
+  const after = Number(recorded.cutShortAfter);
+  return { retries, isLate: (made) => made >= after };
 }
 
 function isSamePlan(plan: object | undefined, recorded: unknown): boolean {

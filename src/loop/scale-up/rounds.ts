@@ -11,6 +11,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
+import { MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -55,9 +56,12 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const rounds: ScaleUpRound[] = [];
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
+  let retries = MAX_RETRIES_PER_LOOP;
   for (;;) {
-    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), isLate: planningTimer(deps) }, deps);
+    const tried = new Set(exclude);
+    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: tried, isLate: planningTimer(deps), retries }, deps);
     const { plan } = timed;
+    retries -= plan.retried ?? 0;
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;

@@ -31,7 +31,7 @@ import {
 import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
-import type { PlanDeadline } from './pods/plan-deadline.ts';
+import type { TryLimits } from './pods/try-limits.ts';
 import { bestPlanByPriority, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { byPrecedence, displacedPods, isExpendable } from './pods/unschedulable-pods.ts';
@@ -44,7 +44,7 @@ export interface PodsToPlan extends Omit<ExistingRoomPods, 'booked'> {
   readonly ignored: ReadonlyMap<Pod, PodVerdict>;
   /** Whether pods of higher priority are served first if capacity is short. */
   readonly byPriority: boolean;
-  readonly deadline: PlanDeadline;
+  readonly tries: TryLimits;
 }
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
@@ -76,7 +76,7 @@ function isDaemonVerdict(verdict: PodVerdict): boolean {
   return verdict.kind === 'ignored' && verdict.reason === 'daemon-set';
 }
 
-interface PlacementInput extends Pick<PodsToPlan, 'pods' | 'byPriority' | 'deadline'> {
+interface PlacementInput extends Pick<PodsToPlan, 'pods' | 'byPriority' | 'tries'> {
   readonly daemons: readonly Pod[];
   /** Filled with what is decided before any group grows. */
   readonly verdicts: Map<Pod, PodVerdict>;
@@ -84,7 +84,7 @@ interface PlacementInput extends Pick<PodsToPlan, 'pods' | 'byPriority' | 'deadl
 
 /** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
 function placeAndExpand(context: ScaleUpContext, given: PlacementInput, snapshot: ClusterSnapshot): ScaleUpPlan {
-  const { verdicts, byPriority, deadline } = given;
+  const { verdicts, byPriority, tries } = given;
   const { observation, request } = context.input;
   const displaced = displacedPods(observation, leavingNodes(context.input));
   makeRoom(context.input, displaced, snapshot);
@@ -100,10 +100,10 @@ function placeAndExpand(context: ScaleUpContext, given: PlacementInput, snapshot
         interdependent,
         capacity: copyCapacity(capacity),
         verdicts: new Map(verdicts),
-        deadline,
+        tries,
       }),
     );
-  return byPriority ? bestPlanByPriority(pods, planInSteps, deadline) : planInSteps([]);
+  return byPriority ? bestPlanByPriority(pods, planInSteps, tries) : planInSteps([]);
 }
 
 interface GrowableGroups {
@@ -143,13 +143,13 @@ interface UnplacedPodsInput {
   readonly interdependent: ReadonlySet<PodShape>;
   readonly capacity: ExistingCapacity;
   readonly verdicts: Map<Pod, PodVerdict>;
-  readonly deadline: PlanDeadline;
+  readonly tries: TryLimits;
 }
 
 /** Leaves the new nodes in the snapshot. */
 function expandAndExplain(context: ScaleUpContext, growable: GrowableGroups, unplaced: UnplacedPodsInput): ScaleUpPlan {
   const { observation, policy, request } = context.input;
-  const { interdependent, capacity, verdicts, deadline } = unplaced;
+  const { interdependent, capacity, verdicts, tries } = unplaced;
   const { templates, bounds, skips } = growable;
   const { snapshot, planned } = capacity;
   const turns = unplaced.turns.map((pods) => groupPods(pods, interdependent));
@@ -157,7 +157,7 @@ function expandAndExplain(context: ScaleUpContext, growable: GrowableGroups, unp
     snapshot,
     planned,
     turns,
-    deadline,
+    tries,
     bounds,
     templates: mayGrow(context.input) ? templates : [],
     headroom: context.headroom,
@@ -189,7 +189,7 @@ function placePods(context: ScaleUpContext, capacity: ExistingCapacity, given: P
   const { unplaced } = withFork(snapshot, () =>
     placeInOrder(context, copyCapacity(capacity), { ...given, verdicts: new Map(given.verdicts) }, awaited),
   );
-  if (unplaced.length === 0) return placeInOrder(context, capacity, given, awaited);
+  if (unplaced.length === 0 || !given.tries.startRetry()) return placeInOrder(context, capacity, given, awaited);
   const rest = given.pods.filter(({ uid }) => !awaited.has(uid));
   const plan = (other: ScaleUpInput): ScaleUpPlan => planForPods(other, { ...roomPods, ...given, pods: rest, ignored: new Map() });
   return placeInOrder(context, capacity, given, new Map([...awaited, ...explainNodes(input, unexplained, plan)]));

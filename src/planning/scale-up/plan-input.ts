@@ -24,6 +24,8 @@ export interface ScaleUpInput {
    * If absent, there is no time limit.
    */
   readonly isLate?: (made: number) => boolean;
+  /** How many whole plans may be made beside the first. If absent, as many as one loop may make. */
+  readonly retries?: number;
 }
 
 /** The ProvisioningRequest of this loop, by uid. */

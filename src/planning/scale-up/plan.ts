@@ -13,7 +13,7 @@ import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/u
 import { expectedPods } from './pods/expected-pods.ts';
 import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { type PodsToPlan, planForPods } from './plan-for-pods.ts';
-import { PlanDeadline } from './pods/plan-deadline.ts';
+import { TryLimits } from './pods/try-limits.ts';
 
 /** Pending pods that may cause an increase, and the verdicts on those that may not. */
 type SortedPods = Pick<PodsToPlan, 'pods' | 'ignored'>;
@@ -23,11 +23,15 @@ type SortedPods = Pick<PodsToPlan, 'pods' | 'ignored'>;
  * @throws AutoscalerError `config` if the list of expanders is invalid.
  */
 export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
-  const { observation, policy } = input;
+  const tries = new TryLimits(input);
   const sorted = sortPendingPods(input);
-  if (input.request !== undefined) return planForRequest(input, input.request, sorted);
-  const { pods, ignored } = sorted;
-  const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, deadline: new PlanDeadline(input.isLate) };
+  const plan = input.request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, input.request, sorted, tries);
+  return tries.retried === 0 ? plan : { ...plan, retried: tries.retried };
+}
+
+function planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): ScaleUpPlan {
+  const { observation, policy } = input;
+  const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
   if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planForPods(input, toPlan);
@@ -37,7 +41,12 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
 }
 
 /** The plan of a loop for a ProvisioningRequest: pods keep the room they have; the next loop plans what they lack. */
-function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiting, ignored }: SortedPods): ScaleUpPlan {
+function planForRequest(
+  input: ScaleUpInput,
+  { uid }: RequestTurn,
+  { pods: waiting, ignored }: SortedPods,
+  tries: TryLimits,
+): ScaleUpPlan {
   const { observation } = input;
   const { capacity = {} } = observation.cluster;
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
@@ -47,7 +56,7 @@ function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiti
     waiting: waiting.toSorted(byPrecedence),
     last: injectableBufferPods(input, 0).pods,
     byPriority: false,
-    deadline: new PlanDeadline(input.isLate),
+    tries,
   });
 }
 
@@ -58,6 +67,7 @@ function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiti
 function planWithBuffers(input: ScaleUpInput, toPlan: PodsToPlan, buffers: readonly Pod[]): ScaleUpPlan {
   const plan = planForPods(input, { ...toPlan, pods: [...toPlan.pods, ...buffers] });
   if (!buffers.some((pod) => isPlaced(plan, pod)) || !toPlan.pods.some((pod) => isUnplaced(plan, pod))) return plan;
+  if (!toPlan.tries.startRetry()) return plan;
   const without = planForPods(input, toPlan);
   return countHelpedPods(without) > countHelpedPods(plan) ? { ...without, held: 'unknown' } : plan;
 }

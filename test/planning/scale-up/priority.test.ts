@@ -15,6 +15,19 @@ describe('capacity that is short goes to pods of higher priority', () => {
     expect(verdictOf(plan, large)).toEqual({ kind: 'helpless', byGroup: [{ group: 'a', skip: { kind: 'max-size', max: 1 } }] });
   });
 
+  it('in as many whole plans as the loop has left', () => {
+    // Each pod of higher priority is smaller, and the pool has room for one of the smallest and little more.
+    const pods = Array.from({ length: 12 }, (_, step) => aPod({ cpu: `${3900 - step * 190}m`, shape: { priority: step } }));
+    const world = { groups: [aGroup({ id: 'a', target: 0, maxSize: 1 })], pods };
+    const kinds = (retries?: number) => {
+      const plan = planFor(retries === undefined ? world : { ...world, retries });
+      return { retried: plan.retried, top: verdictOf(plan, pods.at(-1)!)?.kind };
+    };
+    expect(kinds(0)).toEqual({ retried: undefined, top: 'helpless' });
+    expect(kinds(1)).toEqual({ retried: 1, top: 'triggered' });
+    expect(kinds().retried).toBeLessThanOrEqual(6);
+  });
+
   it('and in one plan with the others where it is not short', () => {
     const pods = [low('2500m'), high('1500m'), high('1500m')];
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 2 })], pods });

@@ -41,6 +41,7 @@ export interface World extends ClusterOptions {
   readonly loopId?: number;
   readonly nowMs?: number;
   readonly isLate?: (made: number) => boolean;
+  readonly retries?: number;
 }
 
 export function observationOf(world: World): Observation {
@@ -65,6 +66,7 @@ export function inputFor(world: World): ScaleUpInput {
     names: resourceNames,
     exclude,
     ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
+    ...(world.retries === undefined ? {} : { retries: world.retries }),
   };
 }
 

@@ -13,7 +13,7 @@ import { countPlannedNodes, nodesAllowed, type Headroom } from '../groups/limits
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import type { PlanDeadline } from '../pods/plan-deadline.ts';
+import type { TryLimits } from '../pods/try-limits.ts';
 import type { Estimate } from './estimate.ts';
 import type { Scoring } from './option-score.ts';
 
@@ -41,7 +41,7 @@ export interface ExpandInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods on nodes of the snapshot, including those of earlier rounds; returns the pods that found no place. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
-  readonly deadline: PlanDeadline;
+  readonly tries: TryLimits;
   /** Rotates which group is estimated first, so that a deadline does not cut off the same groups in every loop. */
   readonly rotation: number;
   /** Either one option serves every pod, or nothing grows. */
@@ -77,16 +77,16 @@ export function emptyExpansion(headroom: Headroom): ExpansionResult {
 
 export class Expansion {
   readonly #bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
-  readonly #deadline: PlanDeadline;
+  readonly #tries: TryLimits;
   readonly #added = new Map<NodeGroupId, AddedNodes>();
   readonly #estimated = new Set<NodeGroupId>();
   #headroom: Headroom;
   #packings = 0;
 
-  constructor({ bounds, headroom, deadline }: Pick<ExpandInput, 'bounds' | 'headroom' | 'deadline'>) {
+  constructor({ bounds, headroom, tries }: Pick<ExpandInput, 'bounds' | 'headroom' | 'tries'>) {
     this.#bounds = bounds;
     this.#headroom = headroom;
-    this.#deadline = deadline;
+    this.#tries = tries;
   }
 
   /** The group's size with the nodes that this plan adds. */
@@ -113,13 +113,13 @@ export class Expansion {
 
   /** Counts one estimate of these groups. False if the time is up: then none may be made. */
   startEstimate(templates: readonly GroupTemplate[]): boolean {
-    if (!this.#deadline.startEstimate()) return false;
+    if (!this.#tries.startEstimate()) return false;
     for (const { group } of templates) this.#estimated.add(group.id);
     return true;
   }
 
   get isCutShort(): boolean {
-    return this.#deadline.cutShortAfter !== undefined;
+    return this.#tries.cutShortAfter !== undefined;
   }
 
   /** Begins the names of the next packing's nodes. One per packing, not per group: the snapshot remembers every host name. */
@@ -145,7 +145,7 @@ export class Expansion {
   }
 
   result(options: ReadonlyMap<NodeGroupId, ScoredOption>, ranOutOfRounds: boolean): ExpansionResult {
-    const { cutShortAfter } = this.#deadline;
+    const { cutShortAfter } = this.#tries;
     return {
       added: this.#added,
       options,

@@ -5,31 +5,31 @@
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { priorityOf } from './unschedulable-pods.ts';
-import type { PlanDeadline } from './plan-deadline.ts';
+import type { TryLimits } from './try-limits.ts';
 
-/** Each try may leave other pods without a place, so the number of tries is limited. */
-const MAX_TRIES = 3;
-
-/** `planInSteps` plans in steps of priorities, the highest first: pods of at least that priority are served before all others. */
+/**
+ * `planInSteps` plans in steps of priorities, the highest first: pods of at least that priority are served before all others. Each try may
+ * leave other pods without a place, so the number of tries is limited.
+ */
 export function bestPlanByPriority(
   pods: readonly Pod[],
   planInSteps: (steps: readonly number[]) => ScaleUpPlan,
-  deadline: Pick<PlanDeadline, 'cutShortAfter'>,
+  tries: Pick<TryLimits, 'startRetry' | 'cutShortAfter'>,
 ): ScaleUpPlan {
   const placedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isPlaced(plan, pod));
   const unplacedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isUnplaced(plan, pod));
   let best = planInSteps([]);
   let last = best;
   let steps: readonly number[] = [];
-  for (let tries = 0; tries < MAX_TRIES && deadline.cutShortAfter === undefined; tries++) {
+  for (;;) {
     // Includes those of a try that was no better: its first step may have taken what still higher priorities need.
     const more = passedOverPriorities(placedIn(last), unplacedIn(last)).filter((priority) => !steps.includes(priority));
-    if (more.length === 0) break;
+    if (more.length === 0 || !tries.startRetry()) break;
     steps = [...steps, ...more].sort((left, right) => right - left);
     last = planInSteps(steps);
     if (servesBetter(unplacedIn(last), unplacedIn(best))) best = last;
   }
-  const { cutShortAfter } = deadline;
+  const { cutShortAfter } = tries;
   return cutShortAfter === undefined ? best : { ...best, cutShortAfter };
 }
 
