@@ -56,12 +56,10 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const rounds: ScaleUpRound[] = [];
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
-  let retries = MAX_RETRIES_PER_LOOP;
   for (;;) {
-    const tried = new Set(exclude);
-    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: tried, isLate: planningTimer(deps), retries }, deps);
+    const limits = { isLate: planningTimer(deps), retries: retriesLeft(rounds) };
+    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps);
     const { plan } = timed;
-    retries -= plan.retried ?? 0;
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;
@@ -114,6 +112,11 @@ function timePlan(input: ScaleUpInput, { clock }: LoopDeps): TimedPlan {
   const startMs = clock.monotonic();
   const plan = planScaleUp(input);
   return { input, plan, planMs: clock.monotonic() - startMs };
+}
+
+/** Every round makes one plan; this many more are left to the next one. */
+function retriesLeft(rounds: readonly ScaleUpRound[]): number {
+  return MAX_RETRIES_PER_LOOP - rounds.reduce((made, { plan }) => made + (plan.retried ?? 0), 0);
 }
 
 /** While a plan is made, no lease is renewed and no watch event is read: hence the limit. */

@@ -41,12 +41,7 @@ function planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, trie
 }
 
 /** The plan of a loop for a ProvisioningRequest: pods keep the room they have; the next loop plans what they lack. */
-function planForRequest(
-  input: ScaleUpInput,
-  { uid }: RequestTurn,
-  { pods: waiting, ignored }: SortedPods,
-  tries: TryLimits,
-): ScaleUpPlan {
+function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiting, ignored }: SortedPods, tries: TryLimits): ScaleUpPlan {
   const { observation } = input;
   const { capacity = {} } = observation.cluster;
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);

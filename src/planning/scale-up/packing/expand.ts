@@ -10,21 +10,20 @@ import type { Pod } from '../../../domain/pod.ts';
 import { chooseOption } from '../../expanders/expander.ts';
 import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
 import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
-import { dependsOnZones } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { estimate, type Estimate } from './estimate.ts';
+import { Expansion, type ExpandInput, type ExpansionResult } from './expansion.ts';
+import type { ExpandOption } from './option-score.ts';
 import {
   areOneOption,
+  type Family,
   findFamilies,
-  findFamilyOptions,
-  keepPacking,
-  takeFamily,
-  tryPacking,
-  visitFrom,
+  hasInterdependentPods,
+  hasZonalPods,
+  makeOption,
+  membersOf,
+  takeOption,
   type TurnInput,
-} from './expand-siblings.ts';
-import { Expansion, type ExpandInput, type ExpansionResult } from './expansion.ts';
-import { atomicEstimate, scoreOption, type ExpandOption } from './option-score.ts';
+} from './turn-options.ts';
 
 /** The most rounds per turn. The next loop plans what remains. */
 const MAX_ROUNDS = 200;
@@ -48,11 +47,12 @@ export function expandGroups({ turns, ...input }: ExpandInput): ExpansionResult 
 /** Returns whether rounds or time ran out before all pods that can be helped were helped. */
 function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption>): boolean {
   const oneOption = areOneOption(input);
-  const families = oneOption || input.groups.some((group) => group.interdependent && dependsOnZones(group)) ? findFamilies(input) : [];
+  const alone = input.templates.map((template): Family => [template]);
+  const families = oneOption || hasZonalPods(input) ? findFamilies(input) : alone;
   const valid: ValidOptions = new Map();
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const interdependent = hasInterdependentPods(input);
-    const found = oneOption || hasZonalPods(input) ? findFamilyOptions(input, families) : findOptions(input, valid);
+    const found = findOptions(input, oneOption || hasZonalPods(input) ? families : alone, valid);
     const all = input.groups.reduce((sum, group) => sum + group.pods.length, 0);
     const options = input.allOrNothing ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) recordFirstOption(firstOptions, option);
@@ -62,7 +62,7 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
     );
     const option = options.find(({ scored }) => scored === chosen);
     if (option === undefined) return false;
-    takeChosen(input, valid, option);
+    if (!takeBalanced(input, valid, option)) takeAndDrop(input, valid, option);
     // New nodes may have made room elsewhere: a spread constraint that refused a present node may admit it now.
     if (interdependent)
       retryPods(
@@ -75,39 +75,42 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
 }
 
 /** All members of a family share the option. */
-function recordFirstOption(first: Map<NodeGroupId, ScoredOption>, { template, family = [], scored }: ExpandOption): void {
-  for (const { group } of [template, ...family.map((member) => member.template)]) {
-    if (!first.has(group.id)) first.set(group.id, { ...scored, group: group.id });
+function recordFirstOption(first: Map<NodeGroupId, ScoredOption>, { family, scored }: ExpandOption): void {
+  for (const { template } of family) {
+    const { id } = template.group;
+    if (!first.has(id)) first.set(id, { ...scored, group: id });
   }
 }
 
-function takeChosen(input: TurnInput, valid: ValidOptions, option: ExpandOption): void {
-  if (option.family !== undefined && option.family.length > 1) {
-    takeFamily(input, option.family);
-    valid.clear();
-  } else if (!takeBalanced(input, valid, option)) takeOption(input, valid, option);
+function findOptions(input: TurnInput, families: readonly Family[], valid: ValidOptions): readonly ExpandOption[] {
+  return visitFrom(families, input.rotation, (family): readonly ExpandOption[] => {
+    const members = membersOf(input, family);
+    if (members === undefined) return [];
+    const [{ template, limit }] = members;
+    const known = members.length === 1 ? valid.get(template.group.id) : undefined;
+    const isValid = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
+    if (!isValid && !input.expansion.startEstimate(members.map((member) => member.template))) return [];
+    const option = isValid ? { ...known, family: members, limit } : makeOption(input, members);
+    if (members.length === 1) valid.set(template.group.id, option);
+    return option.scored.pods > 0 ? [option] : [];
+  });
 }
 
-/** Whether nodes have to be planned one by one: pods are left whose places depend on other pods' places. */
-function hasInterdependentPods({ groups }: TurnInput): boolean {
-  return groups.some((group) => group.interdependent && group.pods.length > 0);
+/** Visits the items from index `start` on (modulo their number), then those before; returns the results in the items' order. */
+function visitFrom<Item, Found>(items: readonly Item[], start: number, visit: (item: Item) => readonly Found[]): readonly Found[] {
+  const first = items.length === 0 ? 0 : start % items.length;
+  const behind = items.slice(first).flatMap(visit);
+  return [...items.slice(0, first).flatMap(visit), ...behind];
 }
 
-/** Whether pods are left whose places depend on the zones of other pods. */
-function hasZonalPods({ groups }: TurnInput): boolean {
-  return groups.some((group) => group.interdependent && group.pods.length > 0 && dependsOnZones(group));
-}
-
-function takeOption(input: TurnInput, valid: ValidOptions, option: ExpandOption): void {
-  const interdependent = hasInterdependentPods(input);
-  const kept = interdependent || input.keepsNodes ? keepOption(input, option) : option.estimate;
-  input.expansion.finishPacking();
-  input.expansion.addNodes(option.template, kept);
-  dropInvalid(valid, option, interdependent);
-}
-
-function keepOption(input: TurnInput, { template, limit }: ExpandOption): Estimate {
-  return atomicEstimate(keepPacking(input, [{ template, limit }], limit), template, limit);
+/** An estimate holds until a pod that it placed has a place. With interdependent pods, or families, no estimate holds. */
+function takeAndDrop(input: TurnInput, valid: ValidOptions, chosen: ExpandOption): void {
+  const noneHolds = chosen.family.length > 1 || hasInterdependentPods(input);
+  takeOption(input, chosen);
+  for (const [id, option] of valid) {
+    const touched = [...option.estimate.placed.keys()].some((group) => chosen.estimate.placed.has(group));
+    if (noneHolds || touched || option === chosen) valid.delete(id);
+  }
 }
 
 /**
@@ -117,7 +120,7 @@ function keepOption(input: TurnInput, { template, limit }: ExpandOption): Estima
  */
 function takeBalanced(input: TurnInput, valid: ValidOptions, option: ExpandOption): boolean {
   const { expansion } = input;
-  const alike = input.balance && !input.allOrNothing ? similarTo(input, option) : [];
+  const alike = input.balance && !input.allOrNothing && option.family.length === 1 ? similarTo(input, option) : [];
   if (alike.length < 2) return false;
   const sizes = alike.map(({ group }) => ({ id: group.id, size: expansion.sizeOf(group.id), maxSize: expansion.ceilingOf(group.id) }));
   const shares = shareEvenly(sizes, option.estimate.nodes);
@@ -125,9 +128,9 @@ function takeBalanced(input: TurnInput, valid: ValidOptions, option: ExpandOptio
   for (const template of alike) {
     const limit = Math.min(shares.get(template.group.id) ?? 0, expansion.allowedByLimits(template));
     if (limit < 1) continue;
-    const share = makeOption(input, template, limit);
+    const share = makeOption(input, [{ template, limit }]);
     if (share.scored.pods === 0) continue;
-    takeOption(input, valid, share);
+    takeAndDrop(input, valid, share);
     taken = true;
   }
   return taken;
@@ -145,27 +148,6 @@ function similarTo(input: TurnInput, { template, estimate: { placed } }: ExpandO
   );
 }
 
-function findOptions(input: TurnInput, valid: ValidOptions): readonly ExpandOption[] {
-  const { expansion } = input;
-  return visitFrom(input.templates, input.rotation, (template): readonly ExpandOption[] => {
-    const { id } = template.group;
-    const limit = expansion.nodesLeft(template);
-    if (limit < 1) return [];
-    const known = valid.get(id);
-    const isValid = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
-    if (!isValid && !expansion.startEstimate([template])) return [];
-    const option = isValid ? { ...known, limit } : makeOption(input, template, limit);
-    valid.set(id, option);
-    return option.scored.pods > 0 ? [option] : [];
-  });
-}
-
-function makeOption(input: TurnInput, template: GroupTemplate, limit: number): ExpandOption {
-  const packed = hasInterdependentPods(input) ? tryPacking(input, [{ template, limit }], limit) : estimate(input.groups, template, limit);
-  const found = atomicEstimate(packed, template, limit);
-  return { template, estimate: found, limit, scored: scoreOption(template, found, input.scoring) };
-}
-
 /** Places pods on nodes of the snapshot if possible; these pods need no new node any more. */
 function retryPods(input: TurnInput, groups: readonly EquivalenceGroup[]): void {
   const waiting = groups.filter((group) => group.pods.length > 0);
@@ -179,12 +161,4 @@ function keepOnly(pods: Pod[], left: ReadonlySet<Pod>): void {
   let kept = 0;
   for (const pod of pods) if (left.has(pod)) pods[kept++] = pod;
   pods.length = kept;
-}
-
-/** An estimate holds until a pod that it placed has a place. With interdependent pods no estimate holds. */
-function dropInvalid(valid: ValidOptions, chosen: ExpandOption, interdependent: boolean): void {
-  for (const [id, option] of valid) {
-    const touched = [...option.estimate.placed.keys()].some((group) => chosen.estimate.placed.has(group));
-    if (interdependent || touched || option === chosen) valid.delete(id);
-  }
 }

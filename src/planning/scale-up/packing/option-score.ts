@@ -7,15 +7,15 @@ import { misfitOf, weightOf, pricedName, priceOf as listedPrice } from '../../ex
 import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import type { FamilyMember } from './estimate-interdependent.ts';
+import type { FamilyMember } from './pack-new-nodes.ts';
 import type { Estimate } from './estimate.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** One way to grow: new nodes of one group, or of a family of groups. */
 export interface ExpandOption {
   readonly template: GroupTemplate;
-  /** Groups that are planned as one, the template's group first. */
-  readonly family?: readonly FamilyMember[];
+  /** Groups that are planned as one, the template's group first; often it is the only one. */
+  readonly family: readonly [FamilyMember, ...FamilyMember[]];
   readonly estimate: Estimate;
   readonly scored: ScoredOption;
   /** The number of nodes that the estimate was allowed. The estimate holds while that is the same. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../../../src/domain/pod.ts';
-import { estimateInterdependent } from '../../../../src/planning/scale-up/packing/estimate-interdependent.ts';
+import { packNewNodes } from '../../../../src/planning/scale-up/packing/pack-new-nodes.ts';
 import { estimate, packingOrder } from '../../../../src/planning/scale-up/packing/estimate.ts';
 import { groupPods } from '../../../../src/planning/scale-up/pods/equivalence-groups.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
@@ -128,7 +128,7 @@ describe('estimate', () => {
         const snapshot = new ClusterSnapshot({ names: resourceNames });
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'present', cpu: '1m' })] }));
         const groups = groupPods(pods, snapshot.interdependentShapes(tiedShapes));
-        const found = estimateInterdependent(
+        const found = packNewNodes(
           groups,
           [{ template: template('4', ['we-1', 'we-2']), limit }],
           { nodes: limit, prefix: 'new', keep: true },

@@ -1,6 +1,7 @@
 /**
- * The estimate for interdependent pods: node by node inside the snapshot, so that spread and affinity are checked against the
- * whole cluster, new nodes included. It packs like estimate.ts, but one pod at a time. Groups of a family are packed as one.
+ * Packs pods on new nodes of one group, or of a family of groups that are packed as one. Pods that only need room are arithmetic
+ * (`estimate.ts`) as long as the nodes need not stay. Otherwise nodes are added to the snapshot one by one, so that spread and affinity
+ * are checked against the whole cluster, new nodes included: in the same order, but one pod at a time.
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
@@ -9,7 +10,7 @@ import type { Resources } from '../../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { fitsFree } from '../../../scheduling/predicates/resources-fit.ts';
-import { podsFittingOn, freeAfter, podSizeOn, type Estimate } from './estimate.ts';
+import { estimate, podsFittingOn, freeAfter, podSizeOn, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { addPlaceholderNodes, removePlaceholderNodes, dependsOnZones, placeholderNode } from '../groups/zonal-siblings.ts';
 import { newNodeFrom, variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
@@ -24,7 +25,7 @@ export interface FamilyMember {
 }
 
 /** The estimate of the family, and of each member, in the members' order. */
-export interface InterdependentEstimate extends Estimate {
+export interface PackedNodes extends Estimate {
   readonly shares: readonly Estimate[];
   /** The new nodes and their groups, in the order in which they were added. */
   readonly added: readonly (readonly [NodeName, NodeGroupId])[];
@@ -66,16 +67,35 @@ interface PodsToPack {
   readonly masks: readonly number[];
 }
 
-/**
- * Leaves the new nodes and their pods in the snapshot: the caller forks before, and reverts or commits after. `limits.nodes`
- * applies to all members together. `limits.prefix` must not begin the name of any node in the snapshot.
- */
-export function estimateInterdependent(
+interface PackingLimits {
+  /** The largest number of new nodes of all members together. */
+  readonly nodes: number;
+  /** Begins the names of new nodes, and no name of a node in the snapshot. */
+  readonly prefix: string;
+  /** Whether the new nodes and all their pods stay in the snapshot. */
+  readonly keep: boolean;
+}
+
+/** May leave new nodes and pods in the snapshot: the caller forks before, and reverts or commits after. */
+export function packNewNodes(
   groups: readonly EquivalenceGroup[],
   members: readonly FamilyMember[],
-  limits: { readonly nodes: number; readonly prefix: string; readonly keep: boolean },
+  limits: PackingLimits,
   snapshot: ClusterSnapshot,
-): InterdependentEstimate {
+): PackedNodes {
+  const [only] = members.length === 1 ? members : [];
+  const isArithmetic = !limits.keep && !groups.some((group) => group.interdependent && group.pods.length > 0);
+  if (only === undefined || !isArithmetic) return packOneByOne(groups, members, limits, snapshot);
+  const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit));
+  return { ...share, shares: [share], added: [] };
+}
+
+function packOneByOne(
+  groups: readonly EquivalenceGroup[],
+  members: readonly FamilyMember[],
+  limits: PackingLimits,
+  snapshot: ClusterSnapshot,
+): PackedNodes {
   const { nodes: limit, prefix, keep } = limits;
   const packing: Packing = {
     snapshot,
@@ -259,7 +279,7 @@ function allVariants(member: FamilyMember | undefined): number {
   return (1 << (member?.template.variants.length ?? 0)) - 1;
 }
 
-function toEstimate({ nodes, counts, members, placed }: Packing, zoneBound: readonly number[]): InterdependentEstimate {
+function toEstimate({ nodes, counts, members, placed }: Packing, zoneBound: readonly number[]): PackedNodes {
   const shares = members.map((_, of) => ({
     nodes: counts[of] ?? 0,
     placed: placed[of] ?? new Map<EquivalenceGroup, number>(),

@@ -1,0 +1,92 @@
+/** Options of one turn: what a group, or a family of groups, would serve with how many nodes; and how an option is taken. */
+import { isWhole } from '../../../domain/node-group.ts';
+import { withFork } from '../../../scheduling/snapshot/snapshot.ts';
+import { similarFamilies } from '../groups/similar-groups.ts';
+import type { GroupTemplate } from '../groups/template-node.ts';
+import { dependsOnZones, zonalFamilies } from '../groups/zonal-siblings.ts';
+import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import type { ExpandInput, Expansion } from './expansion.ts';
+import { atomicEstimate, scoreOption, type ExpandOption } from './option-score.ts';
+import { type FamilyMember, packNewNodes, type PackedNodes } from './pack-new-nodes.ts';
+
+/** One turn of a plan: the pods that are served together. */
+export interface TurnInput extends Omit<ExpandInput, 'turns'> {
+  readonly expansion: Expansion;
+  readonly groups: readonly EquivalenceGroup[];
+  /** Whether new nodes always go into the snapshot: pods of a later turn may use what is left of them. */
+  readonly keepsNodes: boolean;
+}
+
+/** Groups that are planned as one. A group alone is a family of one. */
+export type Family = readonly GroupTemplate[];
+
+/**
+ * The families as long as pods are left whose places depend on the zones of other pods, or if similar groups are one option. They have
+ * the same price and the same priority of the user's rules.
+ */
+export function findFamilies(input: TurnInput): readonly Family[] {
+  const { templates, similarity, scoring } = input;
+  const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
+  const atomic = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
+  const others = templates.filter(({ group }) => !isWhole(group));
+  const findAlike = areOneOption(input) ? similarFamilies : zonalFamilies;
+  return [...findAlike(others, similarity, preference), ...atomic];
+}
+
+/** Whether similar groups are one option, whatever their zones. */
+export function areOneOption({ allOrNothing, balance }: Pick<ExpandInput, 'allOrNothing' | 'balance'>): boolean {
+  return allOrNothing && balance;
+}
+
+/** Whether nodes have to be planned one by one: pods are left whose places depend on other pods' places. */
+export function hasInterdependentPods({ groups }: Pick<TurnInput, 'groups'>): boolean {
+  return groups.some((group) => group.interdependent && group.pods.length > 0);
+}
+
+/** Whether pods are left whose places depend on the zones of other pods. */
+export function hasZonalPods({ groups }: Pick<TurnInput, 'groups'>): boolean {
+  return groups.some((group) => group.interdependent && group.pods.length > 0 && dependsOnZones(group));
+}
+
+/** Undefined if no member may grow. */
+export function membersOf({ expansion }: TurnInput, family: Family): readonly [FamilyMember, ...FamilyMember[]] | undefined {
+  const [first, ...rest] = family.map((template) => ({ template, limit: expansion.nodesLeft(template) })).filter(({ limit }) => limit > 0);
+  return first === undefined ? undefined : [first, ...rest];
+}
+
+/** Leaves the snapshot as it was. */
+export function makeOption(input: TurnInput, family: readonly [FamilyMember, ...FamilyMember[]]): ExpandOption {
+  const [{ template, limit }] = family;
+  const estimate = atomicEstimate(
+    withFork(input.snapshot, () => pack(input, family, false)),
+    template,
+    limit,
+  );
+  return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring) };
+}
+
+/**
+ * Counts the nodes of the option. If other pods may depend on them, it is packed once more, to stay in the snapshot: what is counted is
+ * what the snapshot holds.
+ */
+export function takeOption(input: TurnInput, { family, estimate, limit }: ExpandOption): void {
+  const { expansion } = input;
+  const stays = family.length > 1 || input.keepsNodes || hasInterdependentPods(input);
+  const shares = stays ? keepPacking(input, family) : [estimate];
+  expansion.finishPacking();
+  shares.forEach((share, index) => {
+    const template = family[index]?.template;
+    if (template !== undefined && share.placed.size > 0) expansion.addNodes(template, atomicEstimate(share, template, limit));
+  });
+}
+
+function keepPacking(input: TurnInput, family: readonly FamilyMember[]): PackedNodes['shares'] {
+  const kept = pack(input, family, true);
+  for (const [name, group] of kept.added) input.planned.set(name, group);
+  return kept.shares;
+}
+
+function pack({ groups, expansion, snapshot }: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
+  const nodes = Math.min(...family.map(({ template }) => expansion.allowedByLimits(template)));
+  return packNewNodes(groups, family, { nodes, prefix: expansion.nodeNamePrefix, keep }, snapshot);
+}
