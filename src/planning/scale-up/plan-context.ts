@@ -2,6 +2,7 @@
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import { type NodeGroup, isWhole } from '../../domain/node-group.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { seededRandom, stableHash } from '../../lib/random.ts';
@@ -29,14 +30,24 @@ import { makeTemplate } from './groups/template-node.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
 import { type Scoring, createScoring } from './packing/option-score.ts';
-import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
+import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
 
 const NO_ZONES: ReadonlySet<string> = new Set();
 
-/** One per plan. */
+/** All pods that get a place in a plan. */
+export interface PodsToPlace extends PodsToPlan {
+  /** Granted requests: placed before all other pods. */
+  readonly booked: readonly Pod[];
+  /** Pending pods of DaemonSets: they cause no increase, but take room on present nodes like all other pods. */
+  readonly daemons: readonly Pod[];
+  /** Pods of nodes that are about to go. */
+  readonly displaced: readonly Pod[];
+}
+
+/** One per plan: what does not change while pods are placed. */
 export interface ScaleUpContext {
   readonly input: ScaleUpInput;
-  readonly roomPods: ExistingRoomPods;
+  readonly pods: PodsToPlace;
   /** What decides whether a group may grow. */
   readonly standing: GroupStanding;
   /** What compares options. */
@@ -50,7 +61,7 @@ export interface ScaleUpContext {
 }
 
 /** @throws AutoscalerError `config` if the list of expanders or a priority pattern is invalid. */
-export function makeScaleUpContext(input: ScaleUpInput, roomPods: ExistingRoomPods): ScaleUpContext {
+export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): ScaleUpContext {
   const { observation, state, policy } = input;
   // Checked here, so that an invalid list is refused even if no group grows.
   checkExpanderChain(policy.scaleUp.expanders);
@@ -63,7 +74,7 @@ export function makeScaleUpContext(input: ScaleUpInput, roomPods: ExistingRoomPo
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   const upcoming = findUpcoming(input);
   const minimum = increasesToMinimum(input, standing, headroomBeside(upcoming, input));
-  return { input, roomPods, standing, scoring, upcoming, ...minimum };
+  return { input, pods, standing, scoring, upcoming, ...minimum };
 }
 
 /** Seeded: every call returns expanders that make the same choices. */

@@ -1,10 +1,10 @@
 /** One plan for one set of pods: places them on existing capacity, and grows groups for the others. */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { withFork } from '../../scheduling/snapshot/snapshot.ts';
+import { tryInFork, withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
@@ -19,6 +19,7 @@ import { expandGroups } from './packing/expand.ts';
 import { type SizeBounds, emptyExpansion } from './packing/expansion.ts';
 import { placeAndPack } from './packing/pack-upcoming.ts';
 import {
+  type PodsToPlace,
   type ScaleUpContext,
   increaseCeiling,
   leavingNodes,
@@ -28,82 +29,60 @@ import {
   plannedSize,
   seededExpanders,
 } from './plan-context.ts';
-import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
+import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
-import type { TryLimits } from './pods/try-limits.ts';
 import { bestPlanByPriority, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { byPrecedence, displacedPods, isExpendable } from './pods/unschedulable-pods.ts';
-
-/** The pods of one plan, and how they are served. */
-export interface PodsToPlan extends Omit<ExistingRoomPods, 'booked'> {
-  /** Pods that may cause an increase. */
-  readonly pods: readonly Pod[];
-  /** Verdicts on pending pods that may not. */
-  readonly ignored: ReadonlyMap<Pod, PodVerdict>;
-  /** Whether pods of higher priority are served first if capacity is short. */
-  readonly byPriority: boolean;
-  readonly tries: TryLimits;
-}
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
 
 /** Leaves the snapshot as found. */
 export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
-  const { waiting, last } = toPlan;
-  const pods = toPlan.pods.toSorted(byPrecedence);
-  const verdicts = new Map(toPlan.ignored);
-  const { observation, policy, request } = input;
-  const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
-  const blocked = reasonNotToAct(input.observation, input.state, input.policy);
+  const pods = podsToPlace(input, toPlan);
+  const { observation, state, policy } = input;
+  const toServe = [...pods.pods, ...pods.booked, ...pods.last];
+  const blocked = reasonNotToAct(observation, state, policy);
   if (blocked !== undefined) {
-    for (const pod of [...pods, ...waiting]) verdicts.set(pod, { kind: 'waiting', detail: blocked });
-    const held = [...pods, ...booked, ...last].some(isReservation) ? { held: 'unknown' as const } : {};
+    const waiting = [...pods.pods, ...pods.waiting].map((pod) => [pod, { kind: 'waiting', detail: blocked }] as const);
+    const held = toServe.some(isReservation) ? { held: 'unknown' as const } : {};
+    const verdicts = new Map<Pod, PodVerdict>([...pods.ignored, ...waiting]);
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
-  const context = makeScaleUpContext(input, { booked, waiting, last });
-  const daemons = [...verdicts].filter(([, verdict]) => isDaemonVerdict(verdict)).map(([pod]) => pod);
-  const nothingToPlace = [pods, daemons, booked, waiting, last].every(({ length }) => length === 0);
-  if (nothingToPlace && leavingNodes(input).size === 0)
-    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, verdicts);
+  const context = makeScaleUpContext(input, pods);
+  if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)
+    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, pods.ignored);
   const snapshot = input.snapshot ?? newSnapshot(input);
-  return withFork(snapshot, () => placeAndExpand(context, { ...toPlan, pods, daemons, verdicts }, snapshot));
+  return withFork(snapshot, () => placeAndExpand(context, snapshot));
 }
 
-/** DaemonSet pods cause no increase, but take room on present nodes like all other pods. */
+function podsToPlace(input: ScaleUpInput, toPlan: PodsToPlan): PodsToPlace {
+  const { observation, policy, request } = input;
+  return {
+    ...toPlan,
+    pods: toPlan.pods.toSorted(byPrecedence),
+    booked: policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [],
+    daemons: [...toPlan.ignored].filter(([, verdict]) => isDaemonVerdict(verdict)).map(([pod]) => pod),
+    displaced: displacedPods(observation, leavingNodes(input)),
+  };
+}
+
 function isDaemonVerdict(verdict: PodVerdict): boolean {
   return verdict.kind === 'ignored' && verdict.reason === 'daemon-set';
 }
 
-interface PlacementInput extends Pick<PodsToPlan, 'pods' | 'byPriority' | 'tries'> {
-  readonly daemons: readonly Pod[];
-  /** Filled with what is decided before any group grows. */
-  readonly verdicts: Map<Pod, PodVerdict>;
-}
-
 /** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
-function placeAndExpand(context: ScaleUpContext, given: PlacementInput, snapshot: ClusterSnapshot): ScaleUpPlan {
-  const { verdicts, byPriority, tries } = given;
-  const { observation, request } = context.input;
-  const displaced = displacedPods(observation, leavingNodes(context.input));
-  makeRoom(context.input, displaced, snapshot);
-  const pods = request === undefined ? withoutUnallocatableClaims(given.pods, observation.cloud.groups, snapshot, verdicts) : given.pods;
-  const capacity = existingCapacity(context.input, snapshot);
-  addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
-  const { unplaced, interdependent } = placePods(context, capacity, { ...given, pods, displaced });
+function placeAndExpand(context: ScaleUpContext, snapshot: ClusterSnapshot): ScaleUpPlan {
+  const { pods, byPriority, tries } = context.pods;
+  makeRoom(context, snapshot);
+  const present = existingCapacity(context, snapshot);
+  const hopeful = pods.filter((pod) => !present.verdicts.has(pod));
+  const { unplaced, capacity } = placePods(context, present);
   const growable = growableGroups(context);
   const planInSteps = (steps: readonly number[]): ScaleUpPlan =>
-    withFork(snapshot, () =>
-      expandAndExplain(context, growable, {
-        turns: splitByPriority(unplaced, steps),
-        interdependent,
-        capacity: copyCapacity(capacity),
-        verdicts: new Map(verdicts),
-        tries,
-      }),
-    );
-  return byPriority ? bestPlanByPriority(pods, planInSteps, tries) : planInSteps([]);
+    withFork(snapshot, () => expandAndExplain(context, growable, splitByPriority(unplaced, steps), copyCapacity(capacity)));
+  return byPriority ? bestPlanByPriority(hopeful, planInSteps, tries) : planInSteps([]);
 }
 
 interface GrowableGroups {
@@ -136,83 +115,68 @@ function growableGroups(context: ScaleUpContext): GrowableGroups {
   return { templates, bounds, skips };
 }
 
-interface UnplacedPodsInput {
-  /** Pods that need new nodes, in the order in which they are served. */
-  readonly turns: readonly (readonly Pod[])[];
-  /** Shapes whose place depends on other pods' places. */
-  readonly interdependent: ReadonlySet<PodShape>;
-  readonly capacity: ExistingCapacity;
-  readonly verdicts: Map<Pod, PodVerdict>;
-  readonly tries: TryLimits;
-}
-
-/** Leaves the new nodes in the snapshot. */
-function expandAndExplain(context: ScaleUpContext, growable: GrowableGroups, unplaced: UnplacedPodsInput): ScaleUpPlan {
+/** Serves the parts one after the other. Leaves the new nodes in the snapshot. */
+function expandAndExplain(
+  context: ScaleUpContext,
+  { templates, bounds, skips }: GrowableGroups,
+  parts: readonly (readonly Pod[])[],
+  capacity: ExistingCapacity,
+): ScaleUpPlan {
   const { observation, policy, request } = context.input;
-  const { interdependent, capacity, verdicts, tries } = unplaced;
-  const { templates, bounds, skips } = growable;
-  const { snapshot, planned } = capacity;
-  const turns = unplaced.turns.map((pods) => groupPods(pods, interdependent));
+  const turns = parts.map((pods) => groupPods(pods, capacity.interdependent));
   const expansion = expandGroups({
-    snapshot,
-    planned,
+    capacity,
     turns,
-    tries,
+    tries: context.pods.tries,
     bounds,
     templates: mayGrow(context.input) ? templates : [],
     headroom: context.headroom,
     scoring: context.scoring,
     expanders: seededExpanders(context.input),
     similarity: similarityRulesOf(policy.scaleUp),
-    retry: (pods) => placeOnCapacity(capacity, pods, interdependent, verdicts),
     rotation: observation.loopId,
     allOrNothing: request !== undefined,
     balance: policy.scaleUp.balanceSimilarGroups,
   });
-  for (const [group, { pods }] of expansion.added) for (const pod of pods) verdicts.set(pod, { kind: 'triggered', group });
+  for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
   const outcome = { skips, expansion, templates };
-  explainUnplacedPods(context, outcome, { groups: turns.flat(), snapshot, verdicts });
-  return buildScaleUpPlan(context, outcome, verdicts);
+  explainUnplacedPods(context, outcome, turns.flat(), capacity);
+  return buildScaleUpPlan(context, outcome, capacity.verdicts);
 }
 
-interface PlacementOrderInput extends PlacementInput {
-  readonly displaced: readonly Pod[];
+interface PlacedPods {
+  readonly unplaced: readonly Pod[];
+  readonly capacity: ExistingCapacity;
 }
 
 /** If pods find no place and there are nodes on their way that nothing explains, these nodes are explained first. */
-function placePods(context: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput) {
-  const { input, upcoming, roomPods } = context;
-  const awaited = findAwaitedPods(input, upcoming, given.pods);
+function placePods(context: ScaleUpContext, capacity: ExistingCapacity): PlacedPods {
+  const { input, upcoming, pods } = context;
+  const awaited = findAwaitedPods(input, upcoming, pods.pods);
   const unexplained = input.request === undefined ? unexplainedNodes(input, upcoming) : [];
-  if (unexplained.length === 0) return placeInOrder(context, capacity, given, awaited);
-  const { snapshot } = capacity;
-  const { unplaced } = withFork(snapshot, () =>
-    placeInOrder(context, copyCapacity(capacity), { ...given, verdicts: new Map(given.verdicts) }, awaited),
-  );
-  if (unplaced.length === 0 || !given.tries.startRetry()) return placeInOrder(context, capacity, given, awaited);
-  const rest = given.pods.filter(({ uid }) => !awaited.has(uid));
-  const plan = (other: ScaleUpInput): ScaleUpPlan => planForPods(other, { ...roomPods, ...given, pods: rest, ignored: new Map() });
-  return placeInOrder(context, capacity, given, new Map([...awaited, ...explainNodes(input, unexplained, plan)]));
+  const place = (): PlacedPods => placeInOrder(context, copyCapacity(capacity), awaited);
+  if (unexplained.length === 0) return place();
+  const placed = tryInFork(capacity.snapshot, place, ({ unplaced }) => unplaced.length === 0);
+  if (placed.unplaced.length === 0) return placed;
+  if (!pods.tries.startRetry()) return place();
+  const rest = pods.pods.filter(({ uid }) => !awaited.has(uid));
+  const plan = (other: ScaleUpInput): ScaleUpPlan => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
+  return placeInOrder(context, capacity, new Map([...awaited, ...explainNodes(input, unexplained, plan)]));
 }
 
 /** Places booked pods first, then waiting pods, then those that may cause an increase, then the last. */
-function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput, awaited: AwaitedPods) {
-  const { daemons, displaced, verdicts } = given;
+function placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapacity, awaited: AwaitedPods): PlacedPods {
+  const { verdicts } = capacity;
   const isRequest = input.request !== undefined;
-  const pods = isRequest ? given.pods : [...displaced, ...daemons, ...given.pods].sort(byPrecedence);
-  const first = isRequest ? [...daemons, ...roomPods.booked] : roomPods.booked;
-  const waiting = isRequest ? [...displaced, ...roomPods.waiting] : [];
-  const all = [...first, ...waiting, ...pods, ...roomPods.last];
-  const interdependent = capacity.snapshot.interdependentShapes([...new Set(all.map((pod) => pod.shape))]);
-  const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
-  place(first);
-  for (const pod of placeAndPack(capacity, { pods: waiting, interdependent, verdicts }, { awaited, areLast: false }))
+  const toServe = pods.pods.filter((pod) => !verdicts.has(pod));
+  placeOnCapacity(capacity, isRequest ? [...pods.daemons, ...pods.booked] : pods.booked);
+  const waiting = isRequest ? [...pods.displaced, ...pods.waiting] : [];
+  for (const pod of placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const unplaced = placeAndPack(capacity, { pods, interdependent, verdicts }, { awaited, areLast: !isRequest }).filter(
-    (pod) => verdicts.get(pod)?.kind !== 'ignored',
-  );
-  place(roomPods.last);
-  return { unplaced, interdependent };
+  const inOrder = isRequest ? toServe : [...pods.displaced, ...pods.daemons, ...toServe].sort(byPrecedence);
+  const left = placeAndPack(capacity, inOrder, { awaited, areLast: !isRequest });
+  placeOnCapacity(capacity, pods.last);
+  return { unplaced: left.filter((pod) => verdicts.get(pod)?.kind !== 'ignored'), capacity };
 }
 
 /** Some ProvisioningRequests only check for room. */
@@ -222,7 +186,7 @@ function mayGrow({ request, observation }: ScaleUpInput): boolean {
 }
 
 /** Removes bound pods that may be preempted, and places the pods that wait for a preempted place. */
-function makeRoom({ observation, policy }: ScaleUpInput, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
+function makeRoom({ input: { observation, policy }, pods: { displaced } }: ScaleUpContext, snapshot: ClusterSnapshot): void {
   for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
   const gone = new Set(displaced);
   for (const [node, pods] of observation.cluster.podsByNode) {
@@ -235,14 +199,23 @@ function makeRoom({ observation, policy }: ScaleUpInput, displaced: readonly Pod
   }
 }
 
-function existingCapacity(input: ScaleUpInput, snapshot: ClusterSnapshot): ExistingCapacity {
-  const { nodes } = input.observation.cluster;
+/** Present nodes and nodes on their way. Pods whose claims cannot be allocated on any node have their verdict already. */
+function existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): ExistingCapacity {
+  const { input, pods } = context;
+  const { observation, request } = input;
+  const { nodes } = observation.cluster;
   const leaving = leavingNodes(input);
   const isUsable = (name: string): boolean => {
     const node = nodes.get(name);
     return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
   };
-  return { snapshot, isUsable, fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
+  const verdicts = new Map(pods.ignored);
+  if (request === undefined) withoutUnallocatableClaims(pods.pods, observation.cloud.groups, snapshot, verdicts);
+  const none = { fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
+  const capacity: ExistingCapacity = { snapshot, interdependent: new Set(), verdicts, isUsable, ...none };
+  addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
+  const all = [...pods.booked, ...pods.waiting, ...pods.displaced, ...pods.daemons, ...pods.pods, ...pods.last];
+  return { ...capacity, interdependent: snapshot.interdependentShapes([...new Set(all.map(({ shape }) => shape))]) };
 }
 
 function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

@@ -4,8 +4,10 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import type { TryLimits } from './pods/try-limits.ts';
 
 /** One observation, the loop's memory, and the users' policy. */
 export interface ScaleUpInput {
@@ -35,12 +37,17 @@ export interface RequestTurn {
   readonly granted: readonly string[];
 }
 
-/** Pods that take existing room and never cause an increase. */
-export interface ExistingRoomPods {
-  /** Placed before all other pods. */
-  readonly booked: readonly Pod[];
-  /** Placed before the pods that may cause an increase; they are planned in another loop. */
+/** The pods of one plan, and how they are served. */
+export interface PodsToPlan {
+  /** Pods that may cause an increase. */
+  readonly pods: readonly Pod[];
+  /** Verdicts on pending pods that may not. */
+  readonly ignored: ReadonlyMap<Pod, PodVerdict>;
+  /** Pods that get existing room before those that may cause an increase; they are planned in another loop. */
   readonly waiting: readonly Pod[];
-  /** Placed after all other pods. */
+  /** Pods that get existing room after all other pods. */
   readonly last: readonly Pod[];
+  /** Whether pods of higher priority are served first if capacity is short. */
+  readonly byPriority: boolean;
+  readonly tries: TryLimits;
 }

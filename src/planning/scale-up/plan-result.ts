@@ -13,6 +13,7 @@ import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { isReservation } from '../state/reserved-room.ts';
+import type { ExistingCapacity } from './groups/existing-capacity.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
@@ -80,11 +81,8 @@ export interface PlanOutcome {
 export function explainUnplacedPods(
   context: ScaleUpContext,
   { skips, expansion, templates }: PlanOutcome,
-  unplaced: {
-    readonly groups: readonly EquivalenceGroup[];
-    readonly snapshot: ClusterSnapshot;
-    readonly verdicts: Map<Pod, PodVerdict>;
-  },
+  unplaced: readonly EquivalenceGroup[],
+  { snapshot, verdicts }: ExistingCapacity,
 ): void {
   const { policy, observation } = context.input;
   const known = new Map(templates.map((template) => [template.group.id, template]));
@@ -92,17 +90,17 @@ export function explainUnplacedPods(
     context,
     stops: new Map([...skips, ...stopsOf(context, expansion, templates)]),
     endedEarly: endedEarlyBecause(expansion, policy.scaleUp.maxNodesPerScaleUp),
-    onNewNode: refusalsOnNewNode(unplaced.snapshot),
+    onNewNode: refusalsOnNewNode(snapshot),
   };
   const { endedEarly } = refusals;
-  for (const group of unplaced.groups) {
+  for (const group of unplaced) {
     if (group.pods.length === 0) continue;
     const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, known.get(target.id)));
     const verdict: PodVerdict =
       endedEarly !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
         ? { kind: 'waiting', detail: endedEarly }
         : { kind: 'helpless', byGroup };
-    for (const pod of group.pods) unplaced.verdicts.set(pod, verdict);
+    for (const pod of group.pods) verdicts.set(pod, verdict);
   }
 }
 

@@ -11,8 +11,8 @@ import { requestPods } from '../capacity-objects/provisioning-requests.ts';
 import { isPlaced, isUnplaced } from './pods/priority-order.ts';
 import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
-import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
-import { type PodsToPlan, planForPods } from './plan-for-pods.ts';
+import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
+import { planForPods } from './plan-for-pods.ts';
 import { TryLimits } from './pods/try-limits.ts';
 
 /** Pending pods that may cause an increase, and the verdicts on those that may not. */

@@ -17,8 +17,12 @@ export interface UpcomingGroupNodes {
   readonly upcoming: UpcomingNodes;
 }
 
+/** What one try of a plan places pods on, and where it has placed them. Changes with every pod. */
 export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
+  /** Shapes whose place depends on other pods' places. */
+  readonly interdependent: ReadonlySet<PodShape>;
+  readonly verdicts: Map<Pod, PodVerdict>;
   /** Whether pods may be placed on a present node. */
   readonly isUsable: (node: NodeName) => boolean;
   /** Present nodes that are ready for so short a time that kube-scheduler may not have filled them yet. */
@@ -39,6 +43,7 @@ type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
 export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
   return {
     ...capacity,
+    verdicts: new Map(capacity.verdicts),
     upcoming: new Map(capacity.upcoming),
     planned: new Map(capacity.planned),
     undecided: capacity.undecided.map((pool) => ({ ...pool })),
@@ -63,30 +68,18 @@ export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly Up
 }
 
 /** Places the pods, which are in order of precedence, where they fit; returns those that found no place. */
-export function placeOnCapacity(
-  capacity: ExistingCapacity,
-  pods: readonly Pod[],
-  interdependent: ReadonlySet<PodShape>,
-  verdicts: Map<Pod, PodVerdict>,
-): readonly Pod[] {
-  return placeWhere(findNodeFor, capacity, { pods, interdependent, verdicts });
+export function placeOnCapacity(capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
+  return placeWhere(findNodeFor, capacity, pods);
 }
 
 /** The same, on present nodes alone, and not on fresh ones. */
-export function placeOnFilledNodes(capacity: ExistingCapacity, toPlace: PodsToPlace): readonly Pod[] {
+export function placeOnFilledNodes(capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
   const { fresh, isUsable } = capacity;
-  return placeWhere(findPresentNode, { ...capacity, isUsable: (node) => isUsable(node) && !fresh.has(node) }, toPlace);
+  return placeWhere(findPresentNode, { ...capacity, isUsable: (node) => isUsable(node) && !fresh.has(node) }, pods);
 }
 
-export interface PodsToPlace {
-  /** In order of precedence. */
-  readonly pods: readonly Pod[];
-  /** Shapes whose place depends on other pods' places. */
-  readonly interdependent: ReadonlySet<PodShape>;
-  readonly verdicts: Map<Pod, PodVerdict>;
-}
-
-function placeWhere(findNode: FindNode, capacity: ExistingCapacity, { pods, interdependent, verdicts }: PodsToPlace): readonly Pod[] {
+function placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
+  const { interdependent, verdicts } = capacity;
   const left: Pod[] = [];
   const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
   /** `key of a refused shape -> pods placed by then`. Another placed pod may admit an interdependent shape. */

@@ -8,6 +8,7 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { chooseOption } from '../../expanders/expander.ts';
+import { placeOnCapacity } from '../groups/existing-capacity.ts';
 import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
 import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -152,7 +153,12 @@ function similarTo(input: TurnInput, { template, estimate: { placed } }: ExpandO
 function retryPods(input: TurnInput, groups: readonly EquivalenceGroup[]): void {
   const waiting = groups.filter((group) => group.pods.length > 0);
   if (waiting.length === 0) return;
-  const left = new Set(input.retry(waiting.flatMap((group) => group.pods)));
+  const left = new Set(
+    placeOnCapacity(
+      input.capacity,
+      waiting.flatMap((group) => group.pods),
+    ),
+  );
   for (const { pods } of waiting) keepOnly(pods, left);
 }
 

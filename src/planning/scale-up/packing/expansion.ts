@@ -2,13 +2,13 @@
  * What one try of a plan has added so far: new nodes and their pods per group, and how much more sizes, limits and time
  * allow. Changes with every option that is taken. Must not know how pods are packed or how options are compared.
  */
-import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
+import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { defined } from '../../../lib/defined.ts';
-import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { Expander } from '../../expanders/expander.ts';
+import type { ExistingCapacity } from '../groups/existing-capacity.ts';
 import { countPlannedNodes, nodesAllowed, type Headroom } from '../groups/limits.ts';
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
@@ -26,7 +26,8 @@ export interface SizeBounds {
 }
 
 export interface ExpandInput {
-  readonly snapshot: ClusterSnapshot;
+  /** Where pods are retried, on nodes of earlier rounds too. New nodes of the plan that stay in its snapshot are added to it. */
+  readonly capacity: ExistingCapacity;
   /** The groups that may grow. */
   readonly templates: readonly GroupTemplate[];
   /** For every group of `templates`. */
@@ -37,10 +38,6 @@ export interface ExpandInput {
   readonly scoring: Scoring;
   readonly expanders: readonly Expander[];
   readonly similarity: SimilarityRules;
-  /** The nodes of this plan that are in the snapshot. Filled while groups grow. */
-  readonly planned: Map<NodeName, NodeGroupId>;
-  /** Places pods on nodes of the snapshot, including those of earlier rounds; returns the pods that found no place. */
-  readonly retry: (pods: readonly Pod[]) => readonly Pod[];
   readonly tries: TryLimits;
   /** Rotates which group is estimated first, so that a deadline does not cut off the same groups in every loop. */
   readonly rotation: number;

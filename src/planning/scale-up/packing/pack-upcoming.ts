@@ -9,7 +9,6 @@ import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 import {
   type ExistingCapacity,
-  type PodsToPlace,
   placedVerdict,
   placeInUndecidedZone,
   placeOnCapacity,
@@ -33,31 +32,30 @@ interface AwaitedPodsInput {
  * returns the others. Awaited pods come first, on the nodes of their group. They need no other node, even if they were packed differently
  * before.
  */
-export function placeAndPack(capacity: ExistingCapacity, toPlace: PodsToPlace, { awaited, areLast }: AwaitedPodsInput): readonly Pod[] {
-  const { interdependent, verdicts } = toPlace;
-  const place = (pods: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, pods, interdependent, verdicts);
-  if (capacity.newNodeTemplates.size === 0 && awaited.size === 0) return place(toPlace.pods);
-  const daemonsLeft = place(toPlace.pods.filter((pod) => pod.daemonSet));
-  const pods = toPlace.pods.filter((pod) => !pod.daemonSet);
-  const own = findServedPods(capacity, { ...toPlace, pods }, awaited);
+export function placeAndPack(capacity: ExistingCapacity, toPlace: readonly Pod[], { awaited, areLast }: AwaitedPodsInput): readonly Pod[] {
+  const { verdicts, fresh, newNodeTemplates } = capacity;
+  if (newNodeTemplates.size === 0 && awaited.size === 0) return placeOnCapacity(capacity, toPlace);
+  const daemons = toPlace.filter((pod) => pod.daemonSet);
+  const daemonsLeft = placeOnCapacity(capacity, daemons);
+  const pods = toPlace.filter((pod) => !pod.daemonSet);
+  const own = findServedPods(capacity, pods, awaited);
   for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
   // Who has which place matters to other pods, and to the removal of present nodes.
-  if (areLast && others.length === 0 && capacity.fresh.size === 0) return daemonsLeft;
-  const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, { ...toPlace, pods: some }, group));
-  const free = withoutFollowers({ ...toPlace, pods: others }, placeless);
-  const toPack = placeOnFilledNodes(capacity, { ...toPlace, pods: free });
-  const unplaced = packOn(capacity, { ...toPlace, pods: toPack }, [...capacity.newNodeTemplates.values()]);
+  if (areLast && others.length === 0 && fresh.size === 0) return daemonsLeft;
+  const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, some, group));
+  const toPack = placeOnFilledNodes(capacity, withoutFollowers(capacity, others, placeless));
+  const unplaced = packOn(capacity, toPack, [...newNodeTemplates.values()]);
   // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
-  return [...daemonsLeft, ...place(unplaced)];
+  return [...daemonsLeft, ...placeOnCapacity(capacity, unplaced)];
 }
 
 /**
  * Without pods that obey the same rules between pods as one that is served but has no place yet: its place will decide theirs. They are
  * served with it.
  */
-function withoutFollowers({ pods, interdependent, verdicts }: PodsToPlace, placeless: readonly Pod[]): readonly Pod[] {
+function withoutFollowers({ interdependent, verdicts }: ExistingCapacity, pods: readonly Pod[], placeless: readonly Pod[]): readonly Pod[] {
   if (placeless.length === 0) return pods;
   const leading = new Set(placeless);
   const following = new Set<Pod>();
@@ -76,7 +74,7 @@ function withoutFollowers({ pods, interdependent, verdicts }: PodsToPlace, place
 /** The awaited pods by group, without those that no new node of the group serves: their zone is another, or its template changed. */
 function findServedPods(
   capacity: ExistingCapacity,
-  { pods, interdependent }: PodsToPlace,
+  pods: readonly Pod[],
   awaited: ReadonlyMap<PodUid, NodeGroupId>,
 ): ReadonlyMap<NodeGroupId, readonly Pod[]> {
   const served = new Map<NodeGroupId, Pod[]>();
@@ -87,7 +85,7 @@ function findServedPods(
     if (known === undefined) served.set(id, [pod]);
     else known.push(pod);
   }
-  return new Map([...served].map(([id, own]) => [id, fittingPods(capacity, groupPods(own, interdependent), id)]));
+  return new Map([...served].map(([id, own]) => [id, fittingPods(capacity, groupPods(own, capacity.interdependent), id)]));
 }
 
 function fittingPods(capacity: ExistingCapacity, groups: readonly EquivalenceGroup[], id: NodeGroupId): readonly Pod[] {
@@ -103,29 +101,25 @@ function fittingPods(capacity: ExistingCapacity, groups: readonly EquivalenceGro
 }
 
 /** Returns pods without a place: kube-scheduler gave their room to others, or their nodes came to other zones than planned. */
-function packOwnPods(capacity: ExistingCapacity, toPlace: PodsToPlace, id: NodeGroupId): readonly Pod[] {
+function packOwnPods(capacity: ExistingCapacity, pods: readonly Pod[], id: NodeGroupId): readonly Pod[] {
   const template = capacity.newNodeTemplates.get(id);
-  return placeOnFilledNodes(capacity, { ...toPlace, pods: template === undefined ? toPlace.pods : packOn(capacity, toPlace, [template]) });
+  return placeOnFilledNodes(capacity, template === undefined ? pods : packOn(capacity, pods, [template]));
 }
 
 /** Returns the pods that found no place. */
-function packOn(capacity: ExistingCapacity, toPlace: PodsToPlace, templates: readonly GroupTemplate[]): readonly Pod[] {
-  const placed = pack(capacity, toPlace, templates);
-  for (const [pod, node] of placed) toPlace.verdicts.set(pod, placedVerdict(capacity, node));
-  return toPlace.pods.filter((pod) => !placed.has(pod));
+function packOn(capacity: ExistingCapacity, pods: readonly Pod[], templates: readonly GroupTemplate[]): readonly Pod[] {
+  const placed = pack(capacity, pods, templates);
+  for (const [pod, node] of placed) capacity.verdicts.set(pod, placedVerdict(capacity, node));
+  return pods.filter((pod) => !placed.has(pod));
 }
 
 /**
  * Leaves the placed pods in the snapshot, with their nodes as the result. If pods depend on each other, empty nodes are added only when
  * the earlier ones are full, as in an estimate.
  */
-function pack(
-  capacity: ExistingCapacity,
-  { pods, interdependent }: PodsToPlace,
-  templates: readonly GroupTemplate[],
-): ReadonlyMap<Pod, NodeName> {
+function pack(capacity: ExistingCapacity, pods: readonly Pod[], templates: readonly GroupTemplate[]): ReadonlyMap<Pod, NodeName> {
   const placed = new Map<Pod, NodeName>();
-  const groups = groupPods(pods, interdependent);
+  const groups = groupPods(pods, capacity.interdependent);
   const isOneByOne = groups.some((group) => group.interdependent);
   const toFill = templates.map((template) => ({ template, closed: isOneByOne ? closeEmptyNodes(capacity, template) : [] }));
   for (const nodes of toFill) packGroup(capacity, groups, nodes, placed);

@@ -58,7 +58,7 @@ export function membersOf({ expansion }: TurnInput, family: Family): readonly [F
 export function makeOption(input: TurnInput, family: readonly [FamilyMember, ...FamilyMember[]]): ExpandOption {
   const [{ template, limit }] = family;
   const estimate = atomicEstimate(
-    withFork(input.snapshot, () => pack(input, family, false)),
+    withFork(input.capacity.snapshot, () => pack(input, family, false)),
     template,
     limit,
   );
@@ -82,11 +82,11 @@ export function takeOption(input: TurnInput, { family, estimate, limit }: Expand
 
 function keepPacking(input: TurnInput, family: readonly FamilyMember[]): PackedNodes['shares'] {
   const kept = pack(input, family, true);
-  for (const [name, group] of kept.added) input.planned.set(name, group);
+  for (const [name, group] of kept.added) input.capacity.planned.set(name, group);
   return kept.shares;
 }
 
-function pack({ groups, expansion, snapshot }: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
+function pack({ groups, expansion, capacity }: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
   const nodes = Math.min(...family.map(({ template }) => expansion.allowedByLimits(template)));
-  return packNewNodes(groups, family, { nodes, prefix: expansion.nodeNamePrefix, keep }, snapshot);
+  return packNewNodes(groups, family, { nodes, prefix: expansion.nodeNamePrefix, keep }, capacity.snapshot);
 }
