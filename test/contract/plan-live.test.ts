@@ -42,6 +42,11 @@ async function prepared() {
 }
 
 describe('plan --live', () => {
+  it('says in the first line what it cannot know', async () => {
+    const { plan } = await prepared();
+    expect((await plan()).out.split('\n')[0]).toMatch(/^Without the daemon's memory: its back-offs and idle timers are unknown here/);
+  });
+
   it('says what the daemon then does, the same twice, and writes nothing to either side', async () => {
     const { world, plan, writes, run: here } = await prepared();
     world.cluster.apply(deployment({ name: 'wide', replicas: 4, cpu: '3' }));

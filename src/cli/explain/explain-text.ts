@@ -1,4 +1,5 @@
 /** Renders answers for a terminal: the answer, the fix, the evidence, then the source. Lines are at most 100 characters where words allow it. */
+import type { RememberedIncrease } from '../../planning/explain/answers/accepted.ts';
 import type { Answer } from '../../planning/explain/answers/answer.ts';
 import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
@@ -51,6 +52,7 @@ function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: numb
       ['Owner', answer.owner ?? ''],
       ['Equal pods', answer.equalPods === 0 ? '' : `${answer.equalPods} more wait for the same`],
       ...waitFacts(answer.waits, nowMs),
+      ...increaseFacts(answer.increases, nowMs),
     ]),
   ];
 }
@@ -91,6 +93,15 @@ function describeProof({ pods, of, others, nodes, perHour }: Fix['proof']): stri
 
 function signed(value: number): string {
   return `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(2)}`;
+}
+
+function increaseFacts(increases: readonly RememberedIncrease[], nowMs: number): readonly (readonly [string, string])[] {
+  return increases.map(({ group, nodes, acceptedAt, stage, since, expectedBy, pendingPods }) => {
+    const come = stage === 'accepted' ? 'none is known to have joined yet' : `${stage} since ${formatMoment(Date.parse(since), nowMs)}`;
+    const until = expectedBy === undefined ? '' : `, expected by ${formatMoment(Date.parse(expectedBy), nowMs)}`;
+    const left = `${pendingPods} of its pods ${pendingPods === 1 ? 'is' : 'are'} still pending`;
+    return ['Before', `${formatMoment(Date.parse(acceptedAt), nowMs)}: ${group} +${nodes}, ${come}${until}; ${left}`];
+  });
 }
 
 function waitFacts(waits: PodAnswer['waits'], nowMs: number): readonly (readonly [string, string])[] {
@@ -141,6 +152,13 @@ function poolParts(answer: PoolAnswer, nowMs: number): readonly string[] {
     paragraph(answer.sentence),
     facts([
       ['Nodes', `min ${min}  ready ${ready}  not ready ${unready}  upcoming ${upcoming}  target ${target ?? 'unknown'}  max ${max}`],
+      [
+        'Never joined',
+        answer.overdue === 0
+          ? ''
+          : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
+      ],
+      ['Counts', describeCounts(answer)],
       ['Size', size.filter((part) => part !== '').join(', ')],
       ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
       ...waitFacts(answer.waits, nowMs),
@@ -152,9 +170,17 @@ function poolParts(answer: PoolAnswer, nowMs: number): readonly string[] {
         'Quota',
         `${title}: ${used} of ${limit} cores used, room for ${room} ${room === 1 ? 'node' : 'nodes'}`,
       ]),
+      ...increaseFacts(answer.increases, nowMs),
       ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
     ]),
   ];
+}
+
+/** Three sources count the nodes of a pool. */
+function describeCounts({ target, aksCount, registered }: PoolAnswer): string {
+  const counts = [target, aksCount, registered].filter((count) => count !== undefined);
+  const named = `Azure ${target ?? 'unknown'}, AKS ${aksCount ?? 'unknown'}, nodes ${registered}`;
+  return `${new Set(counts).size === 1 ? 'agree' : 'differ'}: ${named}`;
 }
 
 const SOURCES = {
@@ -163,10 +189,19 @@ const SOURCES = {
   cloud: 'from Azure, no node was seen yet',
 } as const;
 
-function describeTemplate({ source, cpuMillis, memoryBytes, taints, cautions }: NonNullable<PoolAnswer['template']>): string {
+function describeTemplate({ source, cpuMillis, memoryBytes, taints, cautions, realLess }: NonNullable<PoolAnswer['template']>): string {
   const amounts = `${formatAmount('cpu', cpuMillis)} CPU, ${formatAmount('memory', memoryBytes)} memory allocatable`;
   const tainted = taints.length === 0 ? '' : `, taints ${taints.join(', ')}`;
-  return [`${SOURCES[source]}: ${amounts}${tainted}`, ...cautions].join('. ');
+  return [`${SOURCES[source]}: ${amounts}${tainted}`, ...describeDifference(realLess), ...cautions].join('. ');
+}
+
+function describeDifference(less: NonNullable<PoolAnswer['template']>['realLess']): readonly string[] {
+  if (less === undefined || (less.cpuMillis === 0 && less.memoryBytes === 0)) return [];
+  const of = (amount: number, text: string): readonly string[] => (amount === 0 ? [] : [`${text} ${amount < 0 ? 'less' : 'more'}`]);
+  const cpu = of(less.cpuMillis, `${formatAmount('cpu', Math.abs(less.cpuMillis))} CPU`);
+  return [
+    `The smallest real node has ${[...cpu, ...of(less.memoryBytes, `${formatAmount('memory', Math.abs(less.memoryBytes))} memory`)].join(' and ')}`,
+  ];
 }
 
 function decisionParts(answer: DecisionAnswer): readonly string[] {

@@ -47,6 +47,9 @@ Controllers of kinds that the file does not contain are assumed to exist.
 A file and a live view have no history: all timers count as expired, so every node that could be removed is shown.
 `;
 
+/** A running daemon may hold back what this plan shows. */
+const WITHOUT_MEMORY = "Without the daemon's memory: its back-offs and idle timers are unknown here; `explain` asks the daemon.";
+
 const MOST_MANIFEST_MIB = 20;
 
 const OPTIONS = {
@@ -77,7 +80,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reader, input.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
-  terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : renderTables(report));
+  const lacks = given.live === true ? `${WITHOUT_MEMORY}\n\n` : '';
+  terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderTables(report)}`);
   return EXIT_OK;
 }
 

@@ -65,6 +65,7 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     expect(code).toBe(0);
     expect(out).toContain('\nCannot grow: at its maximum (1 of 1 nodes).\n');
     expect(out).toContain('min 0  ready 1  not ready 0  upcoming 0  target 1  max 1\n');
+    expect(out).toContain('Counts        agree: Azure 1, AKS unknown, nodes 1\n');
     expect(out).toContain('Pending pods  0 get a node of it, 3 would fit but it cannot grow\n');
   });
 
@@ -168,6 +169,42 @@ Wait for resting  AllocationFailed, next try 00:04:00, in 4 min. Azure: No capac
 
 From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
 `);
+  });
+
+  it('pool: whether the counts agree, what was requested before, and how the template differs from real nodes', async () => {
+    const accepted = new Map([
+      [
+        nodeGroupId('n'),
+        [
+          {
+            nodes: 1,
+            acceptedAtMs: START_MS - 9 * MINUTE,
+            joinedAtMs: START_MS - 5 * MINUTE,
+            pods: [{ class: 'c', count: 1, uids: [waiting.uid] }],
+          },
+        ],
+      ],
+    ]);
+    const real = anObservation(
+      [aGroup({ id: 'n', target: 3, agentPool: { name: 'n', count: 3 }, template: aTemplate({ cpu: '4', memory: '18Gi' }) })],
+      aCluster({ nodes: ['n-0', 'n-1'].map((name) => aNode({ name, cpu: '3900m' })), pods: [waiting] }),
+    );
+    const changed = { ...record, observation: real, stateBefore: { ...state, accepted } };
+    const dump = { 'd.json': dumpRecord(changed, resourceNames) };
+    const pool = (await explain(['pool', 'n', '--dump', 'd.json'], dump)).out;
+    expect(pool).toContain(
+      'ready 2  not ready 0  upcoming 0  target 3  max 10\nNever joined  1 instance has no node for longer than one may take\n',
+    );
+    expect(pool).toContain('Counts        differ: Azure 3, AKS 3, nodes 2\n');
+    const before =
+      '2026-11-20 23:51:00, 9 min ago: n +1, joined since 2026-11-20 23:55:00, 5 min ago; 1\n              of its pods is still pending\n';
+    expect(pool).toContain(`Before        ${before}`);
+    expect(pool).toMatch(
+      /Template +from Azure, no node was seen yet: 4 CPU, 18 GiB memory allocatable\. The smallest real\n +node has 0\.1 CPU less and 2 GiB memory less\n/,
+    );
+    expect((await explain(['pod', 'default/web', '--dump', 'd.json'], dump)).out).toMatch(
+      /Before +2026-11-20 23:51:00, 9 min ago: n \+1, joined since/,
+    );
   });
 
   it('a pod that runs is said to', async () => {

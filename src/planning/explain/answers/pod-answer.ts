@@ -15,6 +15,7 @@ import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type VerdictClass } from '../refusal-class.ts';
 import { formatSpan } from '../spans.ts';
+import { increasesForPod, type RememberedIncrease } from './accepted.ts';
 import { waitsOf, type GroupWait } from './group-waits.ts';
 
 /** One decision with its input: of a loop, of a recorded loop, or of a what-if. */
@@ -45,6 +46,8 @@ export interface PodAnswer {
   readonly pools: readonly PoolRow[];
   /** What the pools that would take the pod wait for. */
   readonly waits: readonly GroupWait[];
+  /** What was done for it before, and is remembered. */
+  readonly increases: readonly RememberedIncrease[];
 }
 
 /** undefined: the cluster has no such pod. `name` is `namespace/name`. */
@@ -56,7 +59,7 @@ export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefi
   const bound = [...podsByNode.values()].flat().find((pod) => podName(pod) === name);
   if (bound === undefined) return undefined;
   const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.`;
-  return { kind: 'pod', name, verdict: 'running', sentence, ...ownerOf(bound), equalPods: 0, pools: [], waits: [] };
+  return { kind: 'pod', name, verdict: 'running', sentence, ...ownerOf(bound), equalPods: 0, pools: [], waits: [], increases: [] };
 }
 
 function verdictOf({ verdicts }: ScaleUpPlan, pod: Pod): PodVerdict | undefined {
@@ -72,6 +75,7 @@ function answerPending({ input, scaleUp, mostTried }: AnswerInput, pod: Pod, ver
     name: podName(pod),
     ...defined({ unschedulableSince: sinceMs === undefined ? undefined : new Date(sinceMs).toISOString() }),
     ...ownerOf(pod),
+    increases: increasesForPod(pod.uid, input.state),
   };
   if (verdict === undefined)
     return { ...common, verdict: 'coming', sentence: 'Not evaluated yet: the last loop did not see it.', ...NOTHING };

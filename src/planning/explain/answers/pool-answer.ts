@@ -1,6 +1,8 @@
 /** What a pool does and may do: its limits and counts, why it cannot grow, what Azure refused, and the node that it would add. */
 import type { LoopState } from '../../../domain/loop-state.ts';
+import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Observation } from '../../../domain/observation.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
@@ -11,6 +13,7 @@ import { priceOf } from '../../expanders/price.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { explainSkip } from '../refusals.ts';
+import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { waitsOf, type GroupWait } from './group-waits.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
@@ -26,6 +29,14 @@ export interface PoolAnswer {
   readonly unready: number;
   /** Requested or starting. */
   readonly upcoming: number;
+  /** Instances without a node for longer than a node may take to join. */
+  readonly overdue: number;
+  /** Nodes of the cluster that belong to it. */
+  readonly registered: number;
+  /** AKS's own count of its agent pool. Absent if unknown. */
+  readonly aksCount?: number;
+  /** Accepted increases that are remembered, the oldest first. */
+  readonly increases: readonly RememberedIncrease[];
   readonly vmSize: string;
   readonly priority: string;
   readonly zones: readonly string[];
@@ -47,6 +58,8 @@ interface TemplateAnswer {
   readonly cpuMillis: number;
   readonly memoryBytes: number;
   readonly taints: readonly string[];
+  /** The smallest real node less the template; 0 if they agree. Absent without a ready node. */
+  readonly realLess?: { readonly cpuMillis: number; readonly memoryBytes: number };
   /** What may differ on a real node, as sentences. */
   readonly cautions: readonly string[];
   /** By label: the value and where it is known from. */
@@ -73,6 +86,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     priority: group.priority,
     zones: group.zones,
     waits,
+    increases: increasesOfGroup(group.id, state),
     stockouts: stockoutsOf(group, state, observation.nowMs),
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
     podsHelped: increase?.pods.length ?? 0,
@@ -80,16 +94,20 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     ...defined({
       target: group.target.known ? group.target.value : undefined,
       perHour: priceOf(policy.scaleUp, group),
-      template: group.template === undefined ? undefined : templateOf(group.template),
+      aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
+      template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
     }),
   };
 }
 
-function countsOf({ id }: NodeGroup, input: AnswerInput['input']): Pick<PoolAnswer, 'ready' | 'unready' | 'upcoming'> {
+function countsOf(
+  { id }: NodeGroup,
+  input: AnswerInput['input'],
+): Pick<PoolAnswer, 'ready' | 'unready' | 'upcoming' | 'overdue' | 'registered'> {
   const counts = countNodes(input).byGroup.get(id);
-  if (counts === undefined) return { ready: 0, unready: 0, upcoming: 0 };
-  const { ready, unready, notStarted, unregistered, longUnregistered } = counts;
-  return { ready, unready, upcoming: notStarted + unregistered - longUnregistered };
+  if (counts === undefined) return { ready: 0, unready: 0, upcoming: 0, overdue: 0, registered: 0 };
+  const { ready, unready, notStarted, unregistered, longUnregistered: overdue, registered } = counts;
+  return { ready, unready, upcoming: notStarted + unregistered, overdue, registered };
 }
 
 function findGroup(groups: readonly NodeGroup[], name: string): NodeGroup | undefined {
@@ -156,13 +174,26 @@ function countWaiting({ scaleUp }: AnswerInput, { id }: NodeGroup): number {
   ).length;
 }
 
-function templateOf({ source, allocatable, taints, cautions = [], labels, origins }: NodeTemplate): TemplateAnswer {
+function nodesOf({ id }: NodeGroup, { cluster, cloud }: Observation): readonly Node[] {
+  return [...cluster.nodes.values()].filter(({ name, readiness }) => readiness.ready && cloud.groupOfNode.get(name) === id);
+}
+
+function smallestLess(template: NodeTemplate, nodes: readonly Node[]): TemplateAnswer['realLess'] {
+  if (nodes.length === 0) return undefined;
+  const least = (index: number): number =>
+    Math.min(...nodes.map(({ allocatable }) => allocatable[index] ?? 0)) - (template.allocatable[index] ?? 0);
+  return { cpuMillis: least(CPU), memoryBytes: least(MEMORY) };
+}
+
+function templateOf(template: NodeTemplate, nodes: readonly Node[]): TemplateAnswer {
+  const { source, allocatable, taints, cautions = [], labels, origins } = template;
   return {
     source,
     cpuMillis: allocatable[CPU] ?? 0,
     memoryBytes: allocatable[MEMORY] ?? 0,
     taints: taints.map(taintText),
     cautions,
+    ...defined({ realLess: smallestLess(template, nodes) }),
     labels: Object.fromEntries(
       Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins?.labels[key] }) }]),
     ),
