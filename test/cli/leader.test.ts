@@ -266,6 +266,23 @@ describe('two replicas', () => {
     expect(world.violations()).toEqual([]);
   });
 
+  it('the second leader does not ask a pool again that was refused to the first', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    const body = { error: { code: 'AuthorizationFailed', message: 'The client may not write.' } };
+    const match = { method: 'PUT', pathGlob: '**/virtualMachineScaleSets/aks-general*' };
+    replicas.world.arm.control.addFault({ id: 'no', match, effect: { kind: 'answer', status: 403, body } });
+    replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.until(() => replicas?.writes().length === 1, MINUTE);
+    // The memory is written at most once in ten seconds.
+    await replicas.pass(12 * SECOND);
+    first.fate.dead = true;
+    await replicas.until(() => leads(second), MINUTE);
+    await replicas.pass(20 * SECOND);
+    expect(second.reports.at(-1)?.state.backoffs.size).toBe(1);
+    expect(replicas.writes()).toHaveLength(1);
+  });
+
   it('a leader that cannot renew its lease has stopped writing before another may take it', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];

@@ -35,6 +35,7 @@ const backoff = z.object({
   lastFailureMs: time,
   cause: word,
   kind: kind.exactOptional(),
+  correlationId: word.exactOptional(),
   refused: z.literal(true).exactOptional(),
 });
 

@@ -45,20 +45,27 @@ export class MemoryStore {
 
   /** Restores the memory of an earlier process. A failure is logged and ignored. Throws only `cancelled`. */
   async restore(signal: AbortSignal): Promise<void> {
-    const { kept, log, recall } = this.#deps;
+    const { kept, log } = this.#deps;
     try {
       const text = await kept.read(signal);
       if (text === undefined) return;
       const read = readMemory(text);
       // Whatever is stored is replaced by the first state that differs.
       this.#written = { urgent: '', idleAtMs: undefined };
-      if (read.ok) recall(read.memory);
+      if (read.ok) this.#recall(read.memory);
       else log.warn({ reason: read.reason }, 'Stored memory not accepted; starting with an empty one');
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
       log.warn({ error: error.message }, 'Stored memory could not be read; starting with an empty one');
     }
+  }
+
+  #recall(memory: SavedMemory): void {
+    const { backoffs, stockouts, increases, unneededSince: idle } = memory;
+    const sizes = { backoffs: backoffs.size, stockouts: stockouts.length, increases: increases.size, idleNodes: idle.size };
+    this.#deps.log.info({ ...sizes, savedAt: new Date(memory.savedAtMs).toISOString() }, 'Memory of an earlier process restored');
+    this.#deps.recall(memory);
   }
 
   /** Saves what is new, at most once in ten seconds, and running idle timers less often. */

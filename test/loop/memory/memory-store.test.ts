@@ -146,7 +146,7 @@ describe('at the start, the store', () => {
   const good = writeMemory({ ...emptyLoopState(START_MS), backoffs: backoffs('a') }, START_MS).text;
 
   it.each([
-    ['passes on what is good', good, 1, 0],
+    ['passes on what is good, and says so', good, 1, 1],
     ['passes on nothing if there is nothing', undefined, 0, 0],
     ['warns about what is not accepted', 'bad', 0, 1],
   ])('%s', async (_name, kept, recalled, lines) => {

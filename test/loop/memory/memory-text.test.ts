@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import type { AcceptedIncrease, Backoff, BrokenPromise, GroupTimes, LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import type { TemplateDifference } from '../../../src/domain/node-template.ts';
+import type { StockScope } from '../../../src/lib/errors.ts';
 import { readMemory, writeMemory } from '../../../src/loop/memory/memory-text.ts';
 import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
@@ -118,6 +120,64 @@ describe('a saved memory', () => {
       }),
       { seed: 14, numRuns: 200 },
     );
+  });
+
+  it('has every field that a state can have', () => {
+    // TypeScript demands a new field here, and then this row demands that it is stored.
+    const entry: Required<Backoff> = {
+      untilMs: START_MS,
+      durationMs: 1,
+      lastFailureMs: START_MS,
+      cause: 'x',
+      kind: 'quota',
+      message: 'no',
+      correlationId: 'id',
+      refused: true,
+    };
+    const scope: Required<StockScope> = { vmSize: 's', family: { name: 'f', vcpus: 4 }, zone: '1', priority: 'Spot', quota: 'q' };
+    const groupTime: Required<GroupTimes> = { scaleUpMs: 1, scaleDownMs: 2, scaleDownFailureMs: 3, nodeCameMs: 4 };
+    const made: Required<AcceptedIncrease> = {
+      nodes: 1,
+      acceptedAtMs: 1,
+      joinedAtMs: 2,
+      readyAtMs: 3,
+      incomplete: true,
+      template: 't',
+      pods: [{ class: 'c', count: 2 }],
+    };
+    const difference: Required<TemplateDifference> = {
+      node: 'n',
+      resources: [{ resource: 'cpu', promised: 2, offered: 1, pod: 'a/b', uses: 1 }],
+      labels: [{ key: 'k', promised: 'v', found: 'w' }],
+      taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }],
+      ports: [{ port: 80, protocol: 'SCTP', hostIp: '0.0.0.0' }],
+    };
+    const promise: Required<BrokenPromise> = {
+      difference,
+      nodes: ['n'],
+      template: 't',
+      model: 'm',
+      classes: ['c'],
+      sinceMs: 1,
+      untilMs: 2,
+      reportedAtMs: 3,
+    };
+    const a = nodeGroupId('a');
+    const state: Required<Omit<SavedMemory, 'savedAtMs'>> = {
+      unneededSince: new Map([['n', START_MS - 1]]),
+      backoffs: new Map([[a, entry]]),
+      stockouts: [{ scope, code: 'x', sinceMs: 1, untilMs: 2 }],
+      increases: new Map([[a, { group: a, nodes: 1, requestedAtMs: 1, expectedByMs: 2 }]]),
+      accepted: new Map([[a, [made]]]),
+      broken: new Map([[a, promise]]),
+      asked: new Map([[a, [{ atMs: 1, nodes: 2 }]]]),
+      lastScaleUpMs: 1,
+      lastScaleDownMs: 2,
+      lastScaleDownFailureMs: 3,
+      groupTimes: new Map([[a, groupTime]]),
+      targets: new Map([[a, 7]]),
+    };
+    expect(loaded({ ...emptyLoopState(START_MS), ...state })).toMatchObject(state);
   });
 
   it('finds the pods of an increase again by their class', () => {
