@@ -36,10 +36,13 @@ export function offerOf(node: Node, pods: readonly Pod[]): NodeOffer {
   };
 }
 
-/** Daemon and static pods, pods that are pinned to the node by its name, and pods without an owner that carry the node's name in theirs. */
+/**
+ * Daemon and static pods, pods with the node's name in theirs or pinned to it by name, and pods without an owner that tolerate every taint.
+ * Other pods without an owner are scheduled like any other: workflow tools create them by the hundred.
+ */
 function runsOnEveryNode({ daemonSet, mirror, controller, name, shape }: Pod, node: Node): boolean {
-  if (daemonSet || mirror) return true;
-  if (controller === undefined && (name.includes(node.name) || toleratesEverything(shape))) return true;
+  if (daemonSet || mirror || name.includes(node.name)) return true;
+  if (controller === undefined && toleratesEverything(shape)) return true;
   return (shape.nodeAffinity ?? []).some(({ fields }) =>
     fields.some((field) => field.key === 'metadata.name' && field.operator === 'In' && field.values.includes(node.name)),
   );

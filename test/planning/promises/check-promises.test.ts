@@ -69,6 +69,11 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
       },
     },
     {
+      name: 'a pod of an unknown kind of owner, named like the node, takes room',
+      world: { pods: [aPod({ ...AGENT, controller: { kind: 'NodeAgent', apiVersion: 'example.com/v1', name: 'agent', uid: 'u' } })] },
+      difference: { resources: expect.arrayContaining([expect.objectContaining({ offered: 3000, pod: 'kube-system/agent-g-0' })]) },
+    },
+    {
       name: 'a pod without an owner tolerates everything',
       world: {
         pods: [
@@ -155,10 +160,14 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
 });
 
 describe('a promise is not broken', () => {
-  const zonal = { 'topology.kubernetes.io/zone': 'westeurope-1' };
+  const zonal = { 'topology.kubernetes.io/zone': 'westeurope-1', image: '2' };
 
   it.each<{ name: string; world: World }>([
     { name: 'if other pods took the room', world: { pods: [aPod({ name: 'web-1', nodeName: 'g-0', cpu: '1' })] } },
+    {
+      name: 'if a pod without an owner took the room, which kube-scheduler placed',
+      world: { pods: [aPod({ name: 'task-1', nodeName: 'g-0', cpu: '1', controller: undefined })] },
+    },
     { name: 'if the node fits the pods', world: { pods: [] } },
     { name: 'by a node that was there before the increase', world: { nodes: [fresh({ createdAtMs: START_MS - 1 })] } },
     { name: 'by a node that starts', world: { nodes: [fresh({ readiness: { ready: false, sinceMs: START_MS, reason: 'taint late' } })] } },
@@ -182,7 +191,7 @@ describe('a promise is not broken', () => {
         nodes: [fresh({ labels: zonal })],
         pending: [aPod({ name: 'wide', shape: { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-2' } } })],
         asked: [aPod({ name: 'wide', shape: { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-2' } } })],
-        group: { template: aTemplate({ zones: ['westeurope-1', 'westeurope-2'] }) },
+        group: { template: aTemplate({ zones: ['westeurope-1', 'westeurope-2'], labels: { image: '1' } }) },
       },
     },
   ])('$name', ({ world }) => expect(brokenIn(world)).toBeUndefined());
@@ -241,6 +250,13 @@ describe('a broken promise', () => {
       world: { nodes: [fresh(), fresh({ name: 'g-1' })], asked: [wide] },
       remembered: false,
       corrected: false,
+    },
+    {
+      name: 'does not end because its node fits smaller pods, while no other waits',
+      at: 5,
+      world: { pending: [aPod({ name: 'small' })], asked: [aPod({ name: 'small' })] },
+      remembered: true,
+      corrected: true,
     },
     {
       name: 'does not end because a later node fits smaller pods',
