@@ -134,6 +134,8 @@ interface PodSet {
 export interface ProvisioningRequest {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
+  /** If set, it is not served, and why. */
+  readonly problem?: ObjectProblem;
   readonly className: string;
   readonly podSets: readonly PodSet[];
   readonly parameters: Readonly<Record<string, string>>;

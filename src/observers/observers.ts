@@ -19,6 +19,8 @@ import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
+import { skippedObjectEvents } from './events/skipped-objects.ts';
+import { initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
@@ -56,6 +58,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'join-timeouts', observe: joinTimeouts(metrics.scaleUp) },
     { name: 'broken-promises', observe: brokenPromises(metrics.templates) },
     { name: 'failed-instances', observe: failedInstances(events, namespace) },
+    { name: 'skipped-object-events', observe: skippedObjectEvents(events) },
     { name: 'wasted-capacity', observe: wastedCapacity(metrics.waste) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
     { name: 'initialize-counters', observe: initializeCounters(metrics) },

@@ -29,7 +29,12 @@ export interface DecisionJournal {
 
 /** The object of an event. */
 export type EventSubject =
-  | { readonly kind: 'Pod' | 'CapacityBuffer'; readonly namespace: string; readonly name: string; readonly uid: string }
+  | {
+      readonly kind: 'Pod' | 'CapacityBuffer' | 'ProvisioningRequest' | 'ReplicaSet' | 'StatefulSet' | 'Job';
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+    }
   | { readonly kind: 'Node'; readonly name: string; readonly uid: string }
   | { readonly kind: 'ConfigMap'; readonly namespace: string; readonly name: string };
 

@@ -15,7 +15,9 @@ import {
   type StatusCondition,
 } from '../../domain/capacity-objects.ts';
 import type { LabelSelector } from '../../domain/labels.ts';
+import { MAX_CLUSTER_PODS, MAX_POD_SET_PODS, MAX_POD_SETS, MAX_REPLICAS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
+import { shownText } from '../../lib/shown-text.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import {
   timeOf,
@@ -87,6 +89,7 @@ interface ScalableJson extends ObjectJson {
 }
 
 const ACTIVE = 'buffer.x-k8s.io/active-capacity';
+const MAX_SHOWN_VALUE_BYTES = 40;
 const MOST_LIMITS = 20;
 const LONGEST_RESOURCE = 63;
 /** A whole number whose unit keeps it whole. Thousandths are refused even if they add up, as upstream does. */
@@ -147,6 +150,8 @@ function problemOfExpression({ key = '', operator = '', values = [] }: Requireme
 export function projectBuffer(json: BufferJson, names: ResourceNames): CapacityBuffer {
   const { spec = {} } = json;
   const problem = problemOfBuffer(json);
+  const replicas = countOf(spec.replicas);
+  const percentage = countOf(spec.percentage);
   const podTemplate = spec.podTemplateRef?.name;
   const { apiGroup = '', kind = '', name = '' } = spec.scalableRef ?? {};
   const limits = limitsOf(spec.limits, names);
@@ -155,7 +160,7 @@ export function projectBuffer(json: BufferJson, names: ResourceNames): CapacityB
     strategy: spec.provisioningStrategy === undefined || spec.provisioningStrategy === '' ? ACTIVE : spec.provisioningStrategy,
     ...defined({ problem, podTemplate }),
     ...(spec.scalableRef === undefined ? {} : { scalable: { apiGroup, kind, name } }),
-    ...defined({ replicas: spec.replicas, percentage: spec.percentage, limits }),
+    ...defined({ replicas, percentage, limits }),
   };
 }
 
@@ -181,8 +186,25 @@ function problemOfBuffer({ spec = {} }: BufferJson): ObjectProblem | undefined {
     const match = /^\d/.test(String(text));
     if (!match || !isQuantity(text)) return wrong(`limits: "${text}" of ${name} is not a quantity`);
   }
-  if ((replicas ?? 0) < 0 || (percentage ?? 0) < 0) return wrong('replicas and percentage must not be negative');
+  for (const [name, value] of Object.entries({ replicas, percentage })) {
+    const isCount = isAbsent(value) || countOf(value) !== undefined;
+    if (!isCount) return wrong(`${name} is ${shownValue(value)}; it must be a whole number from 0 to ${MAX_CLUSTER_PODS}`);
+  }
   return undefined;
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** A number of pods, or a percentage. undefined: it is absent, or no number that a cluster can have. */
+function countOf(value: unknown): number | undefined {
+  return wholeNumberUpTo(value, MAX_CLUSTER_PODS);
+}
+
+/** The value as JSON, shortened. JSON has no NaN and no -0. */
+function shownValue(value: unknown): string {
+  return shownText(typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'absent'), MAX_SHOWN_VALUE_BYTES);
 }
 
 function isQuantity(text: string | number): boolean {
@@ -195,12 +217,26 @@ function isQuantity(text: string | number): boolean {
 
 export function projectRequest(json: RequestJson): ProvisioningRequest {
   const { spec = {} } = json;
+  const { podSets = [] } = spec;
+  const wrong = problemOfPodSets(podSets);
   return {
     ...head('ProvisioningRequest', json),
     className: spec.provisioningClassName ?? '',
-    podSets: (spec.podSets ?? []).map(({ podTemplateRef, count = 0 }) => ({ podTemplate: podTemplateRef?.name ?? '', count })),
+    podSets:
+      wrong === undefined ? podSets.map(({ podTemplateRef, count = 0 }) => ({ podTemplate: podTemplateRef?.name ?? '', count })) : [],
     parameters: spec.parameters ?? {},
+    ...(wrong === undefined ? {} : { problem: { reason: 'InvalidPodSets', message: `spec.podSets: ${wrong}.` } }),
   };
+}
+
+type PodSetsJson = NonNullable<NonNullable<RequestJson['spec']>['podSets']>;
+
+function problemOfPodSets(podSets: PodSetsJson): string | undefined {
+  if (podSets.length > MAX_POD_SETS) return `${podSets.length} pod sets are given, and ${MAX_POD_SETS} are accepted`;
+  const wrong = podSets.find(({ count = 0 }) => wholeNumberUpTo(count, MAX_POD_SET_PODS) === undefined);
+  if (wrong !== undefined) return `a count is ${shownValue(wrong.count)}; it must be a whole number from 1 to ${MAX_POD_SET_PODS}`;
+  const pods = podSets.reduce((sum, { count = 0 }) => sum + count, 0);
+  return pods > MAX_CLUSTER_PODS ? `they ask for ${pods} pods, and a cluster has at most ${MAX_CLUSTER_PODS}` : undefined;
 }
 
 export function projectPodTemplate({ metadata = {}, template = {} }: PodTemplateJson, shapes: Shapes, names: ResourceNames): PodTemplate {
@@ -221,7 +257,7 @@ export function projectScalable(
 ): ScalableWorkload {
   const { metadata = {}, spec = {} } = json;
   const namespace = metadata.namespace ?? 'default';
-  const replicas = (type.kind === 'Job' ? spec.parallelism : spec.replicas) ?? 1;
+  const replicas = wholeNumberUpTo((type.kind === 'Job' ? spec.parallelism : spec.replicas) ?? 1, MAX_REPLICAS) ?? 0;
   return {
     ...type,
     namespace,

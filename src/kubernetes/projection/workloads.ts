@@ -1,6 +1,7 @@
 /** DaemonSets, disruption budgets, namespaces and the desired pods of controllers: API JSON to domain values. */
 import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from '../../domain/workloads.ts';
 import type { DaemonSetJson, DisruptionBudgetJson, PodSpecJson, TolerationJson, ConditionJson, ObjectJson } from '../api/core-json.ts';
+import { MAX_REPLICAS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { Shapes } from './pod-shape.ts';
 import { labelSelector } from './selectors.ts';
 import { defined } from '../../lib/defined.ts';
@@ -41,12 +42,17 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     namespace: metadata.namespace ?? 'default',
     name: metadata.name ?? '',
     selector: labelSelector(spec.selector),
-    disruptionsAllowed: lags ? 0 : (status.disruptionsAllowed ?? 0),
-    expectedPods: status.expectedPods ?? 0,
-    currentHealthy: status.currentHealthy ?? 0,
-    desiredHealthy: status.desiredHealthy ?? 0,
+    // A number that is none allows nothing.
+    disruptionsAllowed: lags ? 0 : countOf(status.disruptionsAllowed),
+    expectedPods: countOf(status.expectedPods),
+    currentHealthy: countOf(status.currentHealthy),
+    desiredHealthy: countOf(status.desiredHealthy),
     ...defined({ neverAllows: never }),
   };
+}
+
+function countOf(value: unknown): number {
+  return wholeNumberUpTo(value, MAX_REPLICAS) ?? 0;
 }
 
 /**
@@ -74,7 +80,8 @@ export interface WorkloadJson extends ObjectJson {
 
 export function projectWorkload(kind: ReplicatedWorkload['kind'], json: WorkloadJson): ReplicatedWorkload {
   const { metadata = {} } = json;
-  const desired = metadata.deletionTimestamp === undefined ? desiredOf(kind, json) : 0;
+  const wanted = metadata.deletionTimestamp === undefined ? desiredOf(kind, json) : 0;
+  const desired = wholeNumberUpTo(wanted, MAX_REPLICAS) ?? 0;
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name ?? '', uid: metadata.uid ?? '', desired };
 }
 

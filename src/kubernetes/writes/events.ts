@@ -215,13 +215,20 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 }
 
-const BUFFER_API = 'autoscaling.x-k8s.io/v1beta1';
+/** The API of each kind that is not in `v1`. */
+const APIS: Partial<Readonly<Record<EventSubject['kind'], string>>> = {
+  CapacityBuffer: 'autoscaling.x-k8s.io/v1beta1',
+  ProvisioningRequest: 'autoscaling.x-k8s.io/v1',
+  ReplicaSet: 'apps/v1',
+  StatefulSet: 'apps/v1',
+  Job: 'batch/v1',
+};
 
 function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {
   const { kind, name } = subject;
   const uid = subject.kind === 'ConfigMap' ? {} : { uid: subject.uid };
   return {
-    apiVersion: kind === 'CapacityBuffer' ? BUFFER_API : 'v1',
+    apiVersion: APIS[kind] ?? 'v1',
     kind,
     name,
     ...(subject.kind === 'Node' ? {} : { namespace: subject.namespace }),

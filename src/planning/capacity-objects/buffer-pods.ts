@@ -11,11 +11,15 @@ import {
   isTrue,
   type CapacityObjectRef,
 } from '../../domain/capacity-objects.ts';
+import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { PodShape, Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 
 // How many pods a CapacityBuffer stands for, and their shape. Upstream `capacitybuffer/translators`: the larger of a number and a
 // percentage, within limits. Limits alone mean as many pods as they allow.
+
+/** The condition of a buffer whose size and template are known. */
+export const READY = 'ReadyForProvisioning';
 
 /** The strategy of buffers whose room is reserved on running nodes. */
 export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
@@ -42,8 +46,13 @@ export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, nam
   const wanted = wantedReplicas(buffer, workload?.replicas);
   const allowed = replicasWithinLimits(buffer.limits, template.shape, names);
   const replicas = Math.min(wanted ?? Number.POSITIVE_INFINITY, allowed);
+  if (replicas > MAX_CLUSTER_PODS && Number.isFinite(replicas)) return { problem: tooManyPods(`spec asks for ${replicas} pods`) };
   if (!Number.isFinite(replicas)) return { problem: 'spec needs replicas, percentage or a limit on a resource that the pods request' };
   return { template, replicas };
+}
+
+function tooManyPods(what: string): string {
+  return `${what}, and a cluster has at most ${MAX_CLUSTER_PODS}`;
 }
 
 /** The template that the buffer's status names, as it is now. */
@@ -79,6 +88,9 @@ function replicasWithinLimits(limits: CapacityBuffer['limits'], { requests }: Po
   }, Number.POSITIVE_INFINITY);
 }
 
+/** What a number of pods may be. */
+export const WHOLE_PODS = `it must be a whole number from 0 to ${MAX_CLUSTER_PODS}`;
+
 type BufferReadiness =
   | { readonly shape: PodShape; readonly replicas: number }
   | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
@@ -86,28 +98,44 @@ type BufferReadiness =
 /** Whether the buffer's pods may be injected according to its status, or why not. */
 export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects): BufferReadiness {
   const { status } = buffer;
-  const isReady = isTrue(status, 'ReadyForProvisioning') || isTrue(status, 'Provisioning');
-  if (!isReady || conditionOf(status, 'ReadyForProvisioning')?.status === 'False')
+  const isReady = isTrue(status, READY) || isTrue(status, 'Provisioning');
+  if (!isReady || conditionOf(status, READY)?.status === 'False')
     return { reason: 'NotReadyForProvisioning', message: 'the buffer is not ready for provisioning' };
   if (status.replicas === undefined) return { reason: 'NotReadyForProvisioning', message: 'status.replicas is not set' };
+  const replicas = wholeNumberUpTo(status.replicas, MAX_CLUSTER_PODS);
+  if (replicas === undefined) return { reason: 'NotReadyForProvisioning', message: `status.replicas is ${status.replicas}; ${WHOLE_PODS}` };
   const template = templateOf(buffer, objects);
   if (template === undefined) return { reason: 'FailedToGetPodTemplate', message: 'its pod template was not found' };
   if (template.generation !== status.podTemplateGeneration)
     return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not processed yet' };
-  if (status.replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
-  return { shape: template.shape, replicas: status.replicas };
+  if (replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
+  return { shape: template.shape, replicas };
 }
 
-/** The pods of every ready buffer, in a stable order. */
-export function bufferPods(objects: CapacityObjects, nowMs: number): readonly Pod[] {
+/** A buffer whose pods may be injected. */
+export interface ReadyBuffer {
+  readonly ref: CapacityObjectRef;
+  readonly shape: PodShape;
+  readonly replicas: number;
+}
+
+/** In a stable order. Makes no pods. */
+export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
   return (objects.buffers ?? []).flatMap((buffer) => {
     const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
-    if (ready === undefined || 'reason' in ready) return [];
-    const { name, uid } = buffer.ref;
-    return Array.from({ length: ready.replicas }, (_none, at) =>
-      virtualPod(buffer.ref, { name: `capacity-buffer-${name}-${at}`, uid: `${uid}-${at}`, shape: ready.shape, holds: 'buffer', nowMs }),
-    );
+    return ready === undefined || 'reason' in ready ? [] : [{ ref: buffer.ref, ...ready }];
   });
+}
+
+/** The pods of these buffers, in their order, at most `most`. */
+export function bufferPods(buffers: readonly ReadyBuffer[], nowMs: number, most = MAX_CLUSTER_PODS): readonly Pod[] {
+  const pods: Pod[] = [];
+  for (const { ref, shape, replicas } of buffers) {
+    const count = Math.min(replicas, most - pods.length);
+    for (let at = 0; at < count; at++)
+      pods.push(virtualPod(ref, { name: `capacity-buffer-${ref.name}-${at}`, uid: `${ref.uid}-${at}`, shape, holds: 'buffer', nowMs }));
+  }
+  return pods;
 }
 
 interface VirtualPodOptions {

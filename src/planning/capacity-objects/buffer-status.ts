@@ -11,7 +11,7 @@ import {
   type CapacityStatus,
 } from '../../domain/capacity-objects.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { ACTIVE_STRATEGY, bufferSize, bufferReadiness } from './buffer-pods.ts';
+import { ACTIVE_STRATEGY, bufferSize, bufferReadiness, READY } from './buffer-pods.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -91,7 +91,6 @@ function matchesScope({ scope, operator, values }: QuotaScope, use: QuotaUse): b
   return values.includes(use.priorityClass) === (operator === 'In');
 }
 
-const READY = 'ReadyForProvisioning';
 const PROVISIONING = 'Provisioning';
 const LIMITED = 'LimitedByQuotas';
 

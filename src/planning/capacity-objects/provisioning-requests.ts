@@ -8,10 +8,12 @@ import {
   withCondition,
   type CapacityObjects,
   type CapacityStatus,
+  type ObjectProblem,
   type ProvisioningRequest,
 } from '../../domain/capacity-objects.ts';
 import type { LoopState, RequestRetry } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
+import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { CapacityPolicy } from '../../domain/policy.ts';
 import { virtualPod } from './buffer-pods.ts';
@@ -45,10 +47,15 @@ export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, p
   const { capacity } = cluster;
   if (!policy.requests || capacity === undefined) return [];
   return (capacity.requests ?? [])
-    .filter((request) => isServed(request, policy) && !isOver(request) && !isTrue(request.status, 'Provisioned'))
+    .filter((request) => request.problem === undefined && isServed(request, policy) && !isOver(request))
+    .filter((request) => !isTrue(request.status, 'Provisioned'))
     .filter(({ ref }) => (state.requests?.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
-    .filter((request) => nowMs - request.ref.createdAtMs <= WEEK_MS && requestPods(request, capacity, nowMs) !== undefined)
+    .filter((request) => nowMs - request.ref.createdAtMs <= WEEK_MS && hasTemplates(request, capacity))
     .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || compareText(left.ref.uid, right.ref.uid));
+}
+
+function hasTemplates({ ref, podSets }: ProvisioningRequest, { podTemplates }: CapacityObjects): boolean {
+  return podSets.every(({ podTemplate }) => podTemplates?.has(`${ref.namespace}/${podTemplate}`) === true);
 }
 
 /** The pods that the request needs room for. undefined if a pod template is missing. */
@@ -74,12 +81,20 @@ export function requestPods(
 export function bookedPods({ cluster, nowMs }: Observation, granted: readonly string[] = []): readonly Pod[] {
   const { capacity } = cluster;
   const taken = consumersByRequest(cluster);
+  let left = MAX_CLUSTER_PODS;
   return (capacity?.requests ?? []).flatMap((request) => {
     const isGranted = granted.includes(request.ref.uid);
     if (capacity === undefined || isOver(request) || (!isGranted && !isBookedAt(request.status, nowMs))) return [];
+    // All bookings together cannot hold more pods than a cluster can run.
+    if (podCount(request) > left) return [];
+    left -= podCount(request);
     const pods = requestPods(request, capacity, nowMs, 'booking') ?? [];
     return withoutConsumed(pods, taken.get(requestName(request)) ?? []);
   });
+}
+
+function podCount({ podSets }: ProvisioningRequest): number {
+  return podSets.reduce((sum, { count }) => sum + count, 0);
 }
 
 function isBookedAt(status: CapacityStatus, nowMs: number): boolean {
@@ -150,7 +165,7 @@ export function statusOverTime(
   const withResult = (type: string, reason: string, message: string): CapacityStatus =>
     withCondition(status, { type, status: 'True', reason, message, observedGeneration: ref.generation }, nowMs);
   if (isTrue(status, 'Provisioned')) {
-    const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
+    const wanted = podCount(request);
     if ((consumersByRequest(cluster).get(requestName(request)) ?? []).length >= wanted)
       return withResult('BookingExpired', 'CapacityBookingConsumed', 'All of its pods are bound to nodes.');
     if (!isBookedAt(status, nowMs))
@@ -160,11 +175,17 @@ export function statusOverTime(
       return withResult('Failed', 'FailedToBookCapacity', 'A pod template that it names no longer exists.');
     return status;
   }
-  const ageMs = nowMs - ref.createdAtMs;
-  if (ageMs > WEEK_MS) return withResult('Failed', 'Expired', 'ProvisioningRequest is expired');
+  const problem = problemOverTime(request, cluster, nowMs - ref.createdAtMs);
+  return problem === undefined ? status : withResult('Failed', problem.reason, problem.message);
+}
+
+/** Why a request that was not granted can never be. */
+function problemOverTime(request: ProvisioningRequest, cluster: ClusterView, ageMs: number): ObjectProblem | undefined {
+  if (request.problem !== undefined) return request.problem;
+  if (ageMs > WEEK_MS) return { reason: 'Expired', message: 'ProvisioningRequest is expired' };
   return !lacksTemplate(request, cluster) || ageMs <= TEMPLATE_MS
-    ? status
-    : withResult('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
+    ? undefined
+    : { reason: 'FailedToCreatePods', message: 'A pod template that it names does not exist.' };
 }
 
 /** Whether a template is certainly missing. If templates cannot be read, none counts as missing. */

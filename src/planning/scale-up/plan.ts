@@ -5,7 +5,8 @@
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
-import { bufferPods } from '../capacity-objects/buffer-pods.ts';
+import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
+import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
 import { isReservation } from '../state/reserved-room.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
 import { isPlaced, isUnplaced } from './pods/priority-order.ts';
@@ -78,9 +79,10 @@ function injectableBufferPods(
 ): { readonly pods: readonly Pod[]; readonly skipped: number } {
   const { capacity } = observation.cluster;
   if (policy.capacity?.bufferInjection !== true || capacity === undefined) return { pods: [], skipped: 0 };
-  const wanted = bufferPods(capacity, observation.nowMs).filter((pod) => !isExpendable(pod, policy.scaleUp));
-  const allowed = Math.max(0, (policy.scaleUp.podInjectionLimit ?? Number.POSITIVE_INFINITY) - others);
-  return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
+  const ready = readyBuffers(capacity).filter((buffer) => !isExpendable(buffer, policy.scaleUp));
+  const allowed = Math.max(0, (policy.scaleUp.podInjectionLimit ?? MAX_CLUSTER_PODS) - others);
+  const pods = bufferPods(ready, observation.nowMs, Math.min(allowed, MAX_CLUSTER_PODS));
+  return { pods, skipped: ready.reduce((sum, { replicas }) => sum + replicas, 0) - pods.length };
 }
 
 /** The number of pending pods that may cause an increase. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CapacityBuffer, CapacityObjects, CapacityStatus, StatusCondition } from '../../../src/domain/capacity-objects.ts';
 import type { ReservedRoom } from '../../../src/domain/plan.ts';
 import { buffersWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
-import { bufferPods, bufferSize } from '../../../src/planning/capacity-objects/buffer-pods.ts';
+import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
 import { withReservedPods } from '../../../src/planning/state/reserved-room.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
@@ -74,7 +74,7 @@ describe('the size of a buffer', () => {
 
 describe('which buffers count', () => {
   const count = (status: CapacityStatus, rest: Parameters<typeof objects>[1] = {}, change: Partial<CapacityBuffer> = {}): number =>
-    bufferPods(objects(aBuffer({ status, ...change }), rest), START_MS).length;
+    bufferPods(readyBuffers(objects(aBuffer({ status, ...change }), rest)), START_MS).length;
 
   it('QX07: one whose template was edited does not, until its status says so', () => {
     expect(count(ready(2))).toBe(2);
@@ -99,7 +99,7 @@ describe('which buffers count', () => {
 
   it('one of another strategy is not touched, nor is its status', () => {
     const buffer = aBuffer({ status: ready(2), strategy: 'other.example/cold' });
-    expect(bufferPods(objects(buffer), START_MS)).toEqual([]);
+    expect(bufferPods(readyBuffers(objects(buffer)), START_MS)).toEqual([]);
     const input = { objects: objects(buffer), names: resourceNames, nowMs: START_MS, controls: true, injects: true };
     expect(bufferStatus(buffer, input)).toBe(buffer.status);
   });
@@ -183,7 +183,7 @@ describe('the room of buffers', () => {
     return planScaleDown({ observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false });
   };
   const claims = (replicas: number, cpu: string, node: string): readonly ReservedRoom[] =>
-    bufferPods(objects(aBuffer({ status: ready(replicas) }), { cpu }), START_MS).map((pod) => ({ pod, node }));
+    bufferPods(readyBuffers(objects(aBuffer({ status: ready(replicas) }), { cpu })), START_MS).map((pod) => ({ pod, node }));
 
   it('QX09: a node with nothing but the room of a buffer goes when the room is elsewhere, as an empty one', () => {
     const busy = aPod({ name: 'busy', nodeName: 'p-1', cpu: '2500m' });

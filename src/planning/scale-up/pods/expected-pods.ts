@@ -3,6 +3,7 @@
  * Upstream `pod_injection`, with one difference: a controller that reports that it cannot create pods gets no room.
  */
 import type { ClusterView, Observation } from '../../../domain/observation.ts';
+import { MAX_CLUSTER_PODS } from '../../../domain/platform-limits.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 
@@ -27,12 +28,19 @@ export function expectedPods(
   const { workloads = [] } = cluster;
   if (policy.proactive !== true || workloads.length === 0) return NONE;
   const known = podsByController(cluster);
-  const wanted = workloads.flatMap(({ uid, desired }) => {
+  const allowed = Math.min(MAX_CLUSTER_PODS, Math.max(0, (policy.podInjectionLimit ?? MAX_CLUSTER_PODS) - others));
+  const pods: Pod[] = [];
+  let skipped = 0;
+  for (const { uid, desired } of workloads) {
     const own = known.get(uid);
-    return own === undefined ? [] : copiesOf(own.newest, { uid, count: desired - own.count, nowMs });
-  });
-  const allowed = Math.max(0, (policy.podInjectionLimit ?? Number.POSITIVE_INFINITY) - others);
-  return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
+    // A number that no cluster can have is a mistake, not a demand.
+    if (own === undefined || desired > MAX_CLUSTER_PODS) continue;
+    const missing = Math.max(0, desired - own.count);
+    const count = Math.min(missing, allowed - pods.length);
+    for (const copy of copiesOf(own.newest, { uid, count, nowMs })) pods.push(copy);
+    skipped += missing - count;
+  }
+  return { pods, skipped };
 }
 
 interface Known {
@@ -63,7 +71,7 @@ function isNewer(pod: Pod, than: Pod): boolean {
 
 function copiesOf(sample: Pod, by: { readonly uid: string; readonly count: number; readonly nowMs: number }): readonly Pod[] {
   const { unseen: _unseen, ...rest } = sample;
-  return Array.from({ length: Math.max(0, by.count) }, (_none, at) => ({
+  return Array.from({ length: by.count }, (_none, at) => ({
     ...rest,
     uid: `${by.uid}-${at + 1}`,
     name: `${sample.name}-copy-${at + 1}`,

@@ -60,7 +60,7 @@ function newPodDelayMs({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy
 }
 
 /** Only an explicit priority makes a pod expendable. */
-export function isExpendable(pod: Pod, policy: ScaleUpPolicy): boolean {
+export function isExpendable(pod: Pick<Pod, 'shape'>, policy: ScaleUpPolicy): boolean {
   return pod.shape.priority !== undefined && pod.shape.priority < policy.expendablePriorityCutoff;
 }
 
