@@ -13,18 +13,19 @@ export function withoutNulls<Value>(value: Value, options: NullOptions = {}): Va
   return (hasNull(value) ? stripped(value, options) : value) as Value;
 }
 
-function hasNull(value: unknown): boolean {
+/** Documents of Azure and Kubernetes nest less deeply. What lies deeper stays as it is, so that no document exhausts the stack. */
+const MAX_DEPTH = 100;
+
+function hasNull(value: unknown, depth = 0): boolean {
   if (value === null) return true;
-  return isContainer(value) && Object.values(value).some(hasNull);
+  return isContainer(value) && depth < MAX_DEPTH && Object.values(value).some((part) => hasNull(part, depth + 1));
 }
 
-function stripped(value: unknown, options: NullOptions): unknown {
-  if (Array.isArray(value)) {
-    const entries = options.keepInLists === true ? value : value.filter((entry) => entry !== null);
-    return entries.map((entry) => stripped(entry, options));
-  }
-  if (!isContainer(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, stripped(part, options)]])));
+function stripped(value: unknown, options: NullOptions, depth = 0): unknown {
+  if (!isContainer(value) || depth >= MAX_DEPTH) return value;
+  const strip = (part: unknown): unknown => stripped(part, options, depth + 1);
+  if (Array.isArray(value)) return (options.keepInLists === true ? value : value.filter((entry) => entry !== null)).map(strip);
+  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, strip(part)]])));
 }
 
 /** Dates and other single values are not containers. */

@@ -21,7 +21,7 @@ export interface ArmReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly raw?: string;
+  readonly raw?: string | Buffer;
   readonly hangUp?: boolean;
   /** Nothing is ever answered. */
   readonly silent?: boolean;

@@ -15,6 +15,7 @@ import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isWrite, type ArmCall } from './call-list.ts';
 import type { Random } from '../../lib/random.ts';
 import { checkOrigin, redirectNotFollowed, type PageAddresses } from './request-addresses.ts';
+import { limitResponse, mappableBody } from './response-bodies.ts';
 import { type RateLimits, TokenBucket } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
@@ -211,6 +212,7 @@ export class ArmCalls {
       );
     }
     request.abortSignal = context.signal;
+    limitResponse(request, describeCall(context.call));
     const { metrics, clock, beforeWrite, onWrite } = this.#deps;
     await this.#askBeforeSend(context.call);
     if (isWrite(context.call)) beforeWrite?.();
@@ -236,6 +238,8 @@ export class ArmCalls {
     this.#deps.rateLimits.recordHeaders(call, header);
     if (response.status < 400) {
       this.#deps.rateLimits.recordAnswer(call);
+      const body = mappableBody(call.operation, response.bodyAsText);
+      if (body !== undefined) response.bodyAsText = body;
       return response;
     }
     // A 401 goes back to the authentication policy, which may answer a challenge with a new token.

@@ -3,6 +3,7 @@ import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } fro
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from './error-bodies.ts';
+import { limitResponse } from './response-bodies.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface MetadataDeps {
@@ -78,6 +79,7 @@ async function readMetadata(url: string, signal: AbortSignal | undefined): Promi
     timeout: TIMEOUT_MS,
     ...defined({ abortSignal: signal }),
   });
+  limitResponse(request, 'The instance metadata endpoint');
   try {
     const { status, bodyAsText } = await createDefaultHttpClient().sendRequest(request);
     if (status !== 200) return { problem: `returned HTTP ${status}`, transient: TRANSIENT_STATUS.test(String(status)) };

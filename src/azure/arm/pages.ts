@@ -4,6 +4,7 @@ import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from './arm-client.ts';
 import { describeCall, type ArmCall } from './call-list.ts';
+import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { PageAddresses } from './request-addresses.ts';
 
 interface PagedRead<Raw, Value> {
@@ -23,6 +24,8 @@ export interface PagedResult<Value> {
 
 /** A longer list is taken to be endless. */
 const MAX_PAGES = 500;
+/** Four times the nodes of a cluster. A resource group has at most 800 resources of most types, and a region about 2,000 sizes and disks. */
+const MAX_ITEMS = 4 * MAX_CLUSTER_NODES;
 
 /**
  * Ends as broken at a link to another origin or to an earlier page, and at a page that has only known items. An empty page is
@@ -36,12 +39,15 @@ export async function readPages<Raw, Value>(
   const iterator = read.open();
   const addresses = new PageAddresses();
   const known = new Set<string>();
+  let items = 0;
   try {
     for (;;) {
       if (pages.length >= MAX_PAGES) throw tooManyPages(read.call);
       const stamp = deps.order.stamp();
       const next = await deps.calls.run(read.call, read.signal, () => iterator.next(), addresses);
       if (next.done === true) return { pages, error: undefined };
+      items += next.value.length;
+      if (items > MAX_ITEMS) throw tooManyItems(read.call);
       const rows = projectAll(next.value, read.project);
       if (rows.length > 0 && rows.every(({ key }) => known.has(key))) throw repeatedPage(read.call);
       for (const { key } of rows) known.add(key);
@@ -60,6 +66,10 @@ function projectAll<Raw, Value>(page: readonly Raw[], project: (raw: Raw) => Lis
 
 function tooManyPages(call: ArmCall): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} returned more than ${MAX_PAGES} pages.`);
+}
+
+function tooManyItems(call: ArmCall): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} returned more than ${MAX_ITEMS} items.`);
 }
 
 function repeatedPage(call: ArmCall): AutoscalerError {

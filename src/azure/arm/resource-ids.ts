@@ -58,6 +58,17 @@ function instanceRef(parts: Omit<InstanceRef, 'key'>): InstanceRef {
   return { key: instanceKey(text.toLowerCase()), ...parts };
 }
 
+/** The subscription and the resource group of the nodes. */
+export interface ResourceScope {
+  readonly subscriptionId: string;
+  readonly nodeResourceGroup: string;
+}
+
+/** Whether the instance is in this resource group. */
+export function isInScope({ subscription, resourceGroup }: InstanceRef, scope: ResourceScope): boolean {
+  return foldName(subscription) === foldName(scope.subscriptionId) && foldName(resourceGroup) === foldName(scope.nodeResourceGroup);
+}
+
 /** The folded name of the scale set of a Uniform instance. undefined: the virtual machine has an id of its own. */
 export function scaleSetOfInstance(key: InstanceKey): string | undefined {
   const [, , kind, set] = key.split('|');

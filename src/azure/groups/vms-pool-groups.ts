@@ -50,7 +50,7 @@ export function sizeTarget(view: RowView<PoolSizeRow> | undefined): TargetSize {
   if (view === undefined) return { known: false, reason: 'its agent pool has not been read' };
   const { target, confirmed, row, seen } = view;
   if (target === undefined || row.value.unreadable !== undefined)
-    return { known: false, reason: row.value.unreadable ?? 'AKS returned no count for this size' };
+    return { known: false, reason: row.value.unreadable ?? 'AKS returned no usable count for this size' };
   // The entity tag of the whole pool: a change of another size changes it too, which costs at most one more read.
   return { known: true, value: target, version: row.etag ?? '', confirmed, observedAtMs: seen.atMs };
 }

@@ -9,7 +9,7 @@ import type { ListCommit, ListedRow } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { foldName } from '../arm/resource-ids.ts';
+import { foldName, isInScope, type ResourceScope } from '../arm/resource-ids.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import { OPERATIONS, type ArmOperation } from '../arm/call-list.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
@@ -18,7 +18,7 @@ import type { AzureOptions } from '../arm/options.ts';
 import { readPages, type PagedResult } from '../arm/pages.ts';
 import { agentPoolPages } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
-import { projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import { isOfSet, projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
@@ -135,7 +135,7 @@ function readUniform(deps: AgentDeps, set: string, signal: AbortSignal): Promise
     signal,
     open: () =>
       deps.clients.compute.virtualMachineScaleSetVMs.list(deps.options.nodeResourceGroup, set, { expand: 'instanceView' }).byPage(),
-    project: (raw) => listed(projectInstance(raw, set)),
+    project: (raw) => listed(deps.options, projectInstance(raw, set)),
   });
 }
 
@@ -146,7 +146,7 @@ function readFlexible(deps: AgentDeps, set: ScaleSetRow, signal: AbortSignal): P
     call: { operation: 'listVms', resource: set.name },
     signal,
     open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
-    project: (raw) => listed(projectVm(raw, set.name)),
+    project: (raw) => (isOfSet(raw, set) ? listed(deps.options, projectVm(raw, set.name)) : undefined),
   });
 }
 
@@ -167,7 +167,7 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
       signal,
       open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup).byPage(),
       project: (raw) => {
-        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectVm(raw)) : undefined;
+        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(deps.options, projectVm(raw)) : undefined;
         if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
         return row;
       },
@@ -238,8 +238,9 @@ export async function listSkus(
   );
 }
 
-function listed(value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {
-  return value === undefined ? undefined : { key: value.ref.key, value };
+/** Without instances of other resource groups: deletes name instances by their number or name alone, within ours. */
+function listed(options: ResourceScope, value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {
+  return value === undefined || !isInScope(value.ref, options) ? undefined : { key: value.ref.key, value };
 }
 
 /** Commits the pages that were read. Only a complete list may remove rows. */

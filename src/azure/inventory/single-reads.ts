@@ -1,6 +1,8 @@
 /** Reads of one row, after a write, a conflict or a contradiction. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { AgentDeps } from './agents.ts';
+import { groupSizeOf } from '../../domain/platform-limits.ts';
+import { foldName } from '../arm/resource-ids.ts';
 import { projectInstance, projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 
@@ -48,8 +50,7 @@ async function readScaleSetOnce(
     clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
   );
   const value = projectScaleSet(raw);
-  if (value === undefined)
-    throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned scale set ${name} without a name.`);
+  if (value === undefined || foldName(value.name) !== key) throw otherResource(`scale set ${name}`, value?.name);
   const etag = raw.etag ?? undefined;
   deps.scaleSets.observe({ key, value, stamp, via: 'get', etag, agentId: SCALE_SETS_AGENT });
   return { set: value, etag };
@@ -69,7 +70,12 @@ export async function countInstances(
   );
   const counted = state === 'any' ? /^ProvisioningState\//i : /^ProvisioningState\/failed\b/i;
   const states = virtualMachine?.statusesSummary?.filter(({ code }) => counted.test(code ?? ''));
-  return states?.reduce((sum, { count = 0 }) => sum + count, 0);
+  return groupSizeOf(states?.reduce((sum, { count = 0 }) => sum + count, 0));
+}
+
+/** A single read returned something else than was asked for. It says nothing about the row. */
+function otherResource(asked: string, got = 'a resource without a name'): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned ${got} for ${asked}.`);
 }
 
 export interface InstanceReadInput {
@@ -92,8 +98,7 @@ export async function readInstance(deps: AgentDeps, { key, listDue }: InstanceRe
       clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
     );
     const value = projectInstance(raw, set);
-    if (value === undefined)
-      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned instance ${key} without an id.`);
+    if (value?.ref.key !== key) throw otherResource(`instance ${key}`, value?.ref.key);
     deps.instances.observe({ key, value, stamp, via: 'get', agentId: row.agentId });
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;

@@ -62,7 +62,7 @@ export class SpotScaleSets {
       );
       const value = projectScaleSet(raw);
       if (typeof raw.etag === 'string') this.#read.set(row.key, { etag: raw.etag, atMs });
-      return value === undefined ? [row] : [{ key: foldName(value.name), value, etag: raw.etag ?? undefined }];
+      return value === undefined || foldName(value.name) !== row.key ? [row] : [{ key: row.key, value, etag: raw.etag ?? undefined }];
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;

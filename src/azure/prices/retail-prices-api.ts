@@ -13,6 +13,7 @@ import type { PriceKind, SizePrices } from '../../domain/quotas-and-prices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { RetailPriceOptions } from '../arm/options.ts';
+import { limitResponse } from '../arm/response-bodies.ts';
 
 interface Meter {
   readonly kind: PriceKind;
@@ -162,6 +163,7 @@ export class RetailPriceClient {
     try {
       const abortSignal = AbortSignal.any([signal, timeout.signal]);
       const request = createPipelineRequest({ url, method: 'GET', abortSignal });
+      limitResponse(request, 'The price list');
       return checkStatus(await pipeline.sendRequest(createDefaultHttpClient(), request));
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;

@@ -13,6 +13,7 @@ import { readVmsPool, type VmsPool } from './vms-pool.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ListPage } from '../../cache/table/row.ts';
 import { defined } from '../../lib/defined.ts';
+import { groupSizeOf, MAX_DISK_GIB, MAX_NODE_PODS, MAX_ZONES, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 
 /** What AKS knows of a pool and its scale set does not have. */
 export interface AgentPoolRow {
@@ -85,13 +86,13 @@ function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPo
     type: raw.typePropertiesType ?? '',
     ...(typeof raw.eTag === 'string' && raw.eTag !== '' ? { etag: raw.eTag } : {}),
     mode: raw.mode,
-    count: wholeNumber(raw.count),
+    count: groupSizeOf(raw.count),
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
     ...(raw.scaleDownMode?.toLowerCase() === 'deallocate' ? { deallocates: true } : {}),
     // Zero means AKS's default.
-    maxPods: wholeNumber(raw.maxPods) || undefined,
-    osDiskSizeGb: wholeNumber(raw.osDiskSizeGB) || undefined,
+    maxPods: wholeNumberUpTo(raw.maxPods, MAX_NODE_PODS) || undefined,
+    osDiskSizeGb: wholeNumberUpTo(raw.osDiskSizeGB, MAX_DISK_GIB) || undefined,
     kubeletOnTemporaryDisk: raw.kubeletDiskType?.toLowerCase() === 'temporary',
     modelLabels: labelsFromAgentPool(raw),
     osSku: raw.osSKU,
@@ -101,10 +102,10 @@ function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPo
     taints: parseTaints(raw.nodeTaints),
     ...optionalFields(raw),
     priority: priorityOf(raw),
-    zones: (raw.availabilityZones ?? []).map(String).sort(),
+    zones: (raw.availabilityZones ?? []).slice(0, MAX_ZONES).map(String).sort(),
     managedAutoscaler: raw.enableAutoScaling === true,
     tags: readTags(raw.tags),
-    sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),
+    sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: groupSizeOf(count) ?? 0 })),
   };
 }
 
@@ -130,10 +131,6 @@ function optionalFields(raw: ListedAgentPool): Pick<AgentPoolRow, 'initializatio
 
 function parseTaints(texts: readonly string[] | undefined): readonly Taint[] {
   return (Array.isArray(texts) ? texts : []).flatMap((text) => parseTaint(String(text)) ?? []);
-}
-
-function wholeNumber(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** Agent pools by folded name, and when they were read. */

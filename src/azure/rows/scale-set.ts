@@ -11,6 +11,9 @@ import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.t
 import type { TemplateSource } from './template-source.ts';
 import { poolOf, readTags, type Tags } from './tags.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
+import { groupSizeOf, MAX_DISK_GIB, wholeNumberUpTo } from '../../domain/platform-limits.ts';
+import { unreadableReason, wrongFieldReason } from './scale-set-forms.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** A scale set. `capacity` is the fenced number of its table. */
 export interface ScaleSetRow {
@@ -41,12 +44,34 @@ export interface ScaleSetRow {
 
 const MODES = ['Uniform', 'Flexible'];
 
-/** undefined: an item without a name, which cannot be referenced. */
+/** undefined: an item without a name, which cannot be referenced. An item that cannot be read is a frozen set with a reason. */
 export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | undefined {
   const raw = withoutNulls(given);
-  if (raw.name === undefined || raw.name === '') return undefined;
+  // The SDK passes on whatever Azure returned.
+  const name: unknown = raw.name;
+  if (typeof name !== 'string' || name === '') return undefined;
+  const wrong = wrongFieldReason(raw);
+  if (wrong !== undefined) return unreadableRow(raw, name, wrong);
+  try {
+    const unreadable = unreadableReason(raw);
+    return { ...scaleSetRow(raw, name), ...(unreadable === undefined ? {} : { unreadable, zones: [] }) };
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown;
+    return unreadableRow(raw, name, UNDOCUMENTED);
+  }
+}
+
+const UNDOCUMENTED = 'Azure returned this scale set in an undocumented form';
+
+/** The other sets stay readable, and this one stays known by its name and its tags. */
+function unreadableRow({ tags, orchestrationMode }: VirtualMachineScaleSet, name: string, unreadable: string): ScaleSetRow {
+  const mode = typeof orchestrationMode === 'string' ? orchestrationMode : undefined;
+  return { ...scaleSetRow({ location: '', ...defined({ tags, orchestrationMode: mode }) }, name), unreadable };
+}
+
+function scaleSetRow(raw: VirtualMachineScaleSet, name: string): ScaleSetRow {
   return {
-    name: raw.name,
+    name,
     armId: raw.id ?? '',
     location: raw.location ?? '',
     orchestration: MODES.find((mode) => foldName(mode) === foldName(raw.orchestrationMode ?? 'Uniform')) ?? raw.orchestrationMode ?? '',
@@ -58,7 +83,7 @@ export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | un
     modelLabels: labelsFromScaleSet(raw),
     ...subnetOf(raw.virtualMachineProfile),
     provisioningState: raw.provisioningState ?? '',
-    unreadable: unreadableReason(raw),
+    unreadable: undefined,
   };
 }
 
@@ -72,7 +97,7 @@ function projectSize(raw: VirtualMachineScaleSet): Pick<ScaleSetRow, 'vmSize' | 
   return {
     vmSize: raw.sku?.name ?? '',
     tier: raw.sku?.tier,
-    capacity: raw.sku?.capacity ?? 0,
+    capacity: groupSizeOf(raw.sku?.capacity) ?? 0,
     extendedLocation: name === undefined || type === undefined ? undefined : { name, type },
   };
 }
@@ -92,7 +117,7 @@ function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRo
   return {
     ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
     tier: disk?.managedDisk?.storageAccountType,
-    sizeGb: disk?.diskSizeGB,
+    sizeGb: wholeNumberUpTo(disk?.diskSizeGB, MAX_DISK_GIB),
     ...diskPlacementOf(disk?.diffDiskSettings?.placement),
   };
 }
@@ -107,14 +132,6 @@ function subnetOf(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pic
   const id = nic?.ipConfigurations?.find(({ primary, subnet }) => primary === true && subnet !== undefined) ?? nic?.ipConfigurations?.[0];
   const subnet = resourceNameOf(id?.subnet?.id);
   return subnet === '' ? {} : { subnet };
-}
-
-function unreadableReason(raw: VirtualMachineScaleSet): string | undefined {
-  if (raw.sku?.capacity === undefined || !Number.isInteger(raw.sku.capacity) || raw.sku.capacity < 0)
-    return 'Azure returned no capacity for this scale set';
-  if (raw.sku.name === undefined || raw.sku.name === '') return 'Azure returned no VM size for this scale set';
-  if (raw.location === undefined || raw.location === '') return 'Azure returned no location for this scale set';
-  return undefined;
 }
 
 /** An instance of a scale set or of a VMs pool. */
@@ -152,12 +169,15 @@ interface InstanceView {
   }[];
 }
 
-/** undefined: an item without a usable id, which no call can name. */
+/**
+ * undefined: an item without a usable id, which no call can name, or one of another set: its number would name another instance
+ * of this set.
+ */
 export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
-  const parsed = parseInstanceId(raw.id ?? '');
-  if (!parsed.ok || parsed.ref.kind !== 'vmss') return undefined;
-  return instanceRow(raw, parsed.ref, foldName(set));
+  const parsed = parseInstanceId(textOf(raw.id));
+  if (!parsed.ok || parsed.ref.kind !== 'vmss' || foldName(parsed.ref.set) !== foldName(set)) return undefined;
+  return readableRow(raw, parsed.ref, foldName(set));
 }
 
 /**
@@ -166,11 +186,31 @@ export function projectInstance(given: VirtualMachineScaleSetVM, set: string): I
  */
 export function projectVm(given: VirtualMachine, group?: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
-  const parsed = parseInstanceId(raw.id ?? '');
+  const parsed = parseInstanceId(textOf(raw.id));
   const pool = poolOf(readTags(raw.tags));
-  const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);
+  const owner = group ?? (pool === undefined ? undefined : `${pool}/${textOf(raw.hardwareProfile?.vmSize)}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
-  return instanceRow(raw, parsed.ref, foldName(owner));
+  return readableRow(raw, parsed.ref, foldName(owner));
+}
+
+/** Whether the virtual machine belongs to this scale set. Without it, Azure may have ignored the filter of the list. */
+export function isOfSet({ virtualMachineScaleSet }: VirtualMachine, { name }: Pick<ScaleSetRow, 'name'>): boolean {
+  return foldName(resourceNameOf(textOf(virtualMachineScaleSet?.id))) === foldName(name);
+}
+
+/** An item that cannot be read is an instance in an unknown state: it is neither capacity nor removed. */
+function readableRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
+  try {
+    return instanceRow(raw, ref, group);
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown;
+    return instanceRow({ location: '' }, ref, group);
+  }
+}
+
+/** The SDK passes on whatever Azure returned. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function instanceRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {

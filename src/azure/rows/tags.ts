@@ -4,6 +4,7 @@
  * returned as values, never thrown: a typing error in one pool must not affect others. Pure.
  */
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
+import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taints.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
@@ -120,6 +121,8 @@ export function matchRules(tags: Tags, rules: readonly DiscoveryRule[]): RuleMat
   const max = readLimit(tags, 'max', lowest(selecting.flatMap((rule) => rule.max ?? [])));
   if (typeof min === 'string') return { kind: 'skipped', reason: min };
   if (typeof max === 'string') return { kind: 'skipped', reason: max };
+  if (min > MAX_CLUSTER_NODES)
+    return { kind: 'skipped', reason: `its minimum ${min} is above ${MAX_CLUSTER_NODES}, the most nodes that a cluster of AKS can have` };
   if (max < min) return { kind: 'skipped', reason: `its maximum ${max} is below its minimum ${min}` };
   return { kind: 'limits', min, max };
 }

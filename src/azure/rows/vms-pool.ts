@@ -4,6 +4,7 @@ import type { TableDefinition } from '../../cache/table/row.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { isRecord } from '../arm/error-bodies.ts';
 import type { ListedAgentPool } from './agent-pool-list.ts';
+import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { readTags, type Tags } from './tags.ts';
 
 /** What all sizes of a pool share. */
@@ -98,7 +99,7 @@ export function poolSizeRows(
       pool: pool.name,
       vmSize,
       count: count ?? 0,
-      unreadable: count === undefined ? 'AKS returned no count for this size' : undefined,
+      unreadable: count === undefined ? 'AKS returned no usable count for this size' : undefined,
     },
   }));
 }
@@ -129,10 +130,9 @@ function sizesOf(manual: readonly unknown[]): VmsPool['sizes'] {
   const sizes = new Map<string, { readonly vmSize: string; readonly count: number | undefined }>();
   for (const entry of manual) {
     if (!isRecord(entry) || typeof entry['size'] !== 'string' || entry['size'] === '') continue;
-    const { size: vmSize, count } = entry;
-    const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0;
+    const { size: vmSize } = entry;
     const isTwice = sizes.has(foldName(vmSize));
-    sizes.set(foldName(vmSize), { vmSize, count: isCount && !isTwice ? count : undefined });
+    sizes.set(foldName(vmSize), { vmSize, count: isTwice ? undefined : groupSizeOf(entry['count']) });
   }
   return [...sizes.values()];
 }

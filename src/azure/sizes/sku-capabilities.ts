@@ -4,6 +4,7 @@
  * never zero. Pure.
  */
 import type { ResourceSku } from '@azure/arm-compute';
+import { MAX_VM_GPUS, MAX_VM_MEMORY_BYTES, MAX_VM_VCPUS } from '../../domain/platform-limits.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -54,19 +55,19 @@ export interface SkuCapabilities {
 export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'locationInfo'>): SkuCapabilities {
   const listed = capabilityMap(raw.capabilities);
   const text = (name: string): string | undefined => listed.get(name.toLowerCase());
-  const number = (name: string): number | undefined => positive(text(name));
+  const number = (name: string, most: number): number | undefined => positive(text(name), most);
   const times = (name: string, unit: number): number | undefined => {
-    const value = number(name);
+    const value = number(name, MAX_VM_MEMORY_BYTES / unit);
     return value === undefined ? undefined : Math.floor(value * unit);
   };
   const generations = listOf(text('HyperVGenerations'));
   const gen2 = generations.includes('v2');
-  const vcpus = number('vCPUs');
+  const vcpus = number('vCPUs', MAX_VM_VCPUS);
   return {
     vcpus,
-    vcpusAvailable: number('vCPUsAvailable') ?? vcpus,
+    vcpusAvailable: number('vCPUsAvailable', MAX_VM_VCPUS) ?? vcpus,
     memoryBytes: times('MemoryGB', GIB),
-    gpus: number('GPUs'),
+    gpus: number('GPUs', MAX_VM_GPUS),
     arch: archOf(text('CpuArchitectureType')),
     maxDataDisks: countOf(text('MaxDataDiskCount')),
     maxNics: countOf(text('MaxNetworkInterfaces')),
@@ -145,9 +146,9 @@ function isTrue(text: string | undefined): boolean {
   return text?.trim().toLowerCase() === 'true';
 }
 
-function positive(text: string | undefined): number | undefined {
+function positive(text: string | undefined, most: number): number | undefined {
   const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) && value > 0 ? value : undefined;
+  return value > 0 && value <= most ? value : undefined;
 }
 
 /** Zero is valid here: some sizes take no data disk. */

@@ -68,7 +68,7 @@ export interface SkuCatalog {
 export function buildCatalog(skus: readonly ResourceSku[], location: string, observedAtMs: number): SkuCatalog {
   const byName = new Map<string, Sku>();
   for (const raw of skus) {
-    const sku = raw.resourceType?.toLowerCase() === 'virtualmachines' ? projectSku(raw, location) : undefined;
+    const sku = projectReadableSku(raw, location);
     if (sku !== undefined) byName.set(sku.name.toLowerCase(), sku);
   }
   return { observedAtMs, byName, version: versionOf(byName.values()) };
@@ -132,6 +132,16 @@ export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | 
 /** The name as Azure's list spells it, if the names match. Users may write sizes in another letter case. */
 export function azureSpelling(sku: Pick<Sku, 'name'> | undefined, vmSize: string): string {
   return sku?.name.toLowerCase() === vmSize.toLowerCase() ? sku.name : vmSize;
+}
+
+/** undefined: another resource, or an entry in an undocumented form. The other sizes stay readable. */
+function projectReadableSku(raw: ResourceSku, location: string): Sku | undefined {
+  try {
+    return raw.resourceType?.toLowerCase() === 'virtualmachines' ? projectSku(raw, location) : undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown;
+    return undefined;
+  }
 }
 
 function projectSku(given: ResourceSku, location: string): Sku | undefined {

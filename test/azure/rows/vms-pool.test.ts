@@ -94,13 +94,13 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['no scale', { virtualMachinesProfile: {} }, []],
     ['no sizes', { virtualMachinesProfile: { scale: { manual: [] } } }, []],
     ['sizes that cannot be named', { virtualMachinesProfile: { scale: { manual: [null, { count: 2 }, { size: '' }] } } }, []],
-    ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS returned no count for this size']]],
-    ['an invalid count', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS returned no count for this size']]],
+    ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS returned no usable count for this size']]],
+    ['an invalid count', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS returned no usable count for this size']]],
     ['a count of 0', manual({ size: SMALL, count: 0 }), [[SMALL, 0, undefined]]],
     [
       'a size twice, in any letter case',
       manual({ size: SMALL.toUpperCase(), count: 2 }, { size: SMALL, count: 1 }),
-      [[SMALL, 0, 'AKS returned no count for this size']],
+      [[SMALL, 0, 'AKS returned no usable count for this size']],
     ],
   ] as const)('azure provider 127: %s', (_name, change, expected) => {
     const pool = read(raw(change));
@@ -207,7 +207,7 @@ describe('whether a size may be written', () => {
     [{ mode: 'HostedSystem' }, /hosted/],
     [{ managedAutoscaler: true }, /own autoscaler/],
     [{ powerState: 'Stopped' }, /stopped/],
-    [{ unreadable: 'AKS returned no count for this size' }, /count/],
+    [{ unreadable: 'AKS returned no usable count for this size' }, /count/],
   ] as const)('%j freezes the size', (change, reason) => {
     expect(sizeFrozenReason('g', rowOf(change), false)).toMatch(reason);
   });
