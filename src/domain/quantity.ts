@@ -21,8 +21,11 @@ const SUFFIXES: Readonly<Record<string, number>> = {
 
 const FORM = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
+/** Kubernetes caps larger quantities at this value (`int64`). */
+const MAX_QUANTITY = 2 ** 63;
+
 /**
- * Parses a Kubernetes quantity (`500m`, `1.5Gi`, `2e3`) into its value in base units.
+ * Parses a Kubernetes quantity (`500m`, `1.5Gi`, `2e3`) into its value in base units, at most 2^63.
  * @throws AutoscalerError of kind `config` if the text is not a quantity.
  */
 export function parseQuantity(text: string | number): number {
@@ -32,7 +35,8 @@ export function parseQuantity(text: string | number): number {
     throw new AutoscalerError({ kind: 'config' }, `"${text}" is not a quantity; write for example 500m, 2, 1.5Gi or 100M.`);
   }
   const exponent = match[2];
-  return Number(exponent === undefined ? number : number + exponent) * (SUFFIXES[match[3] ?? ''] ?? 1);
+  const value = Number(exponent === undefined ? number : number + exponent) * (SUFFIXES[match[3] ?? ''] ?? 1);
+  return Math.min(value, MAX_QUANTITY);
 }
 
 /** CPU in millicores, rounded up as the scheduler does. */

@@ -2,6 +2,7 @@
  * Resource vectors: integers in a small typed array. The four resources of every node have fixed places; each extended resource gets the
  * next index from a registry. A vector shorter than the registry has zero of the rest.
  */
+import { configError } from '../lib/errors.ts';
 import { cpuMillis, wholeUnits } from './quantity.ts';
 
 /** CPU in millicores, memory and ephemeral storage in bytes, pods and extended resources in ones. */
@@ -12,6 +13,8 @@ export const MEMORY = 1;
 export const PODS = 3;
 /** Attach slots of a CSI driver, in ones: `attachable-volumes-csi-<driver>`, a name that Kubernetes itself has used. */
 const ATTACHABLE = 'attachable-volumes-csi-';
+/** Resources of one object, and of all together. A cluster has a few dozen; vectors are as long as the highest index in them. */
+const MAX_NAMES = { ofOne: 500, ofAll: 5_000 };
 const FIXED = ['cpu', 'memory', 'ephemeral-storage', 'pods'] as const;
 
 interface AttachSlots {
@@ -58,13 +61,24 @@ export class ResourceNames {
     return this.#names.length;
   }
 
-  /** Maps Kubernetes quantities to a vector. Throws as {@link cpuMillis} does on a bad quantity. */
+  /** Maps Kubernetes quantities to a vector. Throws as {@link cpuMillis} does on a bad or negative quantity. */
   parse(quantities: Readonly<Record<string, string | number>>): Resources {
+    this.#checkNames(Object.keys(quantities));
     const entries = Object.entries(quantities).map(([name, text]) => [this.indexOf(name), text] as const);
     const length = entries.reduce<number>((longest, [index]) => Math.max(longest, index + 1), FIXED.length);
     const vector = new Float64Array(length);
-    for (const [index, text] of entries) vector[index] = index === CPU ? cpuMillis(text) : wholeUnits(text);
+    for (const [index, text] of entries) {
+      const amount = index === CPU ? cpuMillis(text) : wholeUnits(text);
+      if (amount < 0) throw configError(`${this.nameOf(index)} is "${text}"; it must not be negative.`);
+      vector[index] = amount;
+    }
     return vector;
+  }
+
+  #checkNames(names: readonly string[]): void {
+    const added = names.length === 0 ? 0 : names.filter((name) => !this.#indexes.has(name)).length;
+    if (names.length > MAX_NAMES.ofOne || (added > 0 && this.count + added > MAX_NAMES.ofAll))
+      throw configError(`${names.length} resources, ${added} of them new, are too many: ${MAX_NAMES.ofOne} of one object are read.`);
   }
 
   /** The non-zero part as names and integers, for dumps and messages. */

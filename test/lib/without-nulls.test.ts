@@ -21,4 +21,9 @@ describe('withoutNulls', () => {
     withoutNulls(holed);
     expect(holed).toEqual({ a: [null], b: null });
   });
+
+  it('does not exhaust the stack on a document nested a hundred thousand deep', () => {
+    const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}null${'}'.repeat(100_000)}`);
+    expect(withoutNulls({ a: null, deep })).toEqual({ deep });
+  });
 });

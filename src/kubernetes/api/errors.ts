@@ -4,6 +4,7 @@
  */
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
 import type { StatusJson } from './core-json.ts';
+import { shownText } from '../../lib/shown-text.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** The request, for error messages. */
@@ -40,7 +41,7 @@ export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
 function messageOf({ message, reason, details }: StatusJson): string {
   const said = message ?? reason ?? 'no reason given';
   const more = (details?.causes ?? []).map((cause) => cause.message ?? '').filter((text) => text !== '' && !said.includes(text));
-  return [said, ...more].join(' ');
+  return shownText([said, ...more].join(' '));
 }
 
 /** Whether the API named this cause, for example `DisruptionBudget`. */
@@ -95,11 +96,14 @@ function describe(thrown: unknown): string {
   return thrown.message === '' ? (codeOf(thrown) ?? thrown.name) : thrown.message;
 }
 
-/** `Retry-After` in seconds (the API server's form), as milliseconds. */
+/** The API server asks for a second or a few. Longer waits end here, so that the next call probes whether they are still needed. */
+const MAX_WAIT_MS = 60_000;
+
+/** `Retry-After` in seconds (the API server's form), as milliseconds, at most a minute. */
 export function retryAfterMs(header: string | readonly string[] | undefined, body: StatusJson): number | undefined {
   const text = typeof header === 'string' ? header : header?.[0];
-  const seconds = text !== undefined && /^\d+$/.test(text.trim()) ? Number(text) : body.details?.retryAfterSeconds;
-  return seconds === undefined ? undefined : seconds * 1000;
+  const seconds: unknown = text !== undefined && /^\d+$/.test(text.trim()) ? Number(text) : body.details?.retryAfterSeconds;
+  return typeof seconds === 'number' && seconds >= 0 ? Math.min(MAX_WAIT_MS, seconds * 1000) : undefined;
 }
 
 /**

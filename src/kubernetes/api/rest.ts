@@ -51,7 +51,7 @@ export function createRest(deps: RestDeps): Rest {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(call.timeoutMs ?? deps.timeoutMs)]);
       try {
         const response = await send(call, { bodyTimeout: call.timeoutMs ?? deps.timeoutMs }, limited);
-        const body = await response.body.text();
+        const body = await textOf(call, response.body);
         const answer = parseBody(call, body, response.statusCode);
         countCall(deps.metrics, call, 'ok');
         return answer;
@@ -104,10 +104,30 @@ async function sendAuthorized(deps: RestDeps, sending: Sending): Promise<Dispatc
   return accepted(sending.call, await sendOnce(deps, sending, newer));
 }
 
+/** A page of 500 pods has about 5 MiB, a single object up to 3. */
+const MAX_BODY_BYTES = 64 * 2 ** 20;
+
+/** @throws AutoscalerError for a body that is larger than any answer. */
+async function textOf({ method, path }: Call, body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes <= MAX_BODY_BYTES) continue;
+    const effect = method === 'GET' ? 'none' : 'unknown';
+    throw new AutoscalerError(
+      { kind: 'unavailable', effect },
+      `The Kubernetes API answered ${method} ${path} with more than ${MAX_BODY_BYTES / 2 ** 20} MiB.`,
+    );
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
 /** Returns the answer, or throws its refusal as an error. */
 async function accepted(call: RestCall, response: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
   if (response.statusCode < 400) return response;
-  const body = parseStatus(await response.body.text());
+  const body = parseStatus(await textOf(call, response.body));
   throw refusalError(call, { status: response.statusCode, body, retryAfterMs: retryAfterMs(response.headers['retry-after'], body) });
 }
 

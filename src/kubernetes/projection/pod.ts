@@ -35,7 +35,8 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
   const controller = controllerOf(metadata, shared.controllers);
   const nodeName = optional(spec.nodeName, shared.strings);
   return {
-    uid: metadata.uid ?? '',
+    // Without a uid the name is the next best: pods are compared by it.
+    uid: metadata.uid ?? `${shape.namespace}/${metadata.name ?? ''}`,
     namespace: shape.namespace,
     name: metadata.name ?? '',
     shape,

@@ -19,6 +19,7 @@ import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { WatchedCapacity, type CapacityOptions } from './capacity-view.ts';
 import { WatchedWorkloads } from './workload-view.ts';
+import { PageTokens } from '../api/list-pages.ts';
 import { getOrUndefined } from '../api/rest.ts';
 
 interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
@@ -93,6 +94,7 @@ export class WatchedClusterReader implements ClusterReader {
     const json = await getOrUndefined(this.#deps.rest, path, signal);
     if (json === undefined) return undefined;
     const pods: Pod[] = [];
+    const seen = new PageTokens(`pods on node ${name}`);
     for (let page = ''; ;) {
       const query = { fieldSelector: `spec.nodeName=${name}`, limit: FRESH_PAGE, ...(page === '' ? {} : { continue: page }) };
       const list = (await this.#deps.rest.json({ method: 'GET', path: '/api/v1/pods', query }, signal)) as ListJson;
@@ -100,7 +102,7 @@ export class WatchedClusterReader implements ClusterReader {
         const pod = projectPod(item, this.#cluster.podProjection);
         if (!isOver(pod)) pods.push(pod);
       }
-      page = list.metadata?.continue ?? '';
+      page = seen.next(list.metadata?.continue);
       if (page === '') return { node: projectNode(json, this.#cluster.nodeProjection), pods };
     }
   }

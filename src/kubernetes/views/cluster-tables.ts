@@ -21,6 +21,7 @@ import {
   type Claim,
   type StorageCapacityJson,
 } from '../projection/storage.ts';
+import { projectUnreadableNode, projectUnreadablePod } from '../projection/unreadable.ts';
 import { projectBudget, projectDaemonSet } from '../projection/workloads.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
@@ -29,8 +30,8 @@ import { compareBy } from '../../lib/comparison.ts';
 type Views = Omit<ClusterView, 'stalenessMs'>;
 type Labels = Readonly<Record<string, string>>;
 
-const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
 const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
+const uidOf = (object: ObjectJson): string => object.metadata?.uid ?? namespacedName(object);
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 /** Why parts of the view may be wrong. */
@@ -84,11 +85,13 @@ export class ReflectedCluster {
     this.#pods = new Table({
       keyOf: uidOf,
       project: (object) => projectPod(object, this.podProjection),
+      unreadable: (object, _reason, before) => projectUnreadablePod(object, before, this.podProjection),
       onChange: (before, after) => this.#podChanged(before, after),
     });
     this.#nodes = new Table({
       keyOf: nameOf,
       project: (object) => projectNode(object, this.nodeProjection),
+      unreadable: (object, reason, before) => projectUnreadableNode(object, reason, before, this.nodeProjection),
       onChange: (before, after) => {
         if (after?.preemption === undefined || before?.preemption !== undefined) return;
         for (const listener of this.#preemptionListeners) listener(after);

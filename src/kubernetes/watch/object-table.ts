@@ -1,12 +1,26 @@
 /** The projected objects of one resource. An unchanged object keeps its identity when the API server sends it again. */
 import { isDeepStrictEqual } from 'node:util';
+import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import type { ReflectedTable } from './reflector-options.ts';
+
+/** Twice the pods of a cluster; a longer list is taken to be endless. */
+const MAX_OBJECTS = 2 * MAX_CLUSTER_PODS;
+const UNDOCUMENTED = 'it is not in the documented form';
+/** Empty, or a namespace without a name. */
+const NO_KEY = /^(?:[^/]*\/)?$/;
 
 export interface TableOptions<Item> {
   /** Map key of an object: its uid, or its name where views are keyed by name. */
   readonly keyOf: (object: ObjectJson) => string;
   readonly project: (object: ObjectJson) => Item;
+  /**
+   * What stands for an object that `project` cannot read. `before` is the object as it was last read. undefined, or absent: the
+   * object stays as it was last read, or unknown.
+   */
+  readonly unreadable?: (object: ObjectJson, reason: string, before: Item | undefined) => Item | undefined;
   /** Called for each real change. At least one of the two values is set. */
   readonly onChange?: (before: Item | undefined, after: Item | undefined) => void;
 }
@@ -31,10 +45,14 @@ export class Table<Item> implements ReflectedTable {
     this.#seen = this.#items.size === 0 ? undefined : new Set();
   }
 
-  put(object: ObjectJson): void {
-    const key = this.#options.keyOf(object);
+  put(object: ObjectJson, report: (reason: string) => void = () => undefined): void {
+    const key = keyFrom(object, this.#options.keyOf);
+    if (key === undefined) return report('it has no name');
     const before = this.#items.get(key);
-    const after = this.#options.project(object);
+    if (before === undefined && this.#items.size >= MAX_OBJECTS)
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `There are more than ${MAX_OBJECTS} objects of one kind.`);
+    const after = this.#read(object, before, report) ?? before;
+    if (after === undefined) return;
     this.#seen?.add(key);
     if (before !== undefined && isDeepStrictEqual(before, after)) return;
     this.#items.set(key, after);
@@ -42,9 +60,25 @@ export class Table<Item> implements ReflectedTable {
     this.#options.onChange?.(before, after);
   }
 
+  /** One object that cannot be read must not keep the others from being read. Nulls are tried as "not set" first. */
+  #read(object: ObjectJson, before: Item | undefined, report: (reason: string) => void): Item | undefined {
+    const { project, unreadable } = this.#options;
+    for (const read of [() => object, () => withoutNulls(object, { keepInLists: false })]) {
+      try {
+        return project(read());
+      } catch (thrown) {
+        if (!isUnreadable(thrown)) throw thrown;
+      }
+    }
+    report(UNDOCUMENTED);
+    return unreadable?.(object, UNDOCUMENTED, before);
+  }
+
   remove(object: ObjectJson): void {
-    this.#seen?.delete(this.#options.keyOf(object));
-    this.#drop(this.#options.keyOf(object));
+    const key = keyFrom(object, this.#options.keyOf);
+    if (key === undefined) return;
+    this.#seen?.delete(key);
+    this.#drop(key);
   }
 
   complete(): void {
@@ -68,4 +102,21 @@ export class Table<Item> implements ReflectedTable {
     this.#changed = true;
     this.#options.onChange?.(before, undefined);
   }
+}
+
+/** undefined: an object without a key, to which no later event could refer. */
+function keyFrom(object: unknown, keyOf: (object: ObjectJson) => string): string | undefined {
+  const { metadata } = isObject(object) ? (object as ObjectJson) : {};
+  const key: unknown = isObject(metadata) ? keyOf({ metadata }) : '';
+  return typeof key === 'string' && !NO_KEY.test(key) ? key : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field of another type than documented, a text that is not a quantity, or an object nested too deeply. */
+function isUnreadable(thrown: unknown): boolean {
+  if (thrown instanceof AutoscalerError) return thrown.kind === 'config';
+  return thrown instanceof TypeError || thrown instanceof RangeError;
 }

@@ -12,7 +12,8 @@ import type { Query, Rest } from '../api/rest.ts';
  */
 export interface ReflectedTable {
   begin(): void;
-  put(object: ObjectJson): void;
+  /** `report` is called with the reason if the object cannot be read. The other objects are not affected. */
+  put(object: ObjectJson, report?: (reason: string) => void): void;
   remove(object: ObjectJson): void;
   complete(): void;
 }

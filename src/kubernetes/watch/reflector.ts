@@ -20,7 +20,9 @@ import {
   silentError,
   type RestartCause,
 } from './watch-errors.ts';
+import { Interner } from './interner.ts';
 import { LineSplitter, decodeWithoutManagedFields } from './watch-lines.ts';
+import { PageTokens } from '../api/list-pages.ts';
 import { DEFAULT_TUNING, type ReflectorDeps, type ReflectorTuning } from './reflector-options.ts';
 import { RefusalGrace } from '../api/errors.ts';
 import type { Query } from '../api/rest.ts';
@@ -30,6 +32,9 @@ const TURN_BYTES = 256 * 1024;
 
 /** Time until a kind that the cluster does not have is tried again. */
 const ABSENT_MS = 300_000;
+
+/** More objects than this that cannot be read are reported again. */
+const MAX_REPORTED = 1_000;
 
 const ABSENT = 'the cluster does not have this kind';
 
@@ -57,6 +62,9 @@ export class Reflector {
   #takesWatchList = true;
   #failures = 0;
   #lines = 0;
+  #bookmarks = 0;
+  /** Objects that could not be read, with the reason. Each is logged once. */
+  readonly #reported = new Interner<true>(MAX_REPORTED);
   #lastHeardAt: number;
   #running: Promise<void> | undefined;
 
@@ -158,13 +166,14 @@ export class Reflector {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { rest, path, table, clock } = this.#deps;
+    const seen = new PageTokens(this.resource);
     table.begin();
     for (let page = ''; ;) {
       const query: Query = { ...this.#deps.query, limit: this.#tuning.pageSize, ...(page === '' ? {} : { continue: page }) };
       const list = (await rest.json({ method: 'GET', path, query }, signal)) as ListJson;
-      for (const item of list.items ?? []) table.put(item);
+      for (const item of itemsOf(this.resource, list)) this.#put(item ?? {});
       this.#lastHeardAt = clock.monotonic();
-      page = list.metadata?.continue ?? '';
+      page = seen.next(list.metadata?.continue);
       if (page === '') {
         this.#completed(list.metadata?.resourceVersion);
         return;
@@ -226,8 +235,10 @@ export class Reflector {
     let taken = 0;
     try {
       for await (const chunk of body) {
-        heard();
+        const bookmarks = this.#bookmarks;
         lines.push(chunk, (line) => this.#take(line));
+        // Bookmarks alone are no progress of a full read: a server that sends nothing else would keep it waiting for ever.
+        if (this.#version !== undefined || this.#bookmarks === bookmarks) heard();
         taken += chunk.length;
         if (taken < TURN_BYTES) continue;
         taken = 0;
@@ -248,12 +259,13 @@ export class Reflector {
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
-        this.#deps.table.put(object);
+        this.#put(object);
         break;
       case 'DELETED':
         this.#deps.table.remove(object);
         break;
       case 'BOOKMARK':
+        this.#bookmarks += 1;
         if (object.metadata?.annotations?.['k8s.io/initial-events-end'] === 'true') {
           this.#completed(object.metadata.resourceVersion);
           return;
@@ -267,12 +279,24 @@ export class Reflector {
     this.#advance(object.metadata?.resourceVersion);
   }
 
+  #put(object: ObjectJson): void {
+    this.#deps.table.put(object, (reason) => {
+      const { namespace = '', name = '' } = object.metadata ?? {};
+      this.#reported.of(`${namespace}/${name} ${reason}`, () => {
+        this.#deps.log.warn({ resource: this.resource, namespace, name, reason }, 'Object could not be read');
+        return true;
+      });
+    });
+  }
+
   #parse(line: string): WatchEvent {
     try {
-      return JSON.parse(line) as WatchEvent;
+      const event: unknown = JSON.parse(line);
+      if (typeof event === 'object' && event !== null) return event;
     } catch {
       throw this.#broken('a line that is not JSON');
     }
+    throw this.#broken('a line that is not an event');
   }
 
   /** The content of a broken line is lost, so everything is read again. */
@@ -282,15 +306,15 @@ export class Reflector {
   }
 
   /** Initial events are in no order of version: a version counts only once the full read is complete. */
-  #advance(version: string | undefined): void {
-    if (this.#version === undefined || version === undefined) return;
+  #advance(version: unknown): void {
+    if (this.#version === undefined || typeof version !== 'string' || version === '') return;
     this.#remember(version);
     this.#failures = 0;
     this.#trouble = undefined;
   }
 
-  #completed(version: string | undefined): void {
-    if (version === undefined || version === '') {
+  #completed(version: unknown): void {
+    if (typeof version !== 'string' || version === '') {
       throw cutError(`The full read of ${this.resource} has no resourceVersion.`, BROKEN);
     }
     this.#deps.table.complete();
@@ -305,4 +329,12 @@ export class Reflector {
     const number = Number(version);
     if (Number.isFinite(number)) this.#seenVersion = Math.max(this.#seenVersion, number);
   }
+}
+
+/** An answer without items is no list: it must not count as an empty one. Null is how Go writes an empty list. */
+function itemsOf(resource: string, list: ListJson | null): readonly ObjectJson[] {
+  const items: unknown = list?.items;
+  if (items === null) return [];
+  if (!Array.isArray(items)) throw cutError(`The list of ${resource} has no items.`, BROKEN);
+  return items as readonly ObjectJson[];
 }

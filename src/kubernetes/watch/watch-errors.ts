@@ -1,7 +1,7 @@
 /** Why a watch restarts, and the errors that only watches have. */
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { StatusJson } from '../api/core-json.ts';
-import { statusOf } from '../api/errors.ts';
+import { retryAfterMs, statusOf } from '../api/errors.ts';
 
 export interface RestartCause {
   readonly label: 'ended' | 'expired' | 'refused' | 'throttled' | 'broken' | 'unavailable' | 'stopped' | 'absent';
@@ -34,7 +34,7 @@ export function errorOf(resource: string, status: StatusJson): AutoscalerError {
     return new AutoscalerError({ kind: 'kube-api', status: 410 }, message, { context });
   }
   if (status.code === 429)
-    return new AutoscalerError({ kind: 'throttled', retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 }, message, { context });
+    return new AutoscalerError({ kind: 'throttled', retryAfterMs: retryAfterMs(undefined, status) ?? 1_000 }, message, { context });
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { context });
 }
 

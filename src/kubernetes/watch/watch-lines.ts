@@ -1,16 +1,21 @@
 /** Splits a stream of bytes at newlines. Works on bytes, so that a multi-byte character split between chunks stays whole. */
+import { AutoscalerError } from '../../lib/errors.ts';
+
 const NEWLINE = 10;
+/** An object has up to 3 MiB in the API server's own limit for requests; its JSON may be larger than what it was written from. */
+const MAX_LINE_BYTES = 16 * 2 ** 20;
 
 export class LineSplitter {
   readonly #decode: (line: Buffer) => string;
   #pending: Buffer[] = [];
+  #unfinished = 0;
 
   /** `decode` turns the bytes of one line into text. If absent, UTF-8. */
   constructor(decode: (line: Buffer) => string = (line) => line.toString('utf8')) {
     this.#decode = decode;
   }
 
-  /** Calls `onLine` for each line that this chunk completes. Skips empty lines. */
+  /** Calls `onLine` for each line that this chunk completes. Skips empty lines. @throws AutoscalerError for a line without end. */
   push(chunk: Buffer, onLine: (line: string) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
@@ -18,18 +23,26 @@ export class LineSplitter {
       start = end + 1;
       if (line !== '') onLine(line);
     }
-    if (start < chunk.length) this.#pending.push(chunk.subarray(start));
+    if (start >= chunk.length) return;
+    this.#pending.push(chunk.subarray(start));
+    this.#unfinished += chunk.length - start;
+    if (this.#unfinished > MAX_LINE_BYTES)
+      throw new AutoscalerError(
+        { kind: 'unavailable', effect: 'none' },
+        `A line of a watch has more than ${MAX_LINE_BYTES / 2 ** 20} MiB.`,
+      );
   }
 
   /** Bytes of a line that has not ended yet. */
   get unfinished(): number {
-    return this.#pending.reduce((sum, part) => sum + part.length, 0);
+    return this.#unfinished;
   }
 
   #complete(chunk: Buffer, start: number, end: number): string {
     if (this.#pending.length === 0) return this.#decode(chunk.subarray(start, end));
     const whole = Buffer.concat([...this.#pending, chunk.subarray(start, end)]);
     this.#pending = [];
+    this.#unfinished = 0;
     return this.#decode(whole);
   }
 }
