@@ -200,7 +200,8 @@ export class DaemonLifetime implements Daemon {
       // Before the lease is released: the next leader reads the memory, and writes its own status.
       ['memory', async () => (this.#lost ? undefined : memory.end(overdue.signal))],
       ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],
-      ['lease', () => kubernetes.lease.release(overdue.signal)],
+      // Other work is cancelled by then: with the lease, the next leader need not wait until it expires.
+      ['lease', (signal) => kubernetes.lease.release(this.#lost ? AbortSignal.abort() : signal), 'last'],
       ['azure', () => cloud.close()],
       ['kubernetes', () => kubernetes.close()],
       ['http', async () => this.#http?.close()],

@@ -169,6 +169,13 @@ async function leads({ metrics }: Replica): Promise<boolean> {
   return (await valueOf(metrics.process.leader)) === 1;
 }
 
+/** The removal of its status ends only when it is cancelled. */
+function waitsForItsSignal(kubernetes: Daemon['kubernetes']): void {
+  const deleteConfigMap = (_name: string, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  Object.assign(kubernetes, { deleteConfigMap });
+}
+
 let replicas: Replicas | undefined;
 afterEach(async () => {
   await replicas?.stop();
@@ -217,6 +224,23 @@ describe('two replicas', () => {
     await replicas.until(() => replicas?.writes().length === 1, MINUTE);
     expect([await acceptedWrites(first), await acceptedWrites(second)]).toEqual([0, 1]);
     expect(replicas.world.violations()).toEqual([]);
+  });
+
+  it.each<[string, (daemon: Daemon) => void]>([
+    ['the status, which obeys its cancellation at 90 % of the time', ({ kubernetes }) => waitsForItsSignal(kubernetes)],
+    ['an increase, which never ends', ({ cloud }) => void Object.assign(cloud, { increase: () => new Promise(() => undefined) })],
+  ])('a leader that stops late releases its lease all the same: frozen is %s', async (_what, freeze) => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    freeze(first.daemon);
+    replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.pass(15 * SECOND);
+    const sinceMs = replicas.clock.now();
+    await replicas.drive(first.daemon.stop());
+    const stoppedAfterMs = replicas.clock.now() - sinceMs;
+    expect(stoppedAfterMs).toBeGreaterThanOrEqual(18 * SECOND);
+    expect(stoppedAfterMs).toBeLessThanOrEqual(20 * SECOND);
+    expect(await replicas.until(() => leads(second), MINUTE)).toBeLessThanOrEqual(100);
   });
 
   it.each<[string, number, 'watch' | undefined]>([

@@ -43,6 +43,20 @@ describe('a stop of several parts', () => {
     expect(started).toEqual(['a', 'b', 'c']);
   });
 
+  it('gives the part that comes last its time although the parts before it were abandoned', async () => {
+    const signals: boolean[] = [];
+    const last: StopStep = ['b', async (signal) => void signals.push(signal.aborted), 'last'];
+    expect(await stopped([['a', frozen], last])).toMatchObject({ endedAtMs: 19_000 });
+    expect(signals).toEqual([false]);
+  });
+
+  it('ends within the timeout if even that part is frozen', async () => {
+    let abortedAt = false;
+    const last: StopStep = ['b', (signal) => new Promise(() => signal.addEventListener('abort', () => (abortedAt = true))), 'last'];
+    expect(await stopped([['a', frozen], last, ['c', async () => undefined]])).toMatchObject({ endedAtMs: 19_800, sleeping: 0 });
+    expect(abortedAt).toBe(true);
+  });
+
   it('goes on after a part that fails', async () => {
     const started: string[] = [];
     const fails: StopStep = ['a', () => Promise.reject(new Error('closed already'))];
