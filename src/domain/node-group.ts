@@ -16,6 +16,8 @@ export interface Instance {
   readonly state: InstanceState;
   readonly zone: string | undefined;
   readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
+  /** The name of the node that it should become. Present while no node names it as its instance. */
+  readonly hostName?: string;
   /** When this process first saw it, milliseconds since the epoch. */
   readonly firstSeenMs: number;
   /** When the cloud created it, milliseconds since the epoch. Absent if the cloud does not report it. */

@@ -98,6 +98,7 @@ export class InstanceMapper {
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
       ...optionalParts(row.value),
+      ...(node === undefined ? { hostName: row.value.machineName } : {}),
     };
   }
 

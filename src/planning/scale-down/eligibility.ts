@@ -71,6 +71,8 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
+  if (context.disputedInstances.has(instance))
+    return { node: name, reason: 'InstanceUnknown', detail: 'another node has the same providerID' };
   const guard = context.protectedInstances.get(instance);
   if (guard !== undefined)
     return { node: name, reason: 'InstanceProtected', detail: `its instance is protected from ${PROTECTION[guard]}` };

@@ -28,6 +28,8 @@ export interface ScaleDownContext {
   /** Instances that Azure is deleting, whatever requested it. */
   readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
   readonly fullGroups: FullGroups;
+  /** Instances that more than one node names as its own: it is unknown whose pods a deletion would end. */
+  readonly disputedInstances: ReadonlySet<InstanceKey>;
   /** Instances that their owners protect, and from what. */
   readonly protectedInstances: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
 }
@@ -60,12 +62,23 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
         instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
       ),
     ),
+    disputedInstances: namedTwice(observation.cloud.instanceOfNode.values()),
     protectedInstances: new Map(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom] as const])),
       ),
     ),
   };
+}
+
+function namedTwice(instances: Iterable<InstanceKey>): ReadonlySet<InstanceKey> {
+  const seen = new Set<InstanceKey>();
+  const twice = new Set<InstanceKey>();
+  for (const key of instances) {
+    if (seen.has(key)) twice.add(key);
+    seen.add(key);
+  }
+  return twice;
 }
 
 /**

@@ -6,7 +6,7 @@ import { NOT_READY_TAINT } from '../../domain/taints.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { RemovalAllowance, GroupMinimums } from './budgets.ts';
 import { isStarting } from '../state/node-counts.ts';
-import { isOverdue, mayJoin } from '../state/unregistered.ts';
+import { isOverdue, mayHaveBeenNode, mayJoin } from '../state/unregistered.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 
 /**
@@ -97,10 +97,14 @@ interface Registration {
 
 function removalCause(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
   const { context, registered } = registration;
+  // A node of its name is the instance, whatever instance the node names: it may run pods.
+  if (context.observation.cluster.nodes.has(instance.hostName?.toLowerCase() ?? '')) return undefined;
   // Azure refuses a whole batch for one protected instance.
   if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
+  // Without any node, the list of nodes may be wrong: only instances that never can have been nodes are deleted.
+  if (context.observation.cluster.nodes.size === 0 && mayHaveBeenNode(instance, group, context)) return undefined;
   return isOverdue(instance, group, { ...context, nowMs: context.observation.nowMs }) ? 'never-registered' : undefined;
 }

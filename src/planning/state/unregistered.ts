@@ -64,6 +64,12 @@ export function isOverdue(instance: Instance, group: NodeGroup, context: { state
   return nowMs - sinceMs > maxProvisionMsOf(group, policy);
 }
 
+/** Whether the instance was old enough, when it was first seen without a node, that it may have had one. */
+export function mayHaveBeenNode(instance: Instance, group: NodeGroup, { state, policy }: { state: LoopState; policy: Policy }): boolean {
+  const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
+  return sinceMs - (instance.createdAtMs ?? instance.firstSeenMs) >= maxProvisionMsOf(group, policy);
+}
+
 /** How many of the group's instances count in the target but never became nodes. Only instances with a known time. */
 export function overdueInstances(group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): number {
   const known = context.state.unregisteredSince;
