@@ -9,10 +9,10 @@ import type { LeaderLease } from '../domain/ports/leadership.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { statusOf } from './api/errors.ts';
+import { REFUSAL_GRACE_MS, statusOf } from './api/errors.ts';
 import { createNodeTainter } from './writes/taints.ts';
 import { createPodEvictor } from './writes/evictions.ts';
-import type { Retry } from './api/backoff.ts';
+import { backoffMs, type Retry } from './api/backoff.ts';
 import { createCapacityWriter } from './writes/capacity-status.ts';
 import { deleteConfigMap, writeConfigMap, StoredConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
 import { ApiOwnerReader } from './writes/owners.ts';
@@ -41,6 +41,9 @@ interface KubernetesDeps {
 const DEFAULT_NAME = 'aks-autoscaler';
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 10_000;
+const PROBE_BACKOFF = { firstMs: 250, maxMs: 10_000 };
+/** Codes of connections that stood and were cut. Others mean a wrong address or certificate, which does not pass. */
+const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /**
  * Opens the connections and checks that the API server answers. Starts no watch: `reader.start` does. @throws
@@ -53,7 +56,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   let lease: LeaderLease = soleLeadership({ identity, clock });
   const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
   try {
-    await probe(rest, deps.signal ?? new AbortController().signal);
+    await probe(deps, rest, deps.signal ?? new AbortController().signal);
   } catch (thrown) {
     await connection.close();
     throw withServerAddress(asAutoscalerError(thrown), connection.server, options);
@@ -100,14 +103,24 @@ function leaseOf({ namespace, leaseNamespace = namespace, leaseName: name, lease
   return { namespace: leaseNamespace, name, identity, ...defined({ timing }) };
 }
 
-/** Any answer is enough unless it refuses our credential: reading the version may be forbidden. */
-async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
-  try {
-    await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, signal);
-  } catch (thrown) {
-    const error = asAutoscalerError(thrown);
-    const status = statusOf(error);
-    if (status === undefined || status === 401) throw error;
+/**
+ * Any answer is enough unless it refuses our credential: reading the version may be forbidden. A connection that is cut is tried
+ * again as long as a refusal is: load balancers and API servers that are being replaced do that.
+ */
+async function probe({ clock, random, log }: KubernetesDeps, rest: Rest, signal: AbortSignal): Promise<void> {
+  const giveUpAtMs = clock.monotonic() + REFUSAL_GRACE_MS;
+  for (let failures = 1; ; failures++) {
+    try {
+      await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, signal);
+      return;
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      const status = statusOf(error);
+      if (status !== undefined && status !== 401) return;
+      if (!CUT.has(error.code ?? '') || clock.monotonic() >= giveUpAtMs) throw error;
+      log.warn({ error: error.message, failures }, 'The first call to the API server was cut; retrying');
+      await clock.sleep(backoffMs(PROBE_BACKOFF, failures, random), signal);
+    }
   }
 }
 

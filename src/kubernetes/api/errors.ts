@@ -110,7 +110,7 @@ export function retryAfterMs(header: string | readonly string[] | undefined, bod
  * How long refusals (403) are tolerated, milliseconds. A real API server refuses until its roles exist after its own
  * start, and a chart's RoleBinding may be created after its Deployment. A bad credential (401) is reported at once.
  */
-const REFUSAL_GRACE_MS = 60_000;
+export const REFUSAL_GRACE_MS = 60_000;
 
 const FORBIDDEN = 403;
 
