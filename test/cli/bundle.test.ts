@@ -1,14 +1,15 @@
 /** The program as it ships: one folder of bundled code, run as a process of its own against a simulated cluster. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { smallWorld } from '../../src/simulator/sample-worlds.ts';
 import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { startWorld } from '../../src/simulator/world.ts';
+import { startWorld, type World } from '../../src/simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -136,6 +137,81 @@ describe('the bundle', () => {
     } finally {
       await world.stop();
     }
+  });
+});
+
+describe('the process ends on SIGTERM within loop.shutdownTimeout', () => {
+  const SECONDS = 3;
+  /** The process is forced to end after that time; the rest is for its end to be noticed on a busy machine. */
+  const MOST_MS = 3 * SECONDS * 1_000;
+  const SILENT = { id: 'silent', match: {}, effect: { kind: 'delay', ms: 3_600_000 } } as const;
+  const blackHoles: Server[] = [];
+  beforeAll(() => writeFile(join(dir, 'stop.json'), JSON.stringify({ loop: { shutdownTimeout: `${SECONDS}s` } })));
+  afterEach(() => {
+    for (const server of blackHoles.splice(0)) server.close();
+  });
+
+  /** A server that accepts connections and never says a word. */
+  async function blackHole(): Promise<{ readonly url: string; readonly reached: Promise<void> }> {
+    const sockets = new Set<Socket>();
+    const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined));
+      arrive();
+    });
+    blackHoles.push(server);
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    server.once('close', () => {
+      for (const socket of sockets) socket.destroy();
+    });
+    return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, reached };
+  }
+
+  it.each<[string, (world: World) => void, (world: World) => void]>([
+    ['Azure is silent since the start', ({ arm }) => arm.control.addFault(SILENT), () => undefined],
+    ['Azure falls silent while it is read', () => undefined, ({ arm }) => arm.control.addFault(SILENT)],
+    ['the API server goes away', () => undefined, ({ cluster }) => cluster.control.pause()],
+  ])('although %s', async (_what, before, after) => {
+    const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client: CLIENT, token: 'a-token' });
+    try {
+      await writeClientFiles(dir, world);
+      before(world);
+      const flags = ['--kubeconfig=kubeconfig', '--address=127.0.0.1:0', '--config=stop.json', '--nodes=0:3:general'];
+      const { child, ended } = start(['run', ...flags], clientEnvironment(dir, world));
+      await lineWith(child, 'Leadership acquired');
+      after(world);
+      const sinceMs = performance.now();
+      child.kill('SIGTERM');
+      await ended;
+      expect(performance.now() - sinceMs).toBeLessThan(MOST_MS);
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('although the API server accepts its first connection and never answers', async () => {
+    const { url: server, reached } = await blackHole();
+    const user = { name: 'u', user: { token: 't' } };
+    const context = { name: 'c', context: { cluster: 'c', user: 'u' } };
+    const cluster = { name: 'c', cluster: { server } };
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [cluster],
+      users: [user],
+      contexts: [context],
+      'current-context': 'c',
+    };
+    await writeFile(join(dir, 'silent-kubeconfig'), JSON.stringify(kubeconfig));
+    const { child, ended } = start(
+      ['run', '--kubeconfig=silent-kubeconfig', '--address=127.0.0.1:0', '--config=stop.json', '--nodes=0:3:general'],
+      clientEnvironment(dir, { spec: smallWorld(1), arm: { url: server } as World['arm'] }),
+    );
+    await reached;
+    const sinceMs = performance.now();
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+    expect(performance.now() - sinceMs).toBeLessThan(MOST_MS);
   });
 });
 
