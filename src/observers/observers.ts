@@ -20,7 +20,6 @@ import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
-import { initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 

@@ -95,16 +95,23 @@ interface Registration {
   readonly idsCompare: boolean;
 }
 
+/**
+ * Whether the instance may run pods although no node names it: a node has its name, whatever instance that names, or the list of nodes is
+ * empty, which may be wrong, and the instance is older than a node takes to join.
+ */
+function isKnownAsNode(instance: Instance, group: NodeGroup, context: ScaleDownContext): boolean {
+  const { nodes } = context.observation.cluster;
+  if (nodes.size > 0) return nodes.has(instance.hostName?.toLowerCase() ?? '');
+  return instance.state !== 'failed' && mayHaveBeenNode(instance, group, context);
+}
+
 function removalCause(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
   const { context, registered } = registration;
-  // A node of its name is the instance, whatever instance the node names: it may run pods.
-  if (context.observation.cluster.nodes.has(instance.hostName?.toLowerCase() ?? '')) return undefined;
+  if (isKnownAsNode(instance, group, context)) return undefined;
   // Azure refuses a whole batch for one protected instance.
   if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
-  // Without any node, the list of nodes may be wrong: only instances that never can have been nodes are deleted.
-  if (context.observation.cluster.nodes.size === 0 && mayHaveBeenNode(instance, group, context)) return undefined;
   return isOverdue(instance, group, { ...context, nowMs: context.observation.nowMs }) ? 'never-registered' : undefined;
 }
