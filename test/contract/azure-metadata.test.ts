@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSubscriptionAndRegion, type MetadataDeps, type SubscriptionRegion } from '../../src/azure/arm/instance-metadata.ts';
+import { findSubscriptionAndRegion, type MetadataDeps, type SubscriptionRegion } from '../../src/azure/instance-metadata.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';

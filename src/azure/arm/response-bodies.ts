@@ -1,6 +1,6 @@
 /**
  * What is passed on of a response: so many bytes at most, and of documents that the SDK maps only the fields that this program reads, in
- * a form that can be mapped. The SDK throws on a list that is none, and would lose a whole page of resources for one field of one of them.
+ * a form that can be mapped. The SDK throws if a field that should be a list is not, and would lose a whole page of resources for one of them.
  */
 import type { PipelineRequest } from '@azure/core-rest-pipeline';
 import { AutoscalerError } from '../../lib/errors.ts';

@@ -3,7 +3,7 @@
  * Must not know the loop, nor what the connections are used for.
  */
 import { connectAzure, type AzureNodeGroups } from '../../azure/azure.ts';
-import { findSubscriptionAndRegion, type SubscriptionRegion } from '../../azure/arm/instance-metadata.ts';
+import { findSubscriptionAndRegion, type SubscriptionRegion } from '../../azure/instance-metadata.ts';
 import type { AzureOptions } from '../../azure/arm/options.ts';
 import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../kubernetes/kubernetes.ts';

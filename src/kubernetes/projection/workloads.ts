@@ -42,7 +42,7 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     namespace: metadata.namespace ?? 'default',
     name: metadata.name ?? '',
     selector: labelSelector(spec.selector),
-    // A number that is none allows nothing.
+    // A value that is not a number allows nothing.
     disruptionsAllowed: lags ? 0 : countOf(status.disruptionsAllowed),
     expectedPods: countOf(status.expectedPods),
     currentHealthy: countOf(status.currentHealthy),

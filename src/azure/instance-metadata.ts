@@ -1,10 +1,10 @@
 /** Reads the subscription and the region from the instance metadata of the VM that this process runs on, if they are not configured. */
 import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from '@azure/core-rest-pipeline';
-import type { Clock } from '../../lib/clock.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord, jsonOf } from './error-bodies.ts';
-import { limitResponse } from './response-bodies.ts';
-import { defined } from '../../lib/defined.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AutoscalerError } from '../lib/errors.ts';
+import { isRecord, jsonOf } from './arm/error-bodies.ts';
+import { limitResponse } from './arm/response-bodies.ts';
+import { defined } from '../lib/defined.ts';
 
 export interface MetadataDeps {
   /** `http://169.254.169.254`, or its stand-in. */
