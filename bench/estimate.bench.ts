@@ -9,6 +9,7 @@ import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts'
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { secondLookRows } from './second-look.bench.ts';
 
 const RUNS = 7;
 const NO_STATE: LoopState = {
@@ -40,6 +41,7 @@ export async function estimateBench(): Promise<BenchRow[]> {
     await growingTied(1),
     await growingTied(2),
     equalPods(),
+    ...secondLookRows(measure),
     ...snapshotRows(),
   ];
 }
