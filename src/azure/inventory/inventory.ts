@@ -235,6 +235,11 @@ export class AzureInventory {
     this.#roster.due(instanceListAgentId(groupKey));
   }
 
+  /** Whether the last minute had as many lists of a group's instances as it should have. */
+  isListRateSpent(groupKey: string): boolean {
+    return this.scheduler.isRateSpent(instanceListAgentId(groupKey));
+  }
+
   /** Start of the last complete list of a group's instances, ms since the epoch. */
   instancesListedAtMs(groupKey: string): number | undefined {
     const id = instanceListAgentId(groupKey);

@@ -9,6 +9,7 @@ import type { CachingAgent } from './agent.ts';
 import { afterFailure, afterSuccess, runCancelled, carryOut, type RunEnd } from './agent-run.ts';
 import {
   candidateOf,
+  isRateSpent,
   isRunnable,
   newAgentState,
   nextRun,
@@ -174,6 +175,12 @@ export class AgentScheduler {
    */
   hold(bucket: string, untilMs: number): void {
     this.#buckets.hold(bucket, untilMs - this.#deps.clock.now() + this.#deps.clock.monotonic());
+  }
+
+  /** Whether one more requested run would exceed the agent's rate. False for an unknown agent. */
+  isRateSpent(agentId: string): boolean {
+    const state = this.#states.get(agentId);
+    return state !== undefined && isRateSpent(state, this.#deps.clock.monotonic());
   }
 
   /** Ends every hold: an operator wants to know now. What is sent may be held again. */

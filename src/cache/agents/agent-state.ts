@@ -200,6 +200,13 @@ export function ownDueMs(state: AgentState): number {
   return oldest + rate.withinMs;
 }
 
+/** Whether the agent has run as often as its requested rate allows. */
+export function isRateSpent({ agent, starts }: AgentState, monotonicMs: number): boolean {
+  const { requestedRate: rate } = agent.policy;
+  const oldest = starts[0];
+  return rate !== undefined && oldest !== undefined && starts.length >= rate.runs && monotonicMs < oldest + rate.withinMs;
+}
+
 /** Notes that a run of the agent starts. */
 export function noteStart(state: AgentState, monotonicMs: number): void {
   const { requestedRate: rate } = state.agent.policy;
