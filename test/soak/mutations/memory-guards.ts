@@ -1,0 +1,73 @@
+/** Guards of what survives a restart, and of what real nodes disprove. */
+import type { Guard } from './guard.ts';
+
+const AFTER_RESTART = 'test/planning/state/after-restart.test.ts';
+const PROMISES = 'test/planning/promises/check-promises.test.ts';
+
+export const MEMORY_GUARDS: readonly Guard[] = [
+  {
+    guard: 'time in which no process watched is not idle time',
+    file: 'src/planning/state/after-restart.ts',
+    text: 'sinceMs + nowMs - savedAtMs',
+    instead: 'sinceMs',
+    test: AFTER_RESTART,
+    quick: true,
+  },
+  {
+    guard: 'idle timers count only if they were saved lately',
+    file: 'src/planning/state/after-restart.ts',
+    text: 'Math.abs(nowMs - savedAtMs) > candidateTtlMs ?',
+    instead: 'Math.abs(nowMs - savedAtMs) < 0 ?',
+    test: AFTER_RESTART,
+  },
+  {
+    guard: 'a node of the same name that joined later is another node',
+    file: 'src/planning/state/after-restart.ts',
+    text: '(nodes.get(name)?.createdAtMs ?? Infinity) <= sinceMs',
+    instead: 'nodes.has(name)',
+    test: AFTER_RESTART,
+  },
+  {
+    guard: 'a huge memory is not read',
+    file: 'src/loop/memory/memory-text.ts',
+    text: 'if (Buffer.byteLength(text) > MOST_BYTES)',
+    instead: 'if (text.length < 0)',
+    test: 'test/loop/memory/memory-text.test.ts',
+  },
+  {
+    guard: 'the memory is written at most once in ten seconds',
+    file: 'src/loop/memory/memory-store.ts',
+    text: 'const WRITE_INTERVAL_MS = 9_500;',
+    instead: 'const WRITE_INTERVAL_MS = 0;',
+    test: 'test/loop/memory/memory-store.test.ts',
+  },
+  {
+    guard: 'an increase that brought no node leaves no cooldown',
+    file: 'src/planning/state/scale-up-times.ts',
+    text: 'before.has(group) && !state.increases.has(group)',
+    instead: 'before.has(group) && false',
+    test: 'test/planning/state/scale-up-times.test.ts',
+  },
+  {
+    guard: 'a node that starts breaks no promise',
+    file: 'src/planning/promises/check-promises.ts',
+    text: 'starting.has(name) || ',
+    instead: '',
+    test: PROMISES,
+  },
+  {
+    guard: 'pods that took the room break no promise',
+    file: 'src/planning/promises/node-offer.ts',
+    text: 'pods.filter((pod) => runsOnEveryNode(pod, node) && ',
+    instead: 'pods.filter((pod) => ',
+    test: PROMISES,
+    quick: true,
+  },
+  {
+    guard: 'one node is requested to try a disproved template again',
+    file: 'src/planning/scale-up/plan-context.ts',
+    text: '[byProbe, byTrial]',
+    instead: '[byProbe]',
+    test: PROMISES,
+  },
+];
