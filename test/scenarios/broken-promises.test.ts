@@ -106,6 +106,17 @@ describe('a pod of 1 CPU that is pinned to each node of 4 cores', () => {
     expect(refusals(world)).toMatch(sentence);
   });
 
+  it('another pool takes the pod', async () => {
+    const pools = [aPool({ name: 'general', count: 0 }), aPool({ name: 'large', vmSize: 'Standard_D8s_v5', count: 0 })];
+    run = await VirtualRun.start({ spec: worldOf(pools), flags: [...FLAGS, '--expander=least-waste'] });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, MINUTE);
+    expect([capacity(world, 'general'), capacity(world, 'large'), bound(world, 'wide')]).toEqual([1, 0, 0]);
+    await live(world, pinPod, 3 * MINUTE);
+    expect([bound(world, 'wide'), capacity(world, 'general'), capacity(world, 'large'), puts(world)]).toEqual([1, 1, 1, 2]);
+  });
+
   it('a restart does not forget it', async () => {
     const world = await start();
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
