@@ -43,10 +43,7 @@ function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: numb
   return [
     paragraph(sentence),
     ...adviceParts(advice, nowMs),
-    table(
-      [text('POOL'), text('FITS'), text('OBSTACLES')],
-      pools.map(({ pools: names, fits, obstacles }) => [namesWithin(names, POOL_WIDTH), fits ? 'yes' : 'no', obstacles.join('; ')]),
-    ),
+    table([text('POOL'), text('FITS'), text('OBSTACLES')], poolLines(pools)),
     facts([
       ['Unschedulable', since],
       ['Owner', answer.owner ?? ''],
@@ -55,6 +52,17 @@ function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: numb
       ...increaseFacts(answer.increases, nowMs),
     ]),
   ];
+}
+
+/** More rows help no reader; the nearest pools come first. */
+const MOST_POOL_ROWS = 12;
+
+function poolLines(rows: PodAnswer['pools']): readonly (readonly string[])[] {
+  const lines = rows
+    .slice(0, MOST_POOL_ROWS)
+    .map(({ pools, fits, obstacles }) => [namesWithin(pools, POOL_WIDTH), fits ? 'yes' : 'no', obstacles.join('; ')]);
+  const left = rows.slice(MOST_POOL_ROWS).reduce((sum, { pools }) => sum + pools.length, 0);
+  return left === 0 ? lines : [...lines, [`${left} others`, '', '--json shows all']];
 }
 
 /** So that the obstacles keep most of the line. */

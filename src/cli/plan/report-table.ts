@@ -37,11 +37,11 @@ function scaleUpSections({ scaleUp }: PlanReport): readonly string[] {
       groupEqualRefusals(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups, advice }) =>
         groups.length === 0
           ? [[...countAndFirst(pods), verdict, '', detail, '']]
-          : groupEqualPools(groups).map(({ pools, why }, at) => [
+          : cutPools(groupEqualPools(groups), pods[0] ?? '').map(({ pools, why }, at) => [
               ...(at === 0 ? [...countAndFirst(pods), verdict] : ['', '', '']),
               namePools(pools),
               why,
-              at === 0 ? (advice?.text ?? '') : '',
+              at === 0 ? (advice?.text ?? `not simulated: explain pod ${pods[0] ?? ''}`) : '',
             ]),
       ),
     ),
@@ -97,6 +97,15 @@ function groupEqualRefusals(pending: readonly PendingPod[]): readonly (Omit<Pend
     else row.pods.push(pod);
   }
   return [...rows.values()];
+}
+
+/** Rows of pools for one class of pods. `explain` has the others. */
+const MOST_POOL_ROWS = 4;
+
+function cutPools(rows: ReturnType<typeof groupEqualPools>, pod: string): ReturnType<typeof groupEqualPools> {
+  if (rows.length <= MOST_POOL_ROWS) return rows;
+  const left = rows.slice(MOST_POOL_ROWS - 1).flatMap(({ pools }) => pools);
+  return [...rows.slice(0, MOST_POOL_ROWS - 1), { pools: [`${left.length} others`], why: `explain pod ${pod} names them` }];
 }
 
 /** Pools with the same obstacles share a row; those with the fewest obstacles come first. */

@@ -17,6 +17,16 @@ export function explainFit(reason: FitReason): string {
   return asOneReason(sentenceOf(reason));
 }
 
+/** The same without what differs from pool to pool: the value of a label that the pod does not want. */
+export function explainFitOfMany(reason: FitReason): string {
+  if (reason.kind !== 'node-selector-mismatch' || reason.gaps === undefined) return explainFit(reason);
+  const gaps = reason.gaps.map((gap) => (gap.found === undefined ? gap : { ...gap, found: ANY }));
+  return explainFit({ ...reason, gaps });
+}
+
+/** No label has this value. */
+const ANY = '*';
+
 function sentenceOf(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
@@ -65,7 +75,8 @@ const POOL_KEYS: ReadonlySet<string> = new Set(['agentpool', 'kubernetes.azure.c
 function describeGap({ key, operator, values, found }: LabelGap): string {
   if (NAME_KEYS.has(key)) return `needs a node that ${operator === 'NotIn' ? 'is not' : 'is'} ${values.join(' or ')}`;
   if (POOL_KEYS.has(key) && operator === 'In') return `the pod selects pool ${values.join(' or ')}`;
-  const has = found === undefined ? 'the node does not have it' : `the node has ${key}=${found}`;
+  const has =
+    found === undefined ? 'the node does not have it' : found === ANY ? 'the nodes have other values' : `the node has ${key}=${found}`;
   const listed = values.join(' or ');
   switch (operator) {
     case 'In':

@@ -2,6 +2,7 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { GroupRefusal } from '../../domain/reasons.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { explainFitOfMany } from './obstacles.ts';
 import { explainRefusal } from './refusals.ts';
 
 export interface PoolRow {
@@ -12,18 +13,46 @@ export interface PoolRow {
   readonly obstacles: readonly string[];
 }
 
-/** Pools that would take the pod come first, then those with the fewest obstacles, then the smaller rows. */
+interface Member {
+  readonly pool: string;
+  readonly obstacles: readonly string[];
+}
+
+/**
+ * Pools that would take the pod come first, then those with the fewest obstacles, then the smaller rows. Pools that differ only in the
+ * value of a label that the pod does not want share a row.
+ */
 export function poolRows(refusals: readonly GroupRefusal[], groups: ReadonlyMap<string, NodeGroup>): readonly PoolRow[] {
-  const rows = new Map<string, { readonly pools: string[]; readonly fits: boolean; readonly obstacles: readonly string[] }>();
+  const rows = new Map<string, { readonly fits: boolean; readonly inCommon: readonly string[]; readonly members: Member[] }>();
   for (const refusal of refusals) {
     const fits = (refusal.fit ?? []).length === 0;
-    const { obstacles } = explainRefusal(refusal, groups.get(refusal.group));
-    const key = JSON.stringify([fits, obstacles]);
-    const row = rows.get(key);
-    if (row === undefined) rows.set(key, { pools: [refusal.group], fits, obstacles });
-    else row.pools.push(refusal.group);
+    const group = groups.get(refusal.group);
+    const inCommon = obstaclesInCommon(refusal, group);
+    const key = JSON.stringify([fits, inCommon]);
+    const row = rows.get(key) ?? { fits, inCommon, members: [] };
+    rows.set(key, row);
+    row.members.push({ pool: refusal.group, obstacles: explainRefusal(refusal, group).obstacles });
   }
-  return [...rows.values()].map((row) => ({ ...row, pools: row.pools.sort(compareText) })).sort(byNearness);
+  return [...rows.values()].map(rowOf).sort(byNearness);
+}
+
+function obstaclesInCommon({ fit = [], ...rest }: GroupRefusal, group: NodeGroup | undefined): readonly string[] {
+  const stop = fit.length > 0 && rest.skip === undefined ? [] : explainRefusal(rest, group).obstacles;
+  return [...new Set([...fit.map(explainFitOfMany), ...stop])];
+}
+
+function rowOf({
+  fits,
+  inCommon,
+  members,
+}: {
+  readonly fits: boolean;
+  readonly inCommon: readonly string[];
+  readonly members: readonly Member[];
+}): PoolRow {
+  const texts = new Set(members.map(({ obstacles }) => JSON.stringify(obstacles)));
+  const obstacles = texts.size === 1 ? (members[0]?.obstacles ?? inCommon) : inCommon;
+  return { pools: members.map(({ pool }) => pool).sort(compareText), fits, obstacles };
 }
 
 function byNearness(left: PoolRow, right: PoolRow): number {

@@ -35,7 +35,12 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
   ],
   ['nothing may grow at present', 'coming', { groups: [group()], cloud: { scaleUpBlocked: 'reads are too old' } }, undefined],
   ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise the maximum of a from 0 to 1'],
-  ['its pool has as many nodes as AKS allows', 'blocked-by-max', { groups: [{ ...group({ maxSize: 0 }), poolLimit: 1_000 }] }, undefined],
+  [
+    'its pool has as many nodes as AKS allows',
+    'blocked-by-max',
+    { groups: [{ ...group({ maxSize: 0 }), poolLimit: 1_000 }] },
+    'add a pool like a',
+  ],
   [
     'its pool rests after a failure',
     'blocked-by-backoff',

@@ -76,6 +76,21 @@ describe("why a pod didn't trigger a scale-up", () => {
     ]);
   });
 
+  it('puts pools that differ only in a value that the pod does not want in one row', () => {
+    const gap = (found: string): FitReason => ({
+      kind: 'node-selector-mismatch',
+      detail: '',
+      gaps: [{ key: 'team', operator: 'In', values: ['a'], found }],
+    });
+    const of = (...values: readonly string[]): PodVerdict => ({
+      kind: 'helpless',
+      byGroup: values.map((value, at) => ({ group: groups[at]!.id, fit: [gap(value)] })),
+    });
+    const told = (each: PodVerdict) => messages({ plan: { ...plan([]), verdicts: new Map([[aPod(), each]]) } })[0];
+    expect(told(of('b', 'c'))).toContain('full, small: needs the label team=a, the nodes have other values');
+    expect(told(of('b', 'b'))).toContain('full, small: needs the label team=a, the node has team=b');
+  });
+
   it('advises only what was simulated for these pods', () => {
     const proof = { pods: 1, of: 1, others: 0, nodes: 1, groups: [] };
     const advice = new Map<PodVerdict, Advice>([
