@@ -52,7 +52,8 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/scale-up'],
     ['planning/scale-up/packing', 'planning/scale-down', 'planning/promises'],
     ['planning/scale-up/groups', 'planning/expanders'],
-    ['planning/scale-up/pods', 'planning/state'],
+    ['planning/scale-up/pods'],
+    ['planning/state'],
     ['planning/capacity-objects'],
   ],
   loop: [

@@ -6,9 +6,9 @@ import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
-import type { ReservedRoom, ScaleDownPlan } from '../domain/plan.ts';
+import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
-import { arrivingPods, withReservedPods } from '../planning/state/reserved-room.ts';
+import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { fullGroups } from '../planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
@@ -31,7 +31,6 @@ import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
-import { withFork } from '../scheduling/snapshot/snapshot.ts';
 
 interface RunOnceInput {
   readonly loopId: number;
@@ -209,9 +208,9 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   const isOpen = progress.rounds.length === 0 || held === 'unknown';
   const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(plansIncrease);
   const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
-  const withRooms = withReservedPods(observation, rooms);
+  const withRooms = withAssumedPods(observation, rooms);
   const full = last === undefined ? new Map<NodeGroupId, string>() : fullGroups(last, observation.cloud.groups);
-  const plan = withReservedRoom(rooms, snapshot, () =>
+  const plan = planWithAssumedPods(rooms, snapshot, () =>
     planScaleDown({
       observation: withRooms,
       state: progress.state,
@@ -239,15 +238,6 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
-}
-
-/** Adds the pods with reserved room to the snapshot while the plan is made, and takes them out afterwards. */
-function withReservedRoom<Plan>(rooms: readonly ReservedRoom[], snapshot: ClusterSnapshot, plan: () => Plan): Plan {
-  if (rooms.length === 0) return plan();
-  return withFork(snapshot, () => {
-    for (const { pod, node } of rooms) snapshot.addPod({ ...pod, nodeName: node }, node);
-    return plan();
-  });
 }
 
 /** Not while anything of ours goes on in a group: an increase that is not over, or a node that is leaving. */

@@ -158,7 +158,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const marked = (secondsAgo: number) => [
       { key: 'ToBeDeletedByClusterAutoscaler', value: String(START_MS / 1000 - secondsAgo), effect: 'NoSchedule' } as const,
     ];
-    const nodes = [aNode({ name: 'a' }), aNode({ name: 'b', taints: marked(299) }), aNode({ name: 'c', taints: marked(300) })];
+    const nodes = [aNode({ name: 'a' }), aNode({ name: 'b', taints: marked(599) }), aNode({ name: 'c', taints: marked(600) })];
     const metrics = createMetrics();
     publishClusterAutoscalerGauges(
       aReport({ observation: anObservation([], aCluster({ nodes })) }),
@@ -230,6 +230,7 @@ describe('the names of the Cluster Autoscaler', () => {
   it.each<[string, PodOptions, number, number]>([
     ['refused', {}, 1, 0],
     ['refused, and given a place by preemption', { nominatedNodeName: 'n' }, 0, 0],
+    ['refused, and given a place on a node that is gone', { nominatedNodeName: 'gone' }, 1, 0],
     ['refused, and on its way out', { deletionAtMs: START_MS }, 0, 0],
     ['of a scheduler that does not count', { shape: { schedulerName: 'theirs' } }, 0, 0],
     ['gated, or not looked at', { unschedulable: undefined }, 0, 0],
@@ -237,7 +238,7 @@ describe('the names of the Cluster Autoscaler', () => {
   ])('unschedulable_pods_count: a pod that is %s', async (_what, pod, unschedulable, unprocessed) => {
     const metrics = createMetrics();
     const policy = aPolicy({ scaleUp: { allowedSchedulers: ['default-scheduler', 'batch'], bypassedSchedulers: ['batch'] } });
-    const observation = anObservation([], aCluster({ pods: [aPod(pod)] }));
+    const observation = anObservation([], aCluster({ nodes: [aNode({ name: 'n' })], pods: [aPod(pod)] }));
     publishClusterAutoscalerGauges(aReport({ observation }), policy, createCompatibleMetrics(metrics));
     const text = await served(metrics);
     expect(text).toContain(`_unschedulable_pods_count{type="unschedulable"} ${unschedulable}\n`);

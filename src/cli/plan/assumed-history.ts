@@ -4,7 +4,7 @@ import type { RetailPricesConfig } from '../../config/types/config.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
+import { isTaintedForDeletion } from '../../planning/state/deletions.ts';
 import type { Terminal } from '../process/process.ts';
 
 /** Longer ago than any timer lasts. */

@@ -27,7 +27,7 @@ export async function runScaleUpTurn(input: RoundsInput, signal: AbortSignal): P
   const { capacity } = deps.policy;
   const due = capacity === undefined ? [] : dueRequests(observation, state, capacity);
   if (due.length === 0) return runScaleUpRounds({ ...input, state: withPodsNext(state) }, signal);
-  const podsWait = countUnschedulablePods({ observation, policy: deps.policy, names: deps.names }) > 0;
+  const podsWait = countUnschedulablePods({ observation, state, policy: deps.policy, names: deps.names }) > 0;
   if (!podsWait || state.requests?.served !== true) return serveRequests(input, { due, podsWait }, signal);
   return runScaleUpRounds({ ...input, state: withPodsNext(state), keep: (outcome) => keep({ ...outcome, replanSoon: true }) }, signal);
 }

@@ -7,10 +7,12 @@ import type { LoopListener, LoopReport, StepName } from '../../domain/loop-repor
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
-import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
 import { schedulingStateOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
+import { nominatedNode } from '../../planning/state/assumed-pods.ts';
+import { isTaintedForDeletion } from '../../planning/state/deletions.ts';
 import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
@@ -94,7 +96,7 @@ export function publishClusterAutoscalerGauges(report: LoopReport, policy: Polic
   metrics.safeToAutoscale.set(clusterProblem(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, observation.cloud.groups, metrics);
-  publishPods(observation, policy, metrics);
+  publishPods(report, observation, policy, metrics);
   publishPlans(report, observation, metrics);
   publishBuffers(report, policy, metrics);
   publishScaleDown(report, policy, metrics);
@@ -189,8 +191,9 @@ function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGrou
 }
 
 /** Counts pending pods by standing. Ignored pods (gated, young, of other schedulers) do not count. */
-function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
-  const standings = cluster.pendingPods.map((pod) => schedulingStateOf(pod, scaleUp));
+function publishPods({ state }: LoopReport, observation: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
+  const isNominated = (pod: Pod): boolean => nominatedNode(pod, { observation, state }) !== undefined;
+  const standings = observation.cluster.pendingPods.map((pod) => schedulingStateOf(pod, scaleUp, isNominated(pod)));
   metrics.unschedulablePods.set({ type: 'unschedulable' }, standings.filter((standing) => standing === 'refused').length);
   metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, standings.filter((standing) => standing === 'unseen').length);
 }

@@ -7,7 +7,7 @@ import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { awaitsDevices } from '../state/unpublished-devices.ts';
-import { isReservation } from '../state/reserved-room.ts';
+import { isReservation } from '../state/assumed-pods.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';

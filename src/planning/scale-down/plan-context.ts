@@ -5,9 +5,8 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { isPreempted } from '../state/node-counts.ts';
-import { DELETION_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
+import { isTaintedForDeletion } from '../state/deletions.ts';
 import type { FullGroups } from './full-groups.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
@@ -125,11 +124,4 @@ export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 
   if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
   const instance = observation.cloud.instanceOfNode.get(node.name);
   return (instance !== undefined && context.instancesBeingDeleted.has(instance)) || isTaintedForDeletion(node, observation.nowMs);
-}
-
-/** Whether a deletion taint shows that the node is about to be deleted. A taint without a readable time always counts. */
-export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
-  if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
-  const atMs = deletionTaintedAtMs(taints);
-  return atMs === undefined || nowMs - atMs < DELETION_TAINT_TRUSTED_MS;
 }

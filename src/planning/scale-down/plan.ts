@@ -10,7 +10,7 @@ import { GroupMinimums, remainingAllowance } from './budgets.ts';
 import { findCandidates } from './eligibility.ts';
 import { cooldownReason, staleReadReason } from './cooldown.ts';
 import { planInstanceRemovals } from './unregistered-instances.ts';
-import { nominatedPods, withNominated } from './simulate-removal.ts';
+import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../state/assumed-pods.ts';
 import { makeScaleDownContext, type ScaleDownContext, type ScaleDownContextInput } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
@@ -29,13 +29,9 @@ export interface PlanScaleDownInput extends ScaleDownContextInput {
 
 /** Decides which nodes are unneeded, which are removed now, and why every other node is unremovable. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
-  const nominated = nominatedPods(input.observation);
-  if (nominated.length === 0) return planWithNominated(input);
-  const { snapshot } = input;
-  return withFork(snapshot, () => {
-    for (const { pod, node } of nominated) snapshot.addPod(pod, node);
-    return planWithNominated({ ...input, observation: withNominated(input.observation, nominated) });
-  });
+  const nominated = nominatedPods(input);
+  const observation = withAssumedPods(input.observation, nominated);
+  return planWithAssumedPods(nominated, input.snapshot, () => planWithNominated({ ...input, observation }));
 }
 
 function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {

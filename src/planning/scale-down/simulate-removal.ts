@@ -1,7 +1,6 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
@@ -82,26 +81,4 @@ function dependsOnOthers({ shape }: Pod): boolean {
 
 function withDeletionTaint(node: Node): Node {
   return { ...node, taints: [...node.taints, { key: TO_BE_DELETED_TAINT, value: '0', effect: 'NoSchedule' }] };
-}
-
-/** A pod for which others are being preempted: kube-scheduler has named its node, so a plan counts it on that node. */
-interface NominatedPod {
-  readonly pod: Pod;
-  readonly node: NodeName;
-}
-
-/** Nominated pods of present nodes. */
-export function nominatedPods({ cluster }: Pick<Observation, 'cluster'>): readonly NominatedPod[] {
-  return cluster.pendingPods.flatMap((pod) => {
-    const node = pod.nominatedNodeName;
-    return node !== undefined && pod.nodeName === undefined && cluster.nodes.has(node) ? [{ pod: { ...pod, nodeName: node }, node }] : [];
-  });
-}
-
-/** The observation with these pods on their nodes; the same object if there are no such pods. */
-export function withNominated(observation: Observation, nominated: readonly NominatedPod[]): Observation {
-  if (nominated.length === 0) return observation;
-  const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
-  for (const { pod, node } of nominated) podsByNode.set(node, [...(podsByNode.get(node) ?? []), pod]);
-  return { ...observation, cluster: { ...observation.cluster, podsByNode } };
 }

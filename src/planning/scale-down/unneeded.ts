@@ -5,7 +5,8 @@ import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
-import { isReservation } from '../state/reserved-room.ts';
+import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
+import { isAwaited, isReservation } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
@@ -49,6 +50,7 @@ export function findUnneeded(
   const nodes: Unneeded[] = [];
   const kept: UnremovableNode[] = [];
   const reserved = placePodsOfDrainingNodes(context, destinations);
+  for (const place of placeSuccessors(context, destinations)) reserved.add(place);
   let failures = 0;
   let counted = 0;
   let simulated = 0;
@@ -94,20 +96,38 @@ function reasonNotToSimulate(
 }
 
 /** Pods that are about to be evicted need places that no other node may count on. Pods without a place stay where they are. */
-function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
+function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): Set<NodeName> {
+  const { nowMs } = context.observation;
   const reserved = new Set<NodeName>();
   for (const name of [...context.state.deleting.keys()].sort(compareText)) {
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
-    // The replacement of a terminating pod is counted where it runs or waits.
-    const moving = checkNodeDrain(present.pods, context.drain).movable.filter(
-      (pod) => pod.deletionAtMs === undefined && !isReservation(pod),
-    );
+    const moving = checkNodeDrain(present.pods, context.drain).movable.filter((pod) => isAwaited(pod, nowMs) && !isReservation(pod));
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
   }
   return reserved;
+}
+
+/**
+ * Pods that terminate on nodes which take no pods any more, cordoned by a person for example, and that are created again only afterwards.
+ * Returns the nodes that take them. Those of our own drains have a place already.
+ */
+function placeSuccessors({ observation, state, snapshot }: ScaleDownContext, destinations: ReadonlySet<NodeName>): readonly NodeName[] {
+  const { cluster, nowMs } = observation;
+  const closed = [...cluster.nodes.keys()].filter((name) => !destinations.has(name) && !state.deleting.has(name)).sort(compareText);
+  return closed.flatMap((name) => {
+    const ending = (snapshot.get(name)?.pods ?? []).filter((pod) => pod.deletionAtMs !== undefined && isAwaited(pod, nowMs));
+    return ending.flatMap((pod) => moveToDestination(pod, name, snapshot, destinations) ?? []);
+  });
+}
+
+function moveToDestination(pod: Pod, from: NodeName, snapshot: Snapshot, destinations: ReadonlySet<NodeName>): NodeName | undefined {
+  snapshot.removePod(pod, from);
+  const place = snapshot.findNode(pod, (name) => destinations.has(name));
+  snapshot.addPod(pod, place ?? from);
+  return place;
 }
 
 /** Earlier simulations may have placed more pods on the node: they have to move again. */

@@ -8,7 +8,7 @@ import { tryInFork, withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
-import { isReservation } from '../state/reserved-room.ts';
+import { isReservation, nominatedPods } from '../state/assumed-pods.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
@@ -186,17 +186,15 @@ function mayGrow({ request, observation }: ScaleUpInput): boolean {
 }
 
 /** Removes bound pods that may be preempted, and places the pods that wait for a preempted place. */
-function makeRoom({ input: { observation, policy }, pods: { displaced } }: ScaleUpContext, snapshot: ClusterSnapshot): void {
+function makeRoom({ input, pods: { displaced } }: ScaleUpContext, snapshot: ClusterSnapshot): void {
+  const { observation, policy } = input;
   for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
   const gone = new Set(displaced);
   for (const [node, pods] of observation.cluster.podsByNode) {
     if (!observation.cluster.nodes.has(node)) continue;
     for (const pod of pods) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
   }
-  for (const pod of observation.cluster.pendingPods) {
-    const node = pod.nominatedNodeName;
-    if (node !== undefined && pod.deletionAtMs === undefined && observation.cluster.nodes.has(node)) snapshot.addPod(pod, node);
-  }
+  for (const { pod, node } of nominatedPods(input)) snapshot.addPod(pod, node);
 }
 
 /** Present nodes and nodes on their way. Pods whose claims cannot be allocated on any node have their verdict already. */

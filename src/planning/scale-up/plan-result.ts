@@ -12,7 +12,7 @@ import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.t
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { isReservation } from '../state/reserved-room.ts';
+import { isReservation } from '../state/assumed-pods.ts';
 import type { ExistingCapacity } from './groups/existing-capacity.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';

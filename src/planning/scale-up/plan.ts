@@ -7,7 +7,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
-import { isReservation } from '../state/reserved-room.ts';
+import { isReservation } from '../state/assumed-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
 import { isPlaced, isUnplaced } from './pods/priority-order.ts';
 import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
@@ -86,17 +86,18 @@ function injectableBufferPods(
 }
 
 /** The number of pending pods that may cause an increase. */
-export function countUnschedulablePods(input: Pick<ScaleUpInput, 'observation' | 'policy' | 'names'>): number {
+export function countUnschedulablePods(input: Pick<ScaleUpInput, 'observation' | 'state' | 'policy' | 'names'>): number {
   return sortPendingPods(input).pods.length;
 }
 
-function sortPendingPods({ observation, policy, names }: Pick<ScaleUpInput, 'observation' | 'policy' | 'names'>): SortedPods {
+function sortPendingPods(input: Pick<ScaleUpInput, 'observation' | 'state' | 'policy' | 'names'>): SortedPods {
+  const { observation, policy, names } = input;
   const pods: Pod[] = [];
   const ignored = new Map<Pod, PodVerdict>();
   const gpus = gpuIndexes(names);
   for (const pod of observation.cluster.pendingPods) {
     const consumes = policy.capacity?.requests === true && pod.consumes !== undefined;
-    const reason = consumes ? 'consumes-request' : reasonToIgnore(pod, observation.nowMs, policy.scaleUp, gpus);
+    const reason = consumes ? 'consumes-request' : reasonToIgnore(pod, input, gpus);
     if (reason === undefined) pods.push(pod);
     else ignored.set(pod, { kind: 'ignored', reason });
   }

@@ -43,7 +43,7 @@ function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, Inst
 }
 
 /** How long a deletion taint whose owner may still be at work is not touched. Longer than the usual drain. */
-export const DELETION_TAINT_TRUSTED_MS = 600_000;
+const DELETION_TAINT_TRUSTED_MS = 600_000;
 
 /** When the deletion taint was written, milliseconds since the epoch. undefined: no taint, or its value cannot be parsed. */
 export function deletionTaintedAtMs(taints: Node['taints']): number | undefined {
@@ -95,4 +95,11 @@ export function newForeignDeletionTaints(
       return isNew && mayBeInUse(node, after, { self, nowMs }) ? [name] : [];
     })
     .sort();
+}
+
+/** Whether a deletion taint shows that the node is about to be deleted. A taint without a readable time always counts. */
+export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
+  if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
+  const atMs = deletionTaintedAtMs(taints);
+  return atMs === undefined || nowMs - atMs < DELETION_TAINT_TRUSTED_MS;
 }

@@ -5,7 +5,7 @@ import type { ReservedRoom } from '../../../src/domain/plan.ts';
 import { buffersWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
-import { withReservedPods } from '../../../src/planning/state/reserved-room.ts';
+import { withAssumedPods } from '../../../src/planning/state/assumed-pods.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -176,7 +176,7 @@ describe('the room of buffers', () => {
 
   const nodes = ['p-0', 'p-1'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
   const downWith = (held: readonly ReservedRoom[], pods: readonly ReturnType<typeof aPod>[]) => {
-    const observation = withReservedPods(observe({ groups: [pool('p', 2)], nodes, pods }), held);
+    const observation = withAssumedPods(observe({ groups: [pool('p', 2)], nodes, pods }), held);
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = { ...emptyLoopState(START_MS), unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 };

@@ -80,8 +80,8 @@ describe('classes of verdicts', () => {
   it.each(ROWS)('%s: %s', async (name, expected, world, fix) => {
     const cpu = name.startsWith('no node of') ? '99' : '1';
     const nodeSelector = name.startsWith('a pool may') ? { 'kubernetes.azure.com/localdns-state': 'enabled' } : {};
-    const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
-    const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
+    const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { shape: { cpu, priority: -11 } } : {}) });
+    const plan = planFor({ ...world, pods: [pod, aPod({ shape: { priority: -11 } })] });
     const verdict = plan.verdicts.get(pod)!;
     expect(classifyVerdict(verdict)).toBe(expected);
 

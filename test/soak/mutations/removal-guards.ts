@@ -66,6 +66,22 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'the only node for a terminating pod of a StatefulSet stays',
+    file: 'src/planning/state/assumed-pods.ts',
+    text: "return pod.controller?.kind === 'StatefulSet' && !isLongTerminating(pod, nowMs);",
+    instead: 'return false;',
+    test: 'test/planning/scale-down/awaited-pods.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'a nomination of a node that is gone or leaving says nothing',
+    file: 'src/planning/state/assumed-pods.ts',
+    text: 'if (node === undefined || node.deletionAtMs !== undefined || state.deleting.has(node.name)) return undefined;',
+    instead: 'if (node === undefined) return name;',
+    test: 'test/planning/scale-up/nominated-pods.test.ts',
+    quick: true,
+  },
+  {
     guard: 'a follower is placed after the pod that it follows',
     file: 'src/planning/scale-down/simulate-removal.ts',
     text: 'if (place === undefined && !dependsOnOthers(pod)) return { unplaced: pod };',

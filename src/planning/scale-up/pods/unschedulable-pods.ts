@@ -2,12 +2,21 @@
  * Pods: which pending pods may cause an increase, which pods are interchangeable, and in which order they get room. Must not
  * know node groups, packing or expanders.
  */
+import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
-import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+import type { Policy, ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { IgnoredPodReason } from '../../../domain/reasons.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import { isAwaited, nominatedNode } from '../../state/assumed-pods.ts';
+
+/** What decides about a pending pod besides the pod. */
+export interface PendingPodsInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+}
 
 /** Resources by which a pod requests GPUs, as the Cluster Autoscaler lists them. */
 const GPUS: ReadonlySet<string> = new Set([
@@ -27,8 +36,10 @@ export function gpuIndexes(names: ResourceNames): readonly number[] {
  * Why a pending pod causes no scale-up; undefined if it may cause one. The first reason that applies wins. Upstream `listers.go`
  * and its filter of young pods, with one difference: pods of other schedulers keep the room they have.
  */
-export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, gpus: readonly number[]): IgnoredPodReason | undefined {
-  const state = schedulingStateOf(pod, policy);
+export function reasonToIgnore(pod: Pod, input: PendingPodsInput, gpus: readonly number[]): IgnoredPodReason | undefined {
+  const { nowMs } = input.observation;
+  const policy = input.policy.scaleUp;
+  const state = schedulingStateOf(pod, policy, nominatedNode(pod, input) !== undefined);
   if (state !== 'refused' && state !== 'unseen') return state;
   if (isExpendable(pod, policy)) return 'expendable';
   if (pod.daemonSet) return 'daemon-set';
@@ -36,15 +47,19 @@ export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, g
   return delayMs > 0 && nowMs - pod.createdAtMs <= delayMs ? 'too-young' : undefined;
 }
 
-/** What a pending pod's scheduler has decided; upstream `listers.go`. `unseen`: a bypassed scheduler has not tried it yet. */
+/**
+ * What a pending pod's scheduler has decided; upstream `listers.go`. `unseen`: a bypassed scheduler has not tried it yet. `isNominated`: it
+ * has named a node that can take the pod.
+ */
 export function schedulingStateOf(
   pod: Pod,
   policy: Pick<ScaleUpPolicy, 'allowedSchedulers' | 'bypassedSchedulers'>,
+  isNominated: boolean,
 ): 'refused' | 'unseen' | 'other-scheduler' | 'not-unschedulable' | 'nominated' {
   const allowed = policy.allowedSchedulers ?? [];
   if (allowed.length > 0 && !allowed.includes(pod.shape.schedulerName)) return 'other-scheduler';
   if (pod.deletionAtMs !== undefined) return 'not-unschedulable';
-  if (pod.nominatedNodeName !== undefined) return 'nominated';
+  if (isNominated) return 'nominated';
   if (pod.unschedulable !== undefined) return 'refused';
   return isBypassed(pod, policy) ? 'unseen' : 'not-unschedulable';
 }
@@ -84,13 +99,13 @@ export function byPrecedence(left: Pod, right: Pod): number {
 }
 
 /**
- * Pods of draining nodes whose controller will create them again: they need a place before they turn pending. They are still
- * bound, so no event is about them. A pod that is being deleted already has its successor among the pending pods.
+ * Pods of draining nodes whose controller will create them again and has not done so yet: they need a place before they turn pending. They
+ * are still bound, so no event is about them.
  */
 export function displacedPods(observation: Observation, draining: Iterable<string>): readonly Pod[] {
   return [...draining].flatMap((node) =>
     (observation.cluster.podsByNode.get(node) ?? []).filter(
-      (pod) => pod.controller !== undefined && !pod.mirror && !pod.daemonSet && pod.deletionAtMs === undefined,
+      (pod) => pod.controller !== undefined && !pod.mirror && !pod.daemonSet && isAwaited(pod, observation.nowMs),
     ),
   );
 }

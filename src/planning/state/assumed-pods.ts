@@ -1,0 +1,82 @@
+/**
+ * Assumed pods: pods that a plan counts on a node to which they are not bound. kube-scheduler has nominated the node, a buffer or a booking
+ * reserves room there, or the pod fits there and is about to arrive. And pods that are evicted or terminate and are not yet created again:
+ * their successors need a place that is not known yet. Pure.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { ReservedRoom, ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
+import { withFork, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
+import { isTaintedForDeletion } from './deletions.ts';
+import { isPreempted } from './node-counts.ts';
+
+/** A pod, and the node on which plans count it. */
+export type AssumedPod = ReservedRoom;
+
+interface Nominations {
+  readonly observation: Pick<Observation, 'cluster' | 'nowMs'>;
+  readonly state: Pick<LoopState, 'deleting'>;
+}
+
+/**
+ * The node that kube-scheduler has named for the pod, as long as the node can take it. A nomination of a node that is gone or leaving says
+ * nothing, although it stays on the pod until kube-scheduler tries the pod again.
+ */
+export function nominatedNode(pod: Pod, { observation: { cluster, nowMs }, state }: Nominations): NodeName | undefined {
+  const name = pod.nodeName === undefined && pod.deletionAtMs === undefined ? pod.nominatedNodeName : undefined;
+  const node = name === undefined ? undefined : cluster.nodes.get(name);
+  if (node === undefined || node.deletionAtMs !== undefined || state.deleting.has(node.name)) return undefined;
+  return isPreempted(node, nowMs) || isTaintedForDeletion(node, nowMs) ? undefined : node.name;
+}
+
+/** Pods for which others are being preempted, with their nodes. */
+export function nominatedPods(input: Nominations): readonly AssumedPod[] {
+  return input.observation.cluster.pendingPods.flatMap((pod) => {
+    const node = nominatedNode(pod, input);
+    return node === undefined ? [] : [{ pod, node }];
+  });
+}
+
+/** Pending pods with a node that they fit on. kube-scheduler is about to bind them, so their nodes are no longer empty. */
+export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
+  return [...verdicts].flatMap(([pod, verdict]) => {
+    const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !isReservation(pod);
+    return waits ? [{ pod, node: verdict.node }] : [];
+  });
+}
+
+/** Whether the pod stands for reserved room only. A drain ignores such pods. */
+export function isReservation({ holds }: Pod): boolean {
+  return holds !== undefined;
+}
+
+/**
+ * Whether the pod will be created again, and is not yet: it is about to be evicted, or terminates and its controller waits for its end, as
+ * a StatefulSet does. Other controllers create the successor of a terminating pod at once. Call it for pods of nodes that they must leave.
+ */
+export function isAwaited(pod: Pod, nowMs: number): boolean {
+  if (pod.deletionAtMs === undefined) return true;
+  return pod.controller?.kind === 'StatefulSet' && !isLongTerminating(pod, nowMs);
+}
+
+/** The observation with those pods on their nodes instead of pending. Returns the observation itself if there are none. */
+export function withAssumedPods(observation: Observation, assumed: readonly AssumedPod[]): Observation {
+  if (assumed.length === 0) return observation;
+  const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
+  for (const { pod, node } of assumed) podsByNode.set(node, [...(podsByNode.get(node) ?? []), { ...pod, nodeName: node }]);
+  const placed = new Set(assumed.map(({ pod }) => pod));
+  const pendingPods = observation.cluster.pendingPods.filter((pod) => !placed.has(pod));
+  return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
+}
+
+/** Makes a plan with those pods in the snapshot, which is as before afterwards. */
+export function planWithAssumedPods<Plan>(assumed: readonly AssumedPod[], snapshot: Snapshot, plan: () => Plan): Plan {
+  if (assumed.length === 0) return plan();
+  return withFork(snapshot, () => {
+    for (const { pod, node } of assumed) snapshot.addPod({ ...pod, nodeName: node }, node);
+    return plan();
+  });
+}

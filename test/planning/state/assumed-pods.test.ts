@@ -1,0 +1,56 @@
+/** Pods that are counted on a node to which they are not bound, and pods whose successors need a place. */
+import { describe, expect, it } from 'vitest';
+import type { Taint } from '../../../src/domain/taints.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import { isAwaited, nominatedNode } from '../../../src/planning/state/assumed-pods.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
+
+const MINUTE = 60_000;
+const going: Taint = { key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' };
+const group = aGroup({ id: 'a', target: 1 });
+
+describe('a nomination', () => {
+  it.each<{
+    readonly name: string;
+    readonly node?: NodeOptions;
+    readonly leaving?: boolean;
+    readonly bound?: string;
+    readonly holds: boolean;
+  }>([
+    { name: 'of a present node', node: {}, holds: true },
+    { name: 'of a node that is gone', holds: false },
+    { name: 'of a node that we remove', node: {}, leaving: true, holds: false },
+    { name: 'of a node that another program removes', node: { taints: [going] }, holds: false },
+    { name: 'of a node whose object is being deleted', node: { deletionAtMs: START_MS }, holds: false },
+    {
+      name: 'of a node that the platform takes back',
+      node: { preemption: { noticedAtMs: START_MS, deadlineMs: START_MS + 30_000, notice: 'PreemptScheduled' } },
+      holds: false,
+    },
+    { name: 'of a pod that was bound since', node: {}, bound: 'b-0', holds: false },
+  ])('$name: $holds', ({ node, leaving, bound, holds }) => {
+    const nodes = node === undefined ? [] : [aNode({ name: 'a-0', ...node })];
+    const pod = aPod({ nominatedNodeName: 'a-0', ...(bound === undefined ? {} : { nodeName: bound }) });
+    const observation = anObservation([group], aCluster({ nodes, pods: [pod] }));
+    const entry = { group: group.id, instance: keyOf('a-0'), sinceMs: START_MS };
+    const state = { ...emptyLoopState(START_MS), deleting: new Map(leaving === true ? [['a-0', entry]] : []) };
+    expect(nominatedNode(pod, { observation, state })).toBe(holds ? 'a-0' : undefined);
+  });
+});
+
+describe('the successor of a pod that must leave its node', () => {
+  const stateful = { kind: 'StatefulSet', name: 'db', uid: 'sts' };
+  it.each([
+    { name: 'is awaited before the eviction', pod: {}, awaited: true },
+    { name: 'exists already, for a terminating pod of a ReplicaSet', pod: { deletionAtMs: START_MS }, awaited: false },
+    { name: 'is awaited until a pod of a StatefulSet has ended', pod: { deletionAtMs: START_MS, controller: stateful }, awaited: true },
+    {
+      name: 'is not awaited from a pod that is stuck',
+      pod: { deletionAtMs: START_MS - 10 * MINUTE, controller: stateful },
+      awaited: false,
+    },
+  ])('$name', ({ pod, awaited }) => {
+    expect(isAwaited(aPod({ nodeName: 'a-0', ...pod }), START_MS)).toBe(awaited);
+  });
+});
