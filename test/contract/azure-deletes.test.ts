@@ -110,6 +110,56 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(0);
   });
 
+  /** The next `times` reads of instance 1 find nothing. */
+  const hide = (r: Rig, times: number): void => {
+    let left = times;
+    r.arm.intercept = ({ method, path }) =>
+      method === 'GET' && path.endsWith('/virtualmachines/1') && left-- > 0 ? refusal(404, 'NotFound', 'not found') : undefined;
+  };
+
+  it('one false 404 on an instance is not success: a second read finds it, and it is deleted', async () => {
+    const { r } = await started(3);
+    hide(r, 1);
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['1'] }]);
+  });
+
+  it('two reads that find nothing agree that the instance is gone', async () => {
+    const { r } = await started(3);
+    hide(r, 2);
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('one false 404 on the delete is no success: it is sent again, and a second one fails while the instance is still shown', async () => {
+    for (const [refusals, outcome] of [
+      [1, { kind: 'accepted' }],
+      [2, { kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'none' } } }],
+    ] as const) {
+      const { r } = await started(3);
+      let left = refusals as number;
+      r.arm.intercept = ({ method, path }) =>
+        method === 'POST' && path.endsWith('/delete') && left-- > 0 ? refusal(404, 'ResourceNotFound', 'not found') : undefined;
+      expect(await remove(r, [1])).toMatchObject(outcome);
+      expect(posts(r)).toHaveLength(2);
+    }
+  });
+
+  it.each([
+    { name: 'another resource group', id: `${SUBSCRIPTION}|other-group|vmss|${USER_POOL}|1` },
+    { name: 'another subscription', id: `11111111-0000-0000-0000-000000000000|${NODE_GROUP}|vmss|${USER_POOL}|1` },
+    { name: 'another resource group, with an id of its own', id: `${SUBSCRIPTION}|other-group|vm||${USER_POOL}-vm1` },
+  ])('an id of $name is refused without a call, although the names are ours', async ({ id }) => {
+    const { r } = await started(3);
+    const request = { group: nodeGroupId(USER_POOL), instances: [instanceKey(id.toLowerCase())], allowBelowMin: false };
+    r.arm.requests.length = 0;
+    expect(await r.azure.deleteInstances(request, r.signal)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringMatching(/does not belong/),
+    });
+    expect(r.arm.requests).toEqual([]);
+  });
+
   it('azure provider 97: machines of another group are refused without a call', async () => {
     const r = await rig({
       nodeGroups: [

@@ -165,12 +165,6 @@ export function withoutEffect(error: AutoscalerError): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, error.message, options);
 }
 
-/** The instance ids that made Azure refuse a delete: they no longer exist. One of them makes Azure refuse the whole batch. */
-export function inactiveInstanceIds(error: AutoscalerError): readonly string[] {
-  const named = [...error.message.matchAll(/instanceId (\S+) is not an active/gi)].map((match) => match[1] ?? '');
-  return named.filter((id) => id !== '');
-}
-
 /** Whether a newer operation on the same set preempted this one. */
 export function isPreempted(failure: { readonly code: string | undefined; readonly message: string }): boolean {
   return /^operationpreempted$/i.test(failure.code ?? '') || /\boperationpreempted\b/i.test(failure.message);

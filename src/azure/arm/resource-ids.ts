@@ -75,6 +75,16 @@ export function scaleSetOfInstance(key: InstanceKey): string | undefined {
   return kind === 'vmss' ? set : undefined;
 }
 
+/** Whether the key names a machine of this subscription and resource group. */
+export function isInResourceGroup(key: InstanceKey, { subscriptionId, nodeResourceGroup }: ResourceGroupIds): boolean {
+  return key.startsWith(`${subscriptionId}|${nodeResourceGroup}|`.toLowerCase());
+}
+
+interface ResourceGroupIds {
+  readonly subscriptionId: string;
+  readonly nodeResourceGroup: string;
+}
+
 /** The provider id as the cloud node manager spells it: the resource group in lower case, the rest unchanged. */
 export function providerIdOf(ref: InstanceRef): string {
   const scope = `/subscriptions/${ref.subscription}/resourceGroups/${ref.resourceGroup.toLowerCase()}/providers/Microsoft.Compute`;

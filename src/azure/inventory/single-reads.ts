@@ -1,9 +1,10 @@
 /** Reads of one row, after a write, a conflict or a contradiction. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import type { Row } from '../../cache/table/row.ts';
 import type { AgentDeps } from './agents.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { projectInstance, projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
+import { projectInstance, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 
 /** What one read of a scale set showed, whether the table believes its capacity or not. */
@@ -14,7 +15,7 @@ export interface ScaleSetReading {
 }
 
 /**
- * Does the read once more if it ends with 404, since one false 404 must not make a group disappear. The last result counts.
+ * Does the read once more if it ends with 404, since one false 404 must not make a group or an instance disappear. The last result counts.
  * @throws AutoscalerError; `not-found` only after two of them.
  */
 export async function confirmNotFound<T>(read: () => Promise<T>): Promise<T> {
@@ -84,24 +85,30 @@ export interface InstanceReadInput {
   readonly listDue: (groupKey: string) => void;
 }
 
-/** Reads one instance of a scale set. After a 404 its row is gone. */
+/** Reads one instance of a scale set. Its row is gone after two 404s, or after one if we requested its deletion. */
 export async function readInstance(deps: AgentDeps, { key, listDue }: InstanceReadInput, signal: AbortSignal): Promise<void> {
   const row = deps.instances.get(key);
   if (row === undefined) return;
   // An instance with a VM id of its own is read by its list. Do not wait for it: this read holds a slot that the list may need.
   if (row.value.ref.kind !== 'vmss') return listDue(row.value.group);
-  const { clients, calls, options } = deps;
-  const { set, instance } = row.value.ref;
   const stamp = deps.order.stamp();
+  const read = (): Promise<void> => readInstanceOnce(deps, row, signal);
   try {
-    const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
-      clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
-    );
-    const value = projectInstance(raw, set);
-    if (value?.ref.key !== key) throw otherResource(`instance ${key}`, value?.ref.key);
-    deps.instances.observe({ key, value, stamp, via: 'get', agentId: row.agentId });
+    await (deps.instances.removalOf(key) === 'none' ? confirmNotFound(read) : read());
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
     deps.instances.observeGone(key, stamp);
   }
+}
+
+async function readInstanceOnce(deps: AgentDeps, { key, value: known, agentId }: Row<InstanceRow>, signal: AbortSignal): Promise<void> {
+  const { clients, calls, options } = deps;
+  const { set, instance } = known.ref;
+  const stamp = deps.order.stamp();
+  const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
+    clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
+  );
+  const value = projectInstance(raw, set);
+  if (value?.ref.key !== key) throw otherResource(`instance ${key}`, value?.ref.key);
+  deps.instances.observe({ key, value, stamp, via: 'get', agentId });
 }

@@ -4,7 +4,7 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { postDeleteMachines } from '../arm/agent-pool-api.ts';
-import { inactiveInstanceIds, isPlainlyNotAllowed } from '../arm/errors.ts';
+import { isPlainlyNotAllowed } from '../arm/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import { sizeFrozenReason } from '../groups/vms-pool-groups.ts';
@@ -86,7 +86,17 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string |
       pool === null
         ? postToScaleSet(deps, set, batch, signal)
         : postToPool(deps, { pool, poolKey: foldName(pool), names: machineNames(batch), beforeSend: batch.beforeSend }, signal),
-    nextBatch: (batch, refusal) => Promise.resolve(withoutForceOrGone(batch, refusal)),
+    nextBatch: async (batch, refusal, signal) => {
+      if (batch.force && isPlainlyNotAllowed(refusal)) return { ...batch, force: false };
+      if (refusal.kind !== 'not-found' || batch.retried) return undefined;
+      // One 404 may be false: the reads are the second witness of what is gone.
+      await readInstances(
+        batch.instances.map(({ key }) => key as InstanceKey),
+        signal,
+      );
+      const instances = batch.instances.flatMap(({ key }) => inventory.instances.get(key) ?? []);
+      return { ...batch, instances, retried: true };
+    },
     resendsPreempted: pool === null,
     readAfterEnd: readInstances,
     stateNow: (signal) => (pool === null ? scaleSetState(deps, group, signal) : poolState(deps, pool, signal)),
@@ -180,16 +190,6 @@ async function postToPool(
   const { operationUrl, retryAfterMs } = await postDeleteMachines(deps, pool, { machineNames, beforeSend }, signal);
   deps.inventory.vmsPools.operationBegan(poolKey);
   return { operationUrl, retryAfterMs, etag: undefined, capacity: undefined };
-}
-
-/** What to send to a scale set after a refusal; undefined: nothing else. */
-function withoutForceOrGone(batch: Batch, refusal: AutoscalerError): Batch | undefined {
-  if (batch.force && isPlainlyNotAllowed(refusal)) return { ...batch, force: false };
-  if (refusal.kind !== 'not-found' || batch.retried) return undefined;
-  const gone = new Set(inactiveInstanceIds(refusal));
-  const instances = batch.instances.filter(({ value }) => !gone.has(value.instanceId));
-  // A refusal without ids does not show what to leave out.
-  return instances.length === batch.instances.length ? undefined : { ...batch, instances, retried: true };
 }
 
 /** Isolated sizes, by Azure's documentation, whose names lack the letter `i`. Folded. */

@@ -12,7 +12,7 @@ import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd, ResourceState } from '../arm/operations.ts';
-import { scaleSetOfInstance } from '../arm/resource-ids.ts';
+import { isInResourceGroup, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
@@ -115,7 +115,7 @@ class Deletion {
     const { instances: table } = this.#deps.inventory;
     const group = this.#group;
     const keys = [...new Set(this.#request.instances)];
-    const foreign = keys.find((key) => (table.get(key)?.value.group ?? scaleSetOfInstance(key) ?? group.key) !== group.key);
+    const foreign = keys.find((key) => !this.#isOurs(key));
     if (foreign !== undefined) return this.#refused(`${foreign} does not belong to it`);
     const meant = new Map(keys.map((key) => [key, table.get(key)?.value.vmId ?? '']));
     await this.#backend.readFresh(keys, this.#signal);
@@ -130,6 +130,14 @@ class Deletion {
     const reason = refusal ?? (await this.#belowMinimum(instances, this.#request.allowBelowMin));
     if (reason !== undefined) return this.#refused(reason);
     return this.#send({ instances, keys, force: this.#backend.isForced(), retried: false });
+  }
+
+  /** An id that was never listed may be of the group, and gone. One of another resource group never is, whatever the names are. */
+  #isOurs(key: InstanceKey): boolean {
+    const { inventory, options } = this.#deps;
+    const listed = inventory.instances.get(key)?.value.group;
+    if (listed !== undefined) return listed === this.#group.key;
+    return isInResourceGroup(key, options) && (scaleSetOfInstance(key) ?? this.#group.key) === this.#group.key;
   }
 
   #refused(reason: string): DeleteOutcome {
@@ -171,10 +179,18 @@ class Deletion {
       for (const mutation of mutations) mutation.settle(isEffectUnknown(error) ? 'unknown' : 'refused');
       if (spared.size > 0) return this.#sendWithout(batch, spared);
       const next = await this.#backend.nextBatch(batch, error, this.#signal);
-      if (next === undefined) return { kind: 'failed', group: group.id, error };
+      if (next === undefined) return { kind: 'failed', group: group.id, error: this.#withWitness(error, batch) };
       log.info({ nodeGroup: group.id, code: error.code, left: next.instances.length }, 'Delete refused; sending it again with changes');
       return next.instances.length === 0 ? accepted : this.#send(next);
     }
+  }
+
+  /** A 404 for instances that a read still shows is no success: it is tried again later. */
+  #withWitness(error: AutoscalerError, { instances }: Batch): AutoscalerError {
+    const isShown = error.kind === 'not-found' && instances.some(({ key }) => this.#deps.inventory.instances.get(key) !== undefined);
+    if (!isShown) return error;
+    const message = `Azure did not find what it still shows: ${error.message}`;
+    return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { cause: error });
   }
 
   #beginMutations(instances: readonly ListedInstance[]): readonly Mutation[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted, lostResponse, retryAfterMs } from '../../../src/azure/arm/errors.ts';
+import { isPlainlyNotAllowed, isPreempted, lostResponse, retryAfterMs } from '../../../src/azure/arm/errors.ts';
 import type { ErrorKind } from '../../../src/lib/errors.ts';
 import { START_MS } from '../../support/builders.ts';
 import { type Answer, HINTS, classify, wrapped, QUOTA_TEXT, COMPUTE_429, subscriptionWide } from '../arm-answers.ts';
@@ -326,14 +326,6 @@ describe('arm errors: refusals', () => {
   it('fault 26, 27, 28: a lost answer says what it may have done', () => {
     expect(lostResponse('putScaleSet', true, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'unknown' });
     expect(lostResponse('getScaleSet', false, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'none' });
-  });
-
-  it('fault 36: names every inactive id', () => {
-    const error = classify({
-      status: 400,
-      body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.'),
-    });
-    expect(inactiveInstanceIds(error)).toEqual(['1181']);
   });
 
   it.each([

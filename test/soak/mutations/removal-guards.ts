@@ -42,6 +42,27 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     test: 'test/contract/azure-deletes.test.ts',
   },
   {
+    guard: 'one 404 does not make an instance disappear',
+    file: 'src/azure/inventory/single-reads.ts',
+    text: "await (deps.instances.removalOf(key) === 'none' ? confirmNotFound(read) : read());",
+    instead: 'await read();',
+    test: 'test/contract/azure-deletes.test.ts',
+  },
+  {
+    guard: 'a 404 on a delete is no success while the instance is shown',
+    file: 'src/azure/writes/delete.ts',
+    text: 'if (!isShown) return error;',
+    instead: 'return error;',
+    test: 'test/contract/azure-deletes.test.ts',
+  },
+  {
+    guard: 'an id of another resource group is refused',
+    file: 'src/azure/writes/delete.ts',
+    text: 'return isInResourceGroup(key, options) && ',
+    instead: 'return options !== undefined && ',
+    test: 'test/contract/azure-deletes.test.ts',
+  },
+  {
     guard: 'one node that must stay keeps its whole group',
     file: 'src/loop/scale-down/whole-group-deletion.ts',
     text: 'spared === undefined ? [] : [[instance, spared]]',
