@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
-import { correlationIdOf, retryAfterMs } from './errors.ts';
+import { acceptedOperation, type AcceptedOperation } from './errors.ts';
 import type { AzureOptions } from './options.ts';
 
 /** A document must be written in the version it was read in, so the version is pinned for the typed client and for the PUT. */
@@ -32,14 +32,10 @@ export interface AgentPoolApiDeps {
 }
 
 /** The first response to a write of a pool. */
-export interface AgentPoolResponse {
+export interface AgentPoolResponse extends AcceptedOperation {
   readonly body: unknown;
   /** The pool's entity tag after the write, if the response has it. */
   readonly etag: string | undefined;
-  readonly operationUrl: string | undefined;
-  readonly retryAfterMs: number | undefined;
-  /** If absent, the response has none. */
-  readonly correlationId?: string | undefined;
 }
 
 type SendTyped = (onResponse: (raw: PipelineResponse) => void) => Promise<unknown>;
@@ -128,8 +124,6 @@ function poolResponse(header: (name: string) => string | undefined, body: unknow
   return {
     body,
     etag: typeof properties['eTag'] === 'string' ? properties['eTag'] : undefined,
-    operationUrl: header('azure-asyncoperation') ?? header('location'),
-    retryAfterMs: retryAfterMs(header, nowMs),
-    correlationId: correlationIdOf(header),
+    ...acceptedOperation(header, nowMs),
   };
 }

@@ -52,7 +52,7 @@ export function classifyResponse(response: RefusedResponse, hints: ErrorHints = 
 }
 
 /** What Azure's support asks for; undefined if there is none of a plausible form. */
-export function correlationIdOf(header: (name: string) => string | undefined): string | undefined {
+function correlationIdOf(header: (name: string) => string | undefined): string | undefined {
   const id = header('x-ms-correlation-request-id');
   return id !== undefined && /^[\w-]{1,64}$/.test(id) ? id : undefined;
 }
@@ -187,6 +187,24 @@ export function isPlainlyNotAllowed(error: AutoscalerError): boolean {
 export function retryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
   const askedMs = requestedWaitMs(header, nowMs);
   return askedMs === undefined ? undefined : Math.min(LONGEST_HOLD_MS, askedMs);
+}
+
+/** The operation that an accepted write began, by the headers of the first response. */
+export interface AcceptedOperation {
+  /** From `Azure-AsyncOperation`, else `Location`; undefined: the response was final. */
+  readonly operationUrl: string | undefined;
+  /** When to read it first. */
+  readonly retryAfterMs: number | undefined;
+  /** If absent, the response has none. */
+  readonly correlationId?: string | undefined;
+}
+
+export function acceptedOperation(header: (name: string) => string | undefined, nowMs: number): AcceptedOperation {
+  return {
+    operationUrl: header('azure-asyncoperation') ?? header('location'),
+    retryAfterMs: retryAfterMs(header, nowMs),
+    correlationId: correlationIdOf(header),
+  };
 }
 
 function requestedWaitMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {

@@ -146,7 +146,8 @@ export class AgentPoolCountSync {
   #follow(target: SyncTarget, answer: IncreaseAnswer): void {
     const { tracker, log } = this.#deps.writes;
     const { group, pool, rest } = target;
-    log.info({ nodeGroup: group.id, from: rest.aksCount, to: rest.size }, "AKS's count is being brought in step");
+    const facts = { nodeGroup: group.id, from: rest.aksCount, to: rest.size, correlationId: answer.correlationId };
+    log.info(facts, "AKS's count is being brought in step");
     tracker.follow({
       resource: pool,
       url: answer.operationUrl,

@@ -11,7 +11,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
-import { correlationIdOf, retryAfterMs } from '../arm/errors.ts';
+import { acceptedOperation, type AcceptedOperation } from '../arm/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { OperationTracker } from '../arm/operations.ts';
@@ -55,14 +55,10 @@ export class GroupLocks {
 }
 
 /** The deps of the first answer to a write that matter. */
-export interface WriteAnswer {
-  readonly operationUrl: string | undefined;
-  readonly retryAfterMs: number | undefined;
+export interface WriteAnswer extends AcceptedOperation {
   /** From the header or the body. */
   readonly etag: string | undefined;
   readonly capacity: number | undefined;
-  /** If absent, the answer has none. */
-  readonly correlationId?: string | undefined;
 }
 
 /** The answer had nothing that could be read. */
@@ -91,10 +87,8 @@ export function readWriteAnswer(raw: PipelineResponse, nowMs: number): WriteAnsw
   const sku = isRecord(model['sku']) ? model['sku'] : {};
   const etag = typeof model['etag'] === 'string' ? model['etag'] : header('etag');
   return {
-    operationUrl: header('azure-asyncoperation') ?? header('location'),
-    retryAfterMs: retryAfterMs(header, nowMs),
+    ...acceptedOperation(header, nowMs),
     etag,
-    correlationId: correlationIdOf(header),
     capacity: typeof sku['capacity'] === 'number' ? sku['capacity'] : undefined,
   };
 }
