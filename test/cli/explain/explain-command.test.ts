@@ -77,6 +77,15 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     expect(out).toMatch(/wide +1 +1 +0\.\d+ +lost on least-waste/);
   });
 
+  it('pod: the nearest pool of the answer is the one that the fix makes grow', async () => {
+    const pools =
+      "- {name: a, vmSize: Standard_D2s_v5, min: 0, max: 5}\n- {name: b, vmSize: Standard_D8s_v5, min: 0, max: 5, taints: ['x=y:NoSchedule']}\n";
+    const { out } = await explain(['pod', 'default/web', ...SOURCE], { 'c.json': listOf(podJson('web', '6')), 'p.yaml': pools });
+    expect(out).toContain(
+      ': none of 2 pools fits, nearest b: taint x=y:NoSchedule is not tolerated.\nFix that works: tolerate the taint x=y:NoSchedule.',
+    );
+  });
+
   it('--json has the same sentence and the numbers beside it', async () => {
     const { out } = await explain(['pod', 'default/t-0', '--json', ...SOURCE]);
     expect(JSON.parse(out)).toMatchObject({

@@ -88,7 +88,7 @@ function answerPending({ input, scaleUp, mostTried }: AnswerInput, pod: Pod, ver
   const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp, ...defined({ mostTried }) }, helpless);
   return {
     ...known,
-    sentence: `${since}: ${describeObstacles(pools, groups)}.`,
+    sentence: `${since}: ${describeObstacles(pools, groups, advice?.fix?.proof.groups[0])}.`,
     equalPods: (helpless?.pods.length ?? 1) - 1,
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
@@ -129,10 +129,12 @@ function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod
   }
 }
 
-function describeObstacles(rows: readonly PoolRow[], groups: ReadonlyMap<string, NodeGroup>): string {
-  const [nearest] = rows;
+/** `grown`: the pool that the fix makes grow; it is the nearest one. */
+function describeObstacles(rows: readonly PoolRow[], groups: ReadonlyMap<string, NodeGroup>, grown: string | undefined): string {
+  const ofFix = grown === undefined ? undefined : rows.find(({ pools }) => pools.includes(grown));
+  const nearest = rows.find(({ fits }) => fits) ?? ofFix ?? rows[0];
   if (nearest === undefined) return 'there is no node group';
-  const names = namePools(nearest.pools);
+  const names = nearest === ofFix && !nearest.fits ? (grown ?? '') : namePools(nearest.pools);
   const why = nearest.obstacles.join(', and ');
   if (nearest.fits) return `${names} ${nearest.pools.length === 1 ? 'fits' : 'fit'} but cannot grow: ${why}`;
   const count = groups.size === 1 ? 'the only pool does not fit' : `none of ${groups.size} pools fits`;
