@@ -94,7 +94,7 @@ function sumOf(results: readonly Result[], failed: readonly string[]): object {
 
 function inChild(order: Order, onResult: (result: Result) => void): Promise<void> {
   return new Promise((resolve) => {
-    const child = fork(import.meta.filename, [], { execArgv: ['--disable-warning=ExperimentalWarning'] });
+    const child = fork(import.meta.filename, [], { execArgv: ['--disable-warning=ExperimentalWarning', '--expose-gc'] });
     child.on('message', (result: Result) => onResult(result));
     child.once('exit', () => resolve());
     child.send(order);

@@ -23,6 +23,7 @@ const LIMITS: readonly Limit[] = [
   { what: 'calls of Azure in a minute of the busiest ten', value: ({ arm }) => arm.busiestPerMinute, most: 120 },
   { what: 'calls that Azure refused for want of a valid token', value: ({ arm }) => arm.unauthorized, most: 0 },
   { what: 'median seconds from a refusal to an increase of another pool', value: ({ fallback }) => fallback.p50Seconds, most: 90 },
+  { what: 'MiB of memory gained in an hour', value: ({ heapMiBPerHour }) => heapMiBPerHour, most: 1 },
 ];
 
 export function exceededLimits(figures: DayFigures): readonly string[] {

@@ -1,7 +1,7 @@
 /** `npm run soak -- --days N`: a run of days, with what it cost. Judged as every run, and by the limits of a day. */
 import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
-import { immortal } from '../deaths.ts';
+import { undying } from '../deaths.ts';
 import { undergo, type SoakResult } from '../soak.ts';
 import { exceededLimits, LongWaits } from './day-judge.ts';
 import { dayScenario, HIDDEN_DAEMON_MILLIS } from './day-scenario.ts';
@@ -19,7 +19,7 @@ export async function liveDays(seed: number, days: number): Promise<DayResult> {
   const scenario = dayScenario(seed, days);
   const waits = new LongWaits();
   let meters: DayMeters | undefined;
-  const result = await undergo(scenario, immortal(), {
+  const result = await undergo(scenario, undying(), {
     onStart: (run) => {
       meters = new DayMeters(run);
       coverNodes(run, HIDDEN_DAEMON_MILLIS);

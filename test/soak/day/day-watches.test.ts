@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
 import { FallbackTimes } from './fallback.ts';
+import { HeapGrowth } from './heap-growth.ts';
 import { replicasAt, WORKLOADS } from './load.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
 import { PodWaits } from './pod-waits.ts';
@@ -49,6 +50,14 @@ describe('the time to another pool', () => {
     expect(times.tookMs).toEqual([20]);
   });
 
+  it('runs from the refusal, the first of several', () => {
+    const times = new FallbackTimes();
+    times.refused('a', 5);
+    times.refused('a', 10);
+    times.increased('b', 25);
+    expect(times.tookMs).toEqual([20]);
+  });
+
   it.each([
     { what: 'nobody waits', looks: [shown(0, 0), shown(5, 1, false)] },
     { what: 'what was short is there in the meantime', looks: [shown(0, 0), shown(5, 1), shown(10, 1, false)] },
@@ -90,6 +99,25 @@ describe('the waits of pods', () => {
   });
 
   it('CPU is read in cores and in millicores', () => expect(cpuMillisOf(pod('a'))).toBe(2_250));
+});
+
+describe('the growth of memory', () => {
+  const MIB = 1_048_576;
+  const HOUR = 3_600_000;
+  const grown = (hours: number, perHour: number): number => {
+    let atMs = 0;
+    const heap = new HeapGrowth(0, () => (50 + (perHour * atMs) / HOUR) * MIB);
+    for (; atMs <= hours * HOUR; atMs += HOUR) heap.look(atMs);
+    return heap.perHour();
+  };
+
+  it.each([
+    { hours: 24, perHour: 4, found: 4 },
+    { hours: 24, perHour: 0, found: 0 },
+    { hours: 4, perHour: 4, found: 0 },
+  ])('$perHour MiB in each of $hours hours are reported as $found', ({ hours, perHour, found }) =>
+    expect(grown(hours, perHour)).toBeCloseTo(found, 6),
+  );
 });
 
 describe('the load of a day', () => {

@@ -1,4 +1,4 @@
-/** How soon another pool grows after Azure showed that one cannot. */
+/** How soon another pool grows after Azure refused an increase of one, or showed that it cannot fill it. */
 
 export interface Shown {
   readonly atMs: number;
@@ -8,7 +8,7 @@ export interface Shown {
   readonly isWaiting: boolean;
 }
 
-/** From the moment at which a list could show a failed machine to the next increase of another pool. */
+/** From the refusal, or from the moment at which a list could show a failed machine, to the next increase of another pool. */
 export class FallbackTimes {
   readonly tookMs: number[] = [];
   readonly #open = new Map<string, number>();
@@ -21,6 +21,11 @@ export class FallbackTimes {
     this.#before = new Map(failed);
     // What was short is no longer needed.
     if (!isWaiting) this.#open.clear();
+  }
+
+  /** Azure refused to increase a pool. */
+  refused(pool: string, atMs: number): void {
+    if (!this.#open.has(pool)) this.#open.set(pool, atMs);
   }
 
   /** The daemon increased a pool. */

@@ -6,6 +6,7 @@ import type { VirtualRun } from '../../support/virtual-world.ts';
 import { CLIENT } from '../../../src/lab/client-files.ts';
 import { FallbackTimes } from './fallback.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
+import { HeapGrowth } from './heap-growth.ts';
 import { PodWaits, round } from './pod-waits.ts';
 import { RetryAfterWatch } from './retry-after.ts';
 
@@ -15,6 +16,8 @@ const HOUR = 60 * MINUTE;
 const LOOK_EVERY_MS = 5 * SECOND;
 /** Nodes that the daemon removes within this time were not worth their start. */
 const SHORT_LIFE_MS = 20 * MINUTE;
+/** Another writer came first: planned again, and no refusal. */
+const CONFLICT = 412;
 const CALLS_WINDOW_MS = 10 * MINUTE;
 
 export interface DayFigures {
@@ -30,6 +33,8 @@ export interface DayFigures {
   readonly pods: ReturnType<PodWaits['summary']>;
   readonly arm: { readonly perMinute: number; readonly busiestPerMinute: number; readonly refusals: number; readonly unauthorized: number };
   readonly fallback: { readonly count: number; readonly p50Seconds: number; readonly longestSeconds: number };
+  /** Of world and daemon together. It depends on the machine; all other figures depend on the seed alone. */
+  readonly heapMiBPerHour: number;
 }
 
 /** Measures from its start on. */
@@ -43,6 +48,7 @@ export class DayMeters {
   readonly #removing = new Set<string>();
   readonly #livedMs: number[] = [];
   readonly #callsByWindow = new Map<number, number>();
+  readonly #heap: HeapGrowth;
   #created = 0;
   #shortLived = 0;
   #removedByDaemon = 0;
@@ -54,6 +60,7 @@ export class DayMeters {
   constructor(run: VirtualRun) {
     this.#run = run;
     this.#startMs = run.clock.now();
+    this.#heap = new HeapGrowth(this.#startMs);
     const { arm, cluster } = run.world;
     arm.control.onEntry((entry) => this.#onEntry(entry));
     cluster.onChange((change) => this.#onChange(change));
@@ -61,6 +68,7 @@ export class DayMeters {
       if (change.kind === 'delete-accepted' && change.principal === CLIENT.clientId) this.#removing.add(change.machine.hostName);
     });
     this.#look();
+    this.#lookAtHeap();
   }
 
   /** Load and misfortunes are over: what comes after counts no more. */
@@ -98,6 +106,7 @@ export class DayMeters {
         p50Seconds: round((times[Math.floor(times.length / 2)] ?? 0) / SECOND),
         longestSeconds: round((times.at(-1) ?? 0) / SECOND),
       },
+      heapMiBPerHour: round(this.#heap.perHour()),
     };
   }
 
@@ -108,7 +117,11 @@ export class DayMeters {
     this.#callsByWindow.set(window, (this.#callsByWindow.get(window) ?? 0) + 1);
     if (status === 401) this.#unauthorized++;
     this.retryAfter.record(entry);
-    if (capacityAfter > capacityBefore && pool !== undefined) this.fallback.increased(pool, at);
+    // The daemon learns of a failure by a read: from here on its time counts.
+    if (entry.method === 'GET') this.#lookAtFailures();
+    if (pool === undefined) return;
+    if (entry.method === 'PUT' && status >= 400 && status !== CONFLICT) this.fallback.refused(pool, at);
+    else if (capacityAfter > capacityBefore) this.fallback.increased(pool, at);
   }
 
   #onChange(change: StoreChange): void {
@@ -139,8 +152,18 @@ export class DayMeters {
     const machines = arm.machines.list().filter(({ pool, power }) => pool !== 'system' && power !== 'none' && power !== 'deallocated');
     this.#vcpuMs += machines.reduce((sum, { vcpus }) => sum + vcpus, 0) * LOOK_EVERY_MS;
     this.#requestedMs += cluster.store.pods().reduce((sum, pod) => sum + requestedCores(pod), 0) * LOOK_EVERY_MS;
-    this.fallback.look({ atMs: this.#run.clock.now(), failed: this.#failedByPool(), isWaiting: this.waits.waiting > 0 });
+    this.#lookAtFailures();
     this.#run.clock.after(LOOK_EVERY_MS, () => this.#look());
+  }
+
+  #lookAtFailures(): void {
+    this.fallback.look({ atMs: this.#run.clock.now(), failed: this.#failedByPool(), isWaiting: this.waits.waiting > 0 });
+  }
+
+  #lookAtHeap(): void {
+    if (this.#endMs !== undefined) return;
+    this.#heap.look(this.#run.clock.now());
+    this.#run.clock.after(HOUR, () => this.#lookAtHeap());
   }
 
   #failedByPool(): ReadonlyMap<string, number> {

@@ -70,7 +70,7 @@ interface HandledRequest {
   readonly info: RequestInfo;
 }
 
-const MAX_JOURNAL_ENTRIES = 20_000;
+const MAX_JOURNAL_ENTRIES = 4_000;
 const REASONS: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
   500: 'InternalError',
