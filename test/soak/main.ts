@@ -7,6 +7,7 @@
  * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each attack one guard of the daemon; `--guards`: those
  * that are known to fail without one.
  * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
+ * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
 import { fork } from 'node:child_process';
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     idle: { type: 'string' },
     quick: { type: 'boolean', default: false },
     guard: { type: 'string' },
+    trace: { type: 'string' },
     loops: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },

@@ -1,8 +1,9 @@
 /** What a soak is asked for: which runs, in which chunks, and the command that repeats one of them. */
+import { appendFileSync } from 'node:fs';
 import { liveDays, type DayResult } from './day/day-run.ts';
 import { immortal } from './deaths.ts';
 import { deathsOf, die, LIVES, type Life } from './every-death.ts';
-import { soak, undergo, type SoakResult } from './soak.ts';
+import { soak, undergo, type RunWatch, type SoakResult } from './soak.ts';
 import { GUARD_RUNS } from './mutations/guards.ts';
 import { themed } from './themed.ts';
 import { THEMES, type ThemeName } from './themes.ts';
@@ -14,6 +15,8 @@ const CHUNK = 10;
 interface Span {
   readonly first: number;
   readonly count: number;
+  /** A file that receives everything that happens in the worlds. */
+  readonly trace?: string | undefined;
 }
 
 /** `death`: the deaths of this life, `first` being the number of one of them, from 1. */
@@ -36,11 +39,12 @@ export interface SoakOptions {
   readonly theme?: string | undefined;
   readonly guards: boolean;
   readonly days?: string | undefined;
+  readonly trace?: string | undefined;
 }
 
 export async function ordersOf(options: SoakOptions): Promise<readonly Order[]> {
-  const { seeds, first, loops, days } = options;
-  const span = (usual: number): Span => ({ first: Number(first), count: Number(seeds ?? usual) });
+  const { seeds, first, loops, days, trace } = options;
+  const span = (usual: number): Span => ({ first: Number(first), count: Number(seeds ?? usual), trace });
   if (days !== undefined) return inChunks({ ...span(1), kind: 'days', days: Number(days) }, 1);
   if (options.deaths) return deathOrders(options);
   if (options.guards) return GUARD_RUNS.map(({ seed, theme, loops }) => ({ kind: 'theme', first: seed, count: 1, theme, loops }));
@@ -76,12 +80,18 @@ export async function* runsOf(order: Order): AsyncGenerator<SoakResult | DayResu
 }
 
 function runOf(order: Order, seed: number, deaths: Awaited<ReturnType<typeof deathsOf>>['deaths']): Promise<SoakResult | DayResult> {
-  if (order.kind === 'seeds') return soak(seed, order.loops);
-  if (order.kind === 'days') return liveDays(seed, order.days);
-  if (order.kind === 'theme') return undergo(themed(order.theme, seed, order.loops), immortal());
+  const watch = watchOf(order);
+  if (order.kind === 'seeds') return soak(seed, order.loops, true, watch);
+  if (order.kind === 'days') return liveDays(seed, order.days, watch);
+  if (order.kind === 'theme') return undergo(themed(order.theme, seed, order.loops), immortal(), watch);
   const death = deaths[seed - 1];
   if (death === undefined) return Promise.reject(new Error(`the life ${order.life} has ${deaths.length} deaths`));
   return die(order.life, death).then((result) => ({ ...result, seed }));
+}
+
+function watchOf({ trace }: Span): RunWatch {
+  if (trace === undefined) return {};
+  return { onInstant: (atMs, lines) => appendFileSync(trace, `${lines.map((line) => `${atMs} ${line}`).join('\n')}\n`) };
 }
 
 function crashed(seed: number, error: unknown): SoakResult {

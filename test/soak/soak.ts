@@ -6,6 +6,7 @@ import { defined } from '../../src/lib/defined.ts';
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
+import type { InstantListener } from '../../src/simulator/world-hash.ts';
 import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
@@ -47,6 +48,8 @@ export interface SoakResult {
 
 /** What else looks at a run. */
 export interface RunWatch {
+  /** What happened in each instant, sorted. */
+  readonly onInstant?: InstantListener;
   /** The world and the daemon run. */
   readonly onStart?: (run: VirtualRun) => void;
   /** A process of the daemon begins. */
@@ -65,9 +68,9 @@ interface Progress {
 }
 
 /** A random scenario of that seed; the misfortunes last `loops` scan intervals. `deadly` as of `makeScenario`. */
-export function soak(seed: number, loops: number, deadly = true): Promise<SoakResult> {
+export function soak(seed: number, loops: number, deadly = true, watch: RunWatch = {}): Promise<SoakResult> {
   const scenario = makeScenario(seed, loops, deadly);
-  return undergo(scenario, scenario.mortal ? randomDeaths(seededRandom(seed * 104_729 + 7)) : immortal());
+  return undergo(scenario, scenario.mortal ? randomDeaths(seededRandom(seed * 104_729 + 7)) : immortal(), watch);
 }
 
 /** Lives a scenario through, dying as told, until it is at rest. */
@@ -87,7 +90,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality, watch: R
       },
     },
     crashPlan: mortality.crashPlan,
-    ...defined({ reportsKept: scenario.reportsKept }),
+    ...defined({ reportsKept: scenario.reportsKept, onInstant: watch.onInstant }),
   });
   try {
     memory.begin(run);

@@ -2,7 +2,7 @@
 import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
 import { undying } from '../deaths.ts';
-import { undergo, type SoakResult } from '../soak.ts';
+import { undergo, type RunWatch, type SoakResult } from '../soak.ts';
 import { exceededLimits, LongWaits } from './day-judge.ts';
 import { dayScenario, HIDDEN_DAEMON_MILLIS } from './day-scenario.ts';
 import { coverNodes } from '../actors/hidden-daemons.ts';
@@ -15,11 +15,12 @@ export interface DayResult extends SoakResult {
 }
 
 /** `days` may be a fraction. */
-export async function liveDays(seed: number, days: number): Promise<DayResult> {
+export async function liveDays(seed: number, days: number, watch: RunWatch = {}): Promise<DayResult> {
   const scenario = dayScenario(seed, days);
   const waits = new LongWaits();
   let meters: DayMeters | undefined;
   const result = await undergo(scenario, undying(), {
+    ...watch,
     onStart: (run) => {
       meters = new DayMeters(run);
       coverNodes(run, HIDDEN_DAEMON_MILLIS);

@@ -168,9 +168,10 @@ export class DayMeters {
 
   #failedByPool(): ReadonlyMap<string, number> {
     const { sets, agentPools } = this.#run.world.arm.control.state();
+    // Machines of a pool with a scale set are listed with the set.
     const owners = [
-      ...sets.map(({ pool, instances }) => ({ pool, instances })),
       ...agentPools.map(({ name, machines }) => ({ pool: name, instances: machines })),
+      ...sets.map(({ pool, instances }) => ({ pool, instances })),
     ];
     return new Map(owners.map(({ pool, instances }) => [pool, instances.filter(({ error }) => error !== undefined).length]));
   }
