@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { LoopReport } from '../domain/loop-report.ts';
 import type { DecisionJournal } from '../domain/ports/records.ts';
 import { defined } from '../lib/defined.ts';
-import { seededRandom } from '../lib/random.ts';
+import { seededStreams } from '../lib/random.ts';
 import type { JournalEntry } from '../simulator/arm/http/journal.ts';
 import type { ArmLatencies } from '../simulator/arm/state/latencies.ts';
 import { VirtualSimClock } from '../simulator/base/sim-clock.ts';
@@ -151,7 +151,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     return this.#program.launch({
       config,
       clock: clockOf(this.clock, state),
-      random: seededRandom(this.world.spec.seed),
+      random: seededStreams(this.world.spec.seed),
       ...(journal === undefined ? {} : { journal: { record: (entry) => (state.dead ? undefined : journal.record(entry)) } }),
       ...defined({ onLog }),
     });

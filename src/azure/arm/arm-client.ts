@@ -13,7 +13,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { isRecord } from './error-bodies.ts';
 import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isWrite, type ArmCall } from './call-list.ts';
-import type { Random } from '../../lib/random.ts';
+import { streamFor, type Random } from '../../lib/random.ts';
 import { checkOrigin, redirectNotFollowed, type PageAddresses } from './request-addresses.ts';
 import { limitResponse, mappableBody } from './response-bodies.ts';
 import { type RateLimits, TokenBucket } from './rate-limits.ts';
@@ -172,8 +172,9 @@ export class ArmCalls {
         return await this.#sendOnce(request, next);
       } catch (thrown) {
         const isTransient = thrown instanceof AutoscalerError && thrown.kind === 'unavailable';
-        if (!isTransient || retry >= maxRetries || readRetries === undefined) throw thrown;
-        const waitMs = readRetries.firstMs * readRetries.exponent ** retry * (1 + readRetries.jitter * random());
+        if (!isTransient || retry >= maxRetries || readRetries === undefined || context === undefined) throw thrown;
+        const waitMs =
+          readRetries.firstMs * readRetries.exponent ** retry * (1 + readRetries.jitter * streamFor(random, describeCall(context.call))());
         const requestedMs = thrown.retryAfterMs ?? 0;
         // The call would time out during the pause.
         if (requestedMs >= this.#deps.timeoutMs) throw thrown;

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
-import type { Random } from '../../lib/random.ts';
+import { streamFor, type Random } from '../../lib/random.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isRecord, jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
@@ -110,7 +110,7 @@ export class OperationTracker {
     let waitMs = pollIntervalMs(operation.retryAfterMs);
     const resource = new ResourceChecks(operation, beganAtMs + RESOURCE_CHECK_MS);
     while (clock.monotonic() < giveUpAtMs) {
-      const jitteredMs = waitMs * (1 + JITTER * this.#deps.random());
+      const jitteredMs = waitMs * (1 + JITTER * streamFor(this.#deps.random, operation.resource)());
       await clock.sleep(Math.min(jitteredMs, giveUpAtMs - clock.monotonic()), this.#closing.signal);
       if (clock.monotonic() >= giveUpAtMs) break;
       const reading: OperationReading = resource.isOnly ? { end: undefined, retryAfterMs: undefined } : await this.#read(operation, url);

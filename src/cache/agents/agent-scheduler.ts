@@ -4,7 +4,7 @@
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Random } from '../../lib/random.ts';
+import { streamFor, type Random } from '../../lib/random.ts';
 import type { CachingAgent } from './agent.ts';
 import { afterFailure, afterSuccess, runCancelled, carryOut, type RunEnd } from './agent-run.ts';
 import {
@@ -267,7 +267,8 @@ export class AgentScheduler {
   }
 
   #ended(state: AgentState, run: Run, end: RunEnd): void {
-    const { clock, random } = this.#deps;
+    const { clock } = this.#deps;
+    const random = streamFor(this.#deps.random, state.agent.id);
     const nowMs = clock.monotonic();
     state.run = undefined;
     state.lastOutcome = end.outcome;

@@ -26,6 +26,7 @@ import { PageTokens } from '../api/list-pages.ts';
 import { DEFAULT_TUNING, type ReflectorDeps, type ReflectorTuning } from './reflector-options.ts';
 import { RefusalGrace } from '../api/errors.ts';
 import type { Query } from '../api/rest.ts';
+import { streamFor } from '../../lib/random.ts';
 
 /** Yields to other work after this many bytes: a socket delivers megabytes at once, and the lease renewal must not wait. */
 const TURN_BYTES = 256 * 1024;
@@ -121,7 +122,10 @@ export class Reflector {
       this.#deps.metrics.cluster.watchRestarts.inc({ resource: this.resource, cause: cause.label });
       if (!cause.failure) continue;
       this.#failures += 1;
-      const waitMs = Math.max(cause.retryAfterMs, backoffMs(this.#tuning.backoff, this.#failures, this.#deps.random));
+      const waitMs = Math.max(
+        cause.retryAfterMs,
+        backoffMs(this.#tuning.backoff, this.#failures, streamFor(this.#deps.random, this.#deps.path)),
+      );
       await this.#deps.clock.sleep(waitMs, signal).catch(() => undefined);
     }
     this.#firstPicture.reject(new AutoscalerError({ kind: 'cancelled' }, `The watch of ${this.resource} was stopped.`));
@@ -202,7 +206,8 @@ export class Reflector {
   }
 
   async #follow(query: Query, signal: AbortSignal): Promise<RestartCause | undefined> {
-    const { rest, path, random, clock, table } = this.#deps;
+    const { rest, path, clock, table } = this.#deps;
+    const random = streamFor(this.#deps.random, path);
     const timeoutSeconds = Math.round(WATCH_SECONDS.least + random() * (WATCH_SECONDS.most - WATCH_SECONDS.least));
     const initial = this.#version === undefined;
     const silence = endWhenSilent({
