@@ -67,6 +67,8 @@ export interface AcceptedIncrease {
   readonly template?: string;
   /** Empty if the increase was to the minimum size, or if no pod of it is pending any more. */
   readonly pods: readonly PodsOfClass[];
+  /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */
+  readonly planned?: readonly PodUid[];
 }
 
 /**

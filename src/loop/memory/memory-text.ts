@@ -55,14 +55,14 @@ export function urgentParts({ backoffs, stockouts, increases, accepted: made, br
   return JSON.stringify([[...backoffs], stockouts, [...increases], ...byGroup]);
 }
 
-/** Pods are found again by their class. */
+/** Pods are found again by their class, those that exist only in plans are not. */
 function withoutUids([id, increases]: readonly [NodeGroupId, readonly AcceptedIncrease[]]): readonly [
   NodeGroupId,
   readonly AcceptedIncrease[],
 ] {
   return [
     id,
-    increases.map((increase) => ({
+    increases.map(({ planned: _planned, ...increase }) => ({
       ...increase,
       pods: increase.pods.map(({ class: name, count: pods }) => ({ class: name, count: pods })),
     })),

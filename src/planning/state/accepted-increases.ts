@@ -45,7 +45,7 @@ export function templateHash(template: NodeTemplate): string {
   return stableHash(JSON.stringify([sortedLabels, taints, amounts(allocatable), zones, daemons])).toString(36);
 }
 
-/** Adds an accepted increase. Its pods are no longer part of earlier increases. Pods that exist only in the plan are not remembered. */
+/** Adds an accepted increase. Its pods are no longer part of earlier increases. Pods of a ProvisioningRequest are not remembered. */
 export function rememberAccepted(
   accepted: LoopState['accepted'],
   increase: {
@@ -57,10 +57,9 @@ export function rememberAccepted(
   nowMs: number,
 ): NonNullable<LoopState['accepted']> {
   const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
-  const moved = new Set(real.map(({ uid }) => uid));
-  const earlier = [...(accepted ?? [])].map(
-    ([group, entries]) => [group, entries.map((entry) => onlyPods(entry, (uid) => !moved.has(uid)))] as const,
-  );
+  const planned = increase.pods.filter(isOnlyPlanned).map(({ uid }) => uid);
+  const moved = new Set([...planned, ...real.map(({ uid }) => uid)]);
+  const earlier = [...(accepted ?? [])].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
   const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
   const { template } = increase;
   const entry: AcceptedIncrease = {
@@ -68,8 +67,19 @@ export function rememberAccepted(
     acceptedAtMs: nowMs,
     ...defined({ template: template === undefined ? undefined : templateHash(template) }),
     pods: podsByClass(real),
+    ...(planned.length === 0 ? {} : { planned }),
   };
   return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
+}
+
+function withoutPods(entry: AcceptedIncrease, moved: ReadonlySet<PodUid>): AcceptedIncrease {
+  const left = onlyPods(entry, (uid) => !moved.has(uid));
+  return left.planned === undefined ? left : { ...left, planned: left.planned.filter((uid) => !moved.has(uid)) };
+}
+
+/** Whether the pod exists in plans alone, in each of them. */
+export function isOnlyPlanned({ injected, holds }: Pick<Pod, 'injected' | 'holds'>): boolean {
+  return injected === true || holds === 'buffer';
 }
 
 function podsByClass(pods: readonly Pod[]): readonly PodsOfClass[] {
@@ -189,8 +199,9 @@ function hasLostNodes(group: NodeGroup, state: LoopState, before: LoopState): bo
 }
 
 /** Whether nodes of the increase, or pods of it, are still expected to come to rest. */
-function isNeeded({ joinedAtMs, pods }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
-  return joinedAtMs === undefined || (pods.length > 0 && nowMs - joinedAtMs < maxProvisionMs);
+function isNeeded({ joinedAtMs, readyAtMs, pods, planned = [] }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
+  const isAwaiting = pods.length > 0 || (planned.length > 0 && readyAtMs === undefined);
+  return joinedAtMs === undefined || (isAwaiting && nowMs - joinedAtMs < maxProvisionMs);
 }
 
 /**
@@ -202,7 +213,8 @@ export function awaitedPods({ accepted = new Map() }: Pick<LoopState, 'accepted'
   for (const [group, entries] of accepted) {
     for (const entry of entries) {
       if (entry.incomplete === true || !isAwaited(entry, nowMs)) continue;
-      for (const { uids = [] } of entry.pods) for (const uid of uids) awaited.set(uid, group);
+      const uids = entry.pods.flatMap((some) => some.uids ?? []);
+      for (const uid of [...uids, ...(entry.planned ?? [])]) awaited.set(uid, group);
     }
   }
   return awaited;

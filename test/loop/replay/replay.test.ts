@@ -122,6 +122,19 @@ describe('a dumped decision', () => {
     expect(replayOf(dumped.replaceAll(`"summary":${JSON.stringify(summary)}`, '"summary":null'))).toBe(false);
   });
 
+  it('of whole plans in steps of priorities, and of a look that remembers their pods, comes out the same', async () => {
+    const high = [1, 2].map((at) => aPod({ name: `high-${at}`, cpu: '1500m', shape: { priority: 100 } }));
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, maxSize: 1 })], pods: [aPod({ name: 'large', cpu: '2500m' }), ...high] });
+    await stage.runOnce();
+    await stage.clock.advance(6000);
+    await stage.runOnce();
+    const ups = stage.records.filter((record) => record.scaleUp.length > 0);
+    expect(ups[0]?.scaleUp[0]?.retried).toBe(1);
+    expect(ups.at(-1)?.stateBefore.accepted?.size).toBe(1);
+    expect([...(ups.at(-1)?.scaleUp[0]?.verdicts.values() ?? [])].map(({ kind }) => kind)).toContain('fits-upcoming-node');
+    for (const record of ups) expect(replayed(record).equal).toBe(true);
+  });
+
   it('shows when the plan is another one', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
     await stage.runOnce();

@@ -47,6 +47,14 @@ describe('a second look at pods whose nodes are on their way', () => {
     expect(growth(planFor({ ...applied, pods: [...(applied.pods ?? []), aPod({ cpu: '3' })] }))).toEqual(['a 5->6']);
   });
 
+  it('leaves the room of buffers to other pods, and requests no other room before the nodes are ready', () => {
+    const copies = [1, 2].map(() => aPod({ cpu: '3', holds: 'buffer' }));
+    const applied = apply(fullPools(['a'], copies), { listed: true });
+    const withOthers = (count: number): World => ({ ...applied, pods: [...(applied.pods ?? []), ...pods(count, '3')] });
+    expect(growth(planFor(withOthers(2)))).toEqual([]);
+    expect(growth(planFor(withOthers(3)))).toEqual(['a 3->4']);
+  });
+
   it('requests nodes for the pods that kube-scheduler refused after all nodes were ready, once it had time to try again', () => {
     const settled = bindInOrder(apply(mixed(), { joined: all }));
     expect((settled.pods ?? []).filter(({ nodeName }) => nodeName === undefined)).toHaveLength(2);

@@ -77,16 +77,17 @@ describe('accepted increases', () => {
     expect(entriesOf(second).map((entry) => entry.pods.flatMap(({ uids }) => uids))).toEqual([[big.uid], [small.uid, other.uid]]);
   });
 
-  it('do not remember pods that exist only in the plan', () => {
-    const state = grow(START, 1, {
-      from: 0,
-      to: 1,
-      pods: [
-        { ...small, injected: true },
-        { ...other, holds: 'buffer' },
-      ],
-    });
-    expect(entriesOf(state)).toMatchObject([{ nodes: 1, pods: [] }]);
+  it('remember pods that exist only in plans until all nodes are ready, and none of a ProvisioningRequest', () => {
+    const planned = [
+      { ...small, injected: true as const },
+      { ...other, holds: 'buffer' as const },
+      { ...big, holds: 'request' as const },
+    ];
+    const asked = grow(START, 1, { from: 0, to: 1, pods: planned });
+    expect(entriesOf(asked)).toMatchObject([{ nodes: 1, pods: [], planned: [small.uid, other.uid] }]);
+    const unready = look(asked, MINUTE, { target: 1, nodes: [joined(0, MINUTE, { ready: false })] });
+    expect(awaited(unready, MINUTE)).toEqual([small.uid, other.uid]);
+    expect(entriesOf(look(unready, 2 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)] }))).toEqual([]);
   });
 
   it('forget pods that were bound or deleted, and end with the last node', () => {

@@ -7,6 +7,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
+import { isOnlyPlanned } from '../../state/accepted-increases.ts';
 import {
   type ExistingCapacity,
   placedVerdict,
@@ -38,7 +39,11 @@ export function placeAndPack(capacity: ExistingCapacity, toPlace: readonly Pod[]
   const daemons = toPlace.filter((pod) => pod.daemonSet);
   const daemonsLeft = placeOnCapacity(capacity, daemons);
   const pods = toPlace.filter((pod) => !pod.daemonSet);
-  const own = findServedPods(capacity, pods, awaited);
+  const own = findServedPods(
+    capacity,
+    pods.filter((pod) => !isOnlyPlanned(pod)),
+    awaited,
+  );
   for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
@@ -48,7 +53,19 @@ export function placeAndPack(capacity: ExistingCapacity, toPlace: readonly Pod[]
   const toPack = placeOnFilledNodes(capacity, withoutFollowers(capacity, others, placeless));
   const unplaced = packOn(capacity, toPack, [...newNodeTemplates.values()]);
   // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
-  return [...daemonsLeft, ...placeOnCapacity(capacity, unplaced)];
+  return [...daemonsLeft, ...withoutPlanned(capacity, placeOnCapacity(capacity, unplaced), awaited)];
+}
+
+/** Without awaited pods that exist only in plans: any pod may have their room, so they come last, but they need no other node. */
+function withoutPlanned(capacity: ExistingCapacity, pods: readonly Pod[], awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
+  const served = new Set<Pod>();
+  for (const [group, some] of findServedPods(capacity, pods.filter(isOnlyPlanned), awaited)) {
+    for (const pod of some) {
+      served.add(pod);
+      capacity.verdicts.set(pod, { kind: 'fits-upcoming-node', group });
+    }
+  }
+  return pods.filter((pod) => !served.has(pod));
 }
 
 /**
