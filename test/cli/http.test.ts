@@ -145,6 +145,12 @@ describe('http', () => {
       await untilClosed(socket);
       expect(socket.destroyed).toBe(true);
     });
+
+    it('closes an idle connection whose response does not come', async () => {
+      const socket = await opened(await limited({ metrics: () => new Promise(() => undefined) }));
+      socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+      expect(await untilClosed(socket)).toBe('');
+    });
   });
 
   it('reports a port in use in one sentence', async () => {

@@ -3,12 +3,13 @@
  * beside it must notice. A change of a guard's text changes it here, too.
  */
 import { AZURE_GUARDS } from './azure-guards.ts';
+import { EDGE_GUARDS } from './edge-guards.ts';
 import type { Guard, ThemeRun } from './guard.ts';
 import { LOOP_GUARDS } from './loop-guards.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
 
-export const GUARDS: readonly Guard[] = [...AZURE_GUARDS, ...LOOP_GUARDS, ...MEMORY_GUARDS, ...REMOVAL_GUARDS];
+export const GUARDS: readonly Guard[] = [...AZURE_GUARDS, ...EDGE_GUARDS, ...LOOP_GUARDS, ...MEMORY_GUARDS, ...REMOVAL_GUARDS];
 
 /** The runs of the soak that notice the loss of a guard. */
 export const GUARD_RUNS: readonly (ThemeRun & { readonly guard: string })[] = GUARDS.flatMap(({ guard, run }) =>
