@@ -60,7 +60,7 @@ async function connect(signal?: AbortSignal): Promise<{ readonly error: Autoscal
   );
   await until(
     () => outcome !== undefined,
-    () => clock.advance(100),
+    async () => (clock.sleeping > 0 ? clock.advance(100) : undefined),
   );
   return { error: outcome?.error, afterMs: clock.now() - START_MS };
 }
