@@ -60,4 +60,37 @@ describe('partial stock', () => {
     expect(world.world.arm.control.state().sets.find(({ pool }) => pool === 'short')?.instances.length).toBe(1);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it.each([
+    ['instances fail one after the other', { p50: 15 * SECOND, p95: 60 * SECOND }, { p50: 3 * SECOND, p95: 8 * SECOND }],
+    [
+      'some instances are not listed yet when the first has failed',
+      { p50: 4 * SECOND, p95: 4 * SECOND },
+      { p50: 3 * SECOND, p95: 12 * SECOND },
+    ],
+  ])('%s: exactly the nodes that did not come are requested elsewhere', async (_name, allocationRefused, instanceVisible) => {
+    const pools = [aPool({ name: 'short', vmSize: SIZE, count: 0 }), aPool({ name: 'other', vmSize: 'Standard_E4s_v5', count: 0 })];
+    run = await VirtualRun.start({
+      spec: worldOf(pools, { stock: { [`${SIZE}/0`]: 4 } }),
+      flags: ['--scale-down-enabled=false', '--expander=least-waste'],
+      knobs: { allocationRefused, instanceVisible },
+    });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '3' }));
+    await world.until('all bound', () => bound(world, 'web') === 8, 12 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect(capacity(world, 'other')).toBe(4);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('of a Flexible set is seen by its first list, and the next pool is asked within a second', async () => {
+    const world = await start(12, { kind: 'vmss-flexible' });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '3' }));
+    await world.until('the increase', () => capacity(world, 'short') === 4, MINUTE);
+    const increasedAt = world.clock.now();
+    await world.until('the next pool', () => capacity(world, 'other') > 0, 2 * MINUTE);
+    expect((world.clock.now() - increasedAt) / SECOND).toBeLessThan(21);
+    await world.until('all bound', () => bound(world, 'web') === 4, 8 * MINUTE);
+    expect(capacity(world, 'other')).toBe(3);
+  });
 });

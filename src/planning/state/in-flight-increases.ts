@@ -113,11 +113,22 @@ function failOnFailedInstance(
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
   const failed = backOffGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
-  // Azure still shows the other instances of the increase: they are expected, and may be late.
+  // The other instances of the increase are expected, and may be late: those that Azure shows, and at first those it does not list yet.
   const coming = state.increases.get(group.id);
-  return coming === undefined || coming.nodes > seen.joining.length
-    ? failed
-    : { ...failed, increases: withIncrease(failed.increases, coming) };
+  if (coming === undefined) return failed;
+  const nodes = mayBeUnlisted(known, group) ? coming.nodes : Math.min(coming.nodes, seen.joining.length);
+  return { ...failed, increases: withIncrease(failed.increases, { ...coming, nodes }) };
+}
+
+/** Azure lists a new instance after seconds. What a later list does not show after a failure is no longer expected. */
+const LISTED_AFTER_MS = 30_000;
+
+/** Whether an increase may have instances that the last list was too early to show. */
+export function mayBeUnlisted(
+  { requestedAtMs }: Pick<InFlightIncrease, 'requestedAtMs'>,
+  { instancesObservedAtMs = Number.NEGATIVE_INFINITY }: Pick<NodeGroup, 'instancesObservedAtMs'>,
+): boolean {
+  return instancesObservedAtMs - requestedAtMs < LISTED_AFTER_MS;
 }
 
 function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopState {

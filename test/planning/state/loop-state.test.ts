@@ -224,11 +224,14 @@ describe('increases in flight', () => {
     expect([lost.increases.size, lost.backoffs.get(G)?.cause]).toEqual([0, 'timeout']);
   });
 
-  it('of failed instances whose fellows are not even listed nothing is awaited', () => {
+  it.each([
+    ['a list that began half a minute after the increase: nothing is awaited', START_MS + 30_000, undefined],
+    ['a list that began earlier: Azure may not list them yet', START_MS + 29_999, 4],
+  ])('of failed instances whose fellows are not in %s', (_name, instancesObservedAtMs, awaited) => {
     const error = { detail: NO_STOCK, code: 'AllocationFailed', message: '' };
     const instances = [anInstance({ node: 'g-0' }), anInstance({ node: 'g-1', state: 'failed', firstSeenMs: START_MS + 1, error })];
-    const next = reduceObservation(asked, look(group(6, { instances }), 1, START_MS + MINUTE), policy);
-    expect([next.increases.size, next.backoffs.get(G)?.cause]).toEqual([0, 'AllocationFailed']);
+    const next = reduceObservation(asked, look(group(6, { instances, instancesObservedAtMs }), 1, START_MS + MINUTE), policy);
+    expect([next.increases.get(G)?.nodes, next.backoffs.get(G)?.cause]).toEqual([awaited, 'AllocationFailed']);
   });
 
   it('registered nodes whose machines report a failure neither fail an increase nor stand in for what is awaited', () => {

@@ -9,6 +9,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
+import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
 import { isStarting } from '../../state/node-counts.ts';
 import { awaitsDevices } from '../../state/unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
@@ -110,7 +111,8 @@ function unlistedPromise(group: NodeGroup, index: UpcomingNodesIndex): number {
   const increase = state.increases.get(group.id);
   const backoff = state.backoffs.get(group.id);
   if (!group.target.known || increase === undefined || increase.expectedByMs <= observation.nowMs) return 0;
-  if (backoff !== undefined && backoff.refused !== true && backoff.untilMs > observation.nowMs) return 0;
+  const hasFailed = backoff !== undefined && backoff.refused !== true && backoff.untilMs > observation.nowMs;
+  if (hasFailed && !mayBeUnlisted(increase, group)) return 0;
   return Math.max(0, group.target.value - countKnownMembers(group, index));
 }
 
