@@ -16,11 +16,13 @@ const QUICK = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s
 
 async function start(flags: readonly string[], pool: Partial<PoolSpec> = {}, objects: readonly ObjectDraft[] = []): Promise<VirtualRun> {
   const general = aPool({ name: 'general', count: 3, min: 0, ...pool });
-  run = await VirtualRun.start({ spec: worldOf([general]), flags: [...QUICK, ...flags] });
+  run = await VirtualRun.start({ spec: worldOf([general]), flags: [...QUICK, ...flags], env: { POD_NAME: 'pod-a' } });
   for (const object of objects) run.world.cluster.apply(object);
   return run;
 }
 
+const OWNER = 'aks-autoscaler/deletion-owner';
+const LEASE = ['--leader-elect=true'];
 const nodes = (world: VirtualRun) =>
   world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
 const posts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'POST');
@@ -80,7 +82,7 @@ describe('what may go at all', () => {
     if (left === 1) expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
   });
 
-  it('a foreign deletion taint stays for five minutes, then is removed and reported, and the node goes by its own timer', async () => {
+  it('a foreign deletion taint stays for ten minutes, then is removed and reported, and the node goes by its own timer', async () => {
     const world = await start([], { count: 1 });
     const [node] = nodes(world);
     if (node === undefined) throw new Error('no node');
@@ -89,23 +91,28 @@ describe('what may go at all', () => {
     const mark = { key: 'ToBeDeletedByClusterAutoscaler', value, effect: 'NoSchedule' };
     world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
     const told = () => events(world, 'ClusterAutoscalerCleanup').length;
-    await world.advance(4.5 * MINUTE);
+    await world.advance(9.5 * MINUTE);
     expect([nodes(world).filter(leaving).length, told(), capacity(world, 'general')]).toEqual([1, 0, 1]);
     await world.advance(50 * SECOND);
     expect([nodes(world).filter(leaving).length, told()]).toEqual([0, 1]);
     await world.until('gone', () => capacity(world, 'general') === 0, 3 * MINUTE);
   });
 
-  it('a mark that a process finds when it begins was left by another, and is taken off at once', async () => {
-    const world = await start([], { count: 1 });
+  it.each([
+    { name: 'of a writer without a name stays', annotations: {}, flags: [], left: 1 },
+    { name: 'of another process without a lease stays', annotations: { [OWNER]: 'other/since-1' }, flags: [], left: 1 },
+    { name: 'of the same leader, before its process began again, is removed', annotations: { [OWNER]: 'pod-a/0' }, flags: LEASE, left: 0 },
+  ])('a young deletion taint that a process finds when it begins: one $name', async ({ annotations, flags, left }) => {
+    const world = await start(flags, { count: 1 });
     world.killDaemon();
     const [node] = nodes(world);
     if (node === undefined) throw new Error('no node');
     const mark = { key: 'ToBeDeletedByClusterAutoscaler', value: String(Math.floor(world.clock.now() / SECOND)), effect: 'NoSchedule' };
-    world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
+    const metadata = { ...node.metadata, annotations: { ...node.metadata.annotations, ...annotations } };
+    world.world.cluster.apply({ ...node, metadata, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
     await world.startDaemon();
     await world.advance(12 * SECOND);
-    expect([nodes(world).filter(leaving).length, events(world, 'ClusterAutoscalerCleanup').length]).toEqual([0, 1]);
+    expect([nodes(world).filter(leaving).length, events(world, 'ClusterAutoscalerCleanup').length]).toEqual([left, 1 - left]);
   });
 });
 
