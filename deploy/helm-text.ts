@@ -110,7 +110,7 @@ function documentLines(object: Json): readonly string[] {
   const node = nodeOf(object);
   if (node?.kind === 'when') return [`{{- if ${node.condition} }}`, ...documentLines(node.body), '{{- end }}'];
   const { [DOCUMENTS]: path, [REFUSAL]: sentence, condition } = object as JsonMap;
-  if (typeof sentence === 'string') return [`{{- if ${String(condition)} }}`, `{{- fail ${JSON.stringify(sentence)} }}`, '{{- end }}'];
+  if (typeof sentence === 'string') return [`{{- if ${condition as string} }}`, `{{- fail ${JSON.stringify(sentence)} }}`, '{{- end }}'];
   if (typeof path === 'string') return [`{{- range .Values.${path} }}`, '---', '{{ toYaml . }}', '{{- end }}'];
   return ['---', ...mapLines(object as JsonMap, 0)];
 }

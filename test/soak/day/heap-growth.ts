@@ -38,6 +38,6 @@ export class HeapGrowth {
 
 function collectedHeap(): number | undefined {
   if (globalThis.gc === undefined) return undefined;
-  void globalThis.gc();
+  globalThis.gc();
   return process.memoryUsage().heapUsed;
 }

@@ -133,10 +133,11 @@ function betterChild(heap: readonly Judged[], at: number): number {
 /** The one node that the pod's node affinity names, as the DaemonSet controller writes it. */
 function onlyNodeOf({ spec }: PodObject): string | undefined {
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  const [term] = terms;
-  const [field] = term?.matchFields ?? [];
-  if (terms.length !== 1 || term?.matchFields?.length !== 1 || field?.key !== 'metadata.name' || field.operator !== 'In') return undefined;
-  return field.values?.length === 1 ? field.values[0] : undefined;
+  const fields = terms.flatMap(({ matchFields = [] }) => matchFields);
+  const [field] = fields;
+  if (terms.length !== 1 || fields.length !== 1 || field === undefined) return undefined;
+  const { key, operator, values = [] } = field;
+  return key === 'metadata.name' && operator === 'In' && values.length === 1 ? values[0] : undefined;
 }
 
 /** Volumes that no filter reads. */
