@@ -232,7 +232,7 @@ export class DaemonLifetime implements Daemon {
 
   #httpDeps(): HttpDeps {
     const { metrics, health, clock, cloud, stalls, withheld, decisions } = this.#deps;
-    metrics.process.buildInfo.set({ version: VERSION, node: process.version }, 1);
+    metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
         metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);

@@ -312,9 +312,8 @@ export const METRIC_CATALOGUE = {
     },
     groupHeld: {
       type: 'gauge',
-      name: 'node_group_held_seconds',
-      help: 'How long one state has kept a node group from changing, from ten minutes on: frozen, not increased, or a change that does not end. 0 if none has.',
-      labels: ['node_group'],
+      name: 'longest_node_group_hold_seconds',
+      help: 'How long one state has kept a node group from changing, from ten minutes on: frozen, not increased, or a change that does not end. The longest; event and status name the groups. 0 if none has.',
     },
     watchRestarts: { type: 'counter', name: 'watch_restarts_total', help: 'Restarts of watches, by cause.', labels: ['resource', 'cause'] },
     watchStaleness: {
@@ -359,7 +358,7 @@ export const METRIC_CATALOGUE = {
     },
     memory: { type: 'gauge', name: 'resident_memory_bytes', help: 'Resident memory of the process.' },
     leader: { type: 'gauge', name: 'leader', help: '1 while this process leads.' },
-    buildInfo: { type: 'gauge', name: 'build_info', help: 'Always 1; the labels say which version runs.', labels: ['version', 'node'] },
+    buildInfo: { type: 'gauge', name: 'build_info', help: 'Always 1; the labels say which version runs.', labels: ['version', 'nodejs'] },
   },
   dryRun: {
     active: { type: 'gauge', name: 'dry_run', help: '1 in a dry run: nothing is written, and withheld writes are recorded instead.' },

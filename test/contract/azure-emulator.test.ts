@@ -96,6 +96,7 @@ describe('azure adapter and emulator', () => {
           detail: { kind: 'out-of-capacity', scope: expect.objectContaining({ vmSize: 'Standard_E8s_v5' }) },
           code: expect.stringMatching(/AllocationFailed/),
           message: expect.any(String),
+          correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         },
         atMs: expect.any(Number),
       },

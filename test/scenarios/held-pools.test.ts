@@ -20,7 +20,7 @@ const statusOf = (world: VirtualRun): string =>
   JSON.stringify(world.world.cluster.store.list('configmaps').find(({ metadata }) => metadata.name === 'cluster-autoscaler-status'));
 const secondsHeld = async (world: VirtualRun): Promise<number> => {
   const { values } = await world.metrics.cluster.groupHeld.get();
-  return values.find(({ labels }) => String(labels.node_group).includes('general'))?.value ?? Number.NaN;
+  return values[0]?.value ?? Number.NaN;
 };
 
 describe('a pool that is held for ten minutes', () => {

@@ -29,6 +29,9 @@ const LABELS = new Set([
   'quota',
   'stage',
   'blocker',
+  // Of the one process that serves them.
+  'version',
+  'nodejs',
 ]);
 
 describe('the catalogue of metrics', () => {

@@ -20,10 +20,8 @@ export function heldGroups({ events, log, metrics, namespace }: HeldGroupDeps): 
   const reported = new Map<NodeGroupId, number>();
   return ({ observation, state }) => {
     if (observation === undefined) return;
-    const { cloud, nowMs } = observation;
-    const lasting = lastingHolds(state, nowMs);
-    metrics.groupHeld.reset();
-    for (const { id } of cloud.groups) metrics.groupHeld.set({ node_group: id }, (lasting.get(id)?.ageMs ?? 0) / 1000);
+    const lasting = lastingHolds(state, observation.nowMs);
+    metrics.groupHeld.set(Math.max(0, ...[...lasting.values()].map(({ ageMs }) => ageMs)) / 1000);
     for (const [id, hold] of lasting) {
       if (reported.get(id) === hold.sinceMs) continue;
       reported.set(id, hold.sinceMs);
