@@ -147,7 +147,10 @@ describe('connecting', () => {
 
   it('to an API server that is away is unavailable, in one sentence with its cause', async () => {
     stage.cluster.control.pause();
-    const cut = await refusal();
+    // A cut connection is tried again for a minute of the daemon's clock.
+    const refused = refusal();
+    await stage.settled(refused);
+    const cut = await refused;
     expect(cut.detail).toEqual({ kind: 'unavailable', effect: 'none' });
     expect(sentences(cut)).toBe(1);
     stage.cluster.control.resume();

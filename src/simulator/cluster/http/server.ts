@@ -204,19 +204,17 @@ export class ApiServer {
   /** The only WebSockets are those to ports of pods. */
   #upgrade(message: IncomingMessage, socket: Duplex): void {
     const target = forwardTarget(message.url ?? '');
-    const status = this.#upgradeRefusal(message, target);
-    if (target === undefined || status !== undefined) {
-      socket.end(`HTTP/1.1 ${status ?? 404} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-      return;
-    }
+    const refusal = this.#upgradeRefusal(message, target);
+    if (target === undefined || refusal !== undefined) return refuseUpgrade(socket, refusal ?? UNKNOWN);
     forwardPort(message, socket, target, (pod, port) => this.#podPorts.get(`${pod}:${port}`));
   }
 
-  #upgradeRefusal({ headers }: IncomingMessage, target: ForwardRequest | undefined): number | undefined {
-    if (headers.authorization !== `Bearer ${this.#options.token}`) return 401;
+  #upgradeRefusal({ headers }: IncomingMessage, target: ForwardRequest | undefined): ApiReply | undefined {
+    if (headers.authorization !== `Bearer ${this.#options.token}`) return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
     // Authorised like `kubectl port-forward`: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ (subresources).
-    if (['create', 'get'].some((verb) => this.#options.forbidden.has(`${verb} pods/portforward`))) return 403;
-    return target === undefined || this.#options.api.store.get('pods', target.pod) === undefined ? 404 : undefined;
+    if (['create', 'get'].some((verb) => this.#options.forbidden.has(`${verb} pods/portforward`)))
+      return refusalReply(failureStatus(403, 'Forbidden', 'pods is forbidden: the user cannot create resource "pods/portforward"'));
+    return target === undefined || this.#options.api.store.get('pods', target.pod) === undefined ? UNKNOWN : undefined;
   }
 
   #refuseEarly(request: ApiRequest, route: ResourceRoute | undefined): ApiReply | undefined {
@@ -306,4 +304,11 @@ const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the serve
 function resourceOf(route: ResourceRoute | undefined): string {
   if (route === undefined) return '';
   return route.subresource === undefined ? route.type.plural : `${route.type.plural}/${route.subresource}`;
+}
+
+/** A refused upgrade is answered like any other request: with a Status. */
+function refuseUpgrade(socket: Duplex, { status, body }: ApiReply): void {
+  const text = JSON.stringify(body);
+  const head = ['connection: close', 'content-type: application/json', `content-length: ${Buffer.byteLength(text)}`];
+  socket.end([`HTTP/1.1 ${status} Refused`, ...head, '', text].join('\r\n'));
 }
