@@ -15,9 +15,10 @@ export const resourceNames = new ResourceNames();
 export const START_MS = Date.UTC(2026, 10, 21);
 
 let serial = 0;
+/** Names sort in the order of their making, however many were made before in the same process. */
 function next(prefix: string): string {
   serial += 1;
-  return `${prefix}-${serial}`;
+  return `${prefix}-${String(serial).padStart(9, '0')}`;
 }
 
 export interface ShapeOptions extends Partial<Omit<PodShape, 'requests' | 'key'>> {

@@ -38,7 +38,10 @@ func template(args []string) error {
 	}
 	names := make([]string, 0, len(files))
 	for name := range files {
-		names = append(names, name)
+		// Text for people, which Helm shows after an installation.
+		if !strings.HasSuffix(name, "NOTES.txt") {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 	for _, name := range names {
