@@ -18,7 +18,7 @@ import { daemonSettings, startChild, type Child } from './child-processes.ts';
 import { connectWorld, type WithheldWrite, type WorldClient } from './world-client.ts';
 import { Watcher, type WorldState } from './world-watcher.ts';
 
-const HELP = `Watch the autoscaler work in a simulated AKS cluster. Takes about 45 seconds.
+const HELP = `Watch the autoscaler work in a simulated AKS cluster. Takes about 75 seconds.
 
 Usage: demo [OPTIONS]
 
