@@ -85,7 +85,8 @@ export function explainUnplacedPods(
   { snapshot, verdicts }: ExistingCapacity,
 ): void {
   const { policy, observation } = context.input;
-  const known = new Map(templates.map((template) => [template.group.id, template]));
+  if (unplaced.every(({ pods }) => pods.length === 0)) return;
+  const judged = judgedTemplates(context, templates);
   const refusals: RefusalInput = {
     context,
     stops: new Map([...skips, ...stopsOf(context, expansion, templates)]),
@@ -95,13 +96,24 @@ export function explainUnplacedPods(
   const { endedEarly } = refusals;
   for (const group of unplaced) {
     if (group.pods.length === 0) continue;
-    const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, known.get(target.id)));
+    const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, judged.get(target.id)));
     const verdict: PodVerdict =
       endedEarly !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
         ? { kind: 'waiting', detail: endedEarly }
         : { kind: 'helpless', byGroup };
     for (const pod of group.pods) verdicts.set(pod, verdict);
   }
+}
+
+/** What a new node of each group offers, of groups that may not grow, too: made once, and with the pods that every node has. */
+function judgedTemplates({ input }: ScaleUpContext, templates: readonly GroupTemplate[]): ReadonlyMap<NodeGroupId, GroupTemplate> {
+  const { observation, names } = input;
+  const known = new Map(templates.map((template) => [template.group.id, template]));
+  for (const group of observation.cloud.groups) {
+    if (known.has(group.id) || group.template === undefined) continue;
+    known.set(group.id, makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, new Set()));
+  }
+  return known;
 }
 
 /** Why the groups that could grow cannot grow further. */
@@ -134,10 +146,8 @@ interface RefusalInput {
 }
 
 /** Every reason: what the pod itself lacks, and why the group may not grow. To wait for a group whose nodes do not fit would not help. */
-function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeGroup, template: GroupTemplate | undefined): GroupRefusal {
   const { names } = input.context.input;
-  const template =
-    known ?? (target.template === undefined ? undefined : makeTemplate(target, withAttachLimits(target.template, names), [], new Set()));
   const skip = input.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, names);
   const fit = template === undefined ? alone : [...alone, ...refusalsByOtherPods(input, pods, template, alone.length === 0)];
