@@ -61,7 +61,10 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['loop/scale-down', 'loop/scale-up'],
     ['loop/capacity-objects', 'loop/deps'],
   ],
-  observers: [['observers'], ['observers/metrics', 'observers/cluster-autoscaler-metrics', 'observers/events', 'observers/status']],
+  observers: [
+    ['observers'],
+    ['observers/metrics', 'observers/cluster-autoscaler-metrics', 'observers/events', 'observers/status', 'observers/history'],
+  ],
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
     ['azure', 'azure/doctor'],

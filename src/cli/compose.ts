@@ -8,6 +8,7 @@ import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import { dryRunDeps } from '../loop/dry-run/dry-run-ports.ts';
 import { loopGauges } from '../observers/metrics/loop-metrics.ts';
+import { History } from '../observers/history/history.ts';
 import { createObservers } from '../observers/observers.ts';
 import { StatusPublisher } from '../observers/status/status-publisher.ts';
 import { MemoryStore } from '../loop/memory/memory-store.ts';
@@ -15,7 +16,7 @@ import { TemplateStore } from '../loop/memory/template-store.ts';
 import { createCompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import { Health } from '../telemetry/health.ts';
 import type { LoopDeps } from '../loop/deps/loop-deps.ts';
-import type { DecisionJournal } from '../domain/ports/records.ts';
+import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
@@ -44,11 +45,13 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { kubernetes, cloud, rules } = connections;
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
-  const decisions = new LastDecision(composeJournal(input, connections), connections.names);
+  const live: LiveConfig = { config };
+  const dumps = new WeakMap<object, string>();
+  const history = new History({ startedAtMs: clock.now(), policy: () => live.config.policy, dumpOf: (plan) => dumps.get(plan) });
+  const decisions = new LastDecision({ journal: composeJournal(input, connections, dumps), names: connections.names, history });
   const deps = composeLoopDeps(input, connections, { withheld, decisions });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
-  const live = { config };
-  attachObservers(input, { loop, deps, connections, live });
+  attachObservers(input, { loop, deps, connections, live, history });
   const health = attachHealth(input, loop);
   const status = composeStatus(input, connections);
   return new DaemonLifetime({
@@ -69,6 +72,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     memory: composeMemory(input, connections, { loop, live }),
     withheld,
     decisions,
+    history,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }
@@ -101,8 +105,17 @@ function composeLoopDeps(
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);
 }
 
-function composeJournal({ config: { dumpDirectory: directory }, log, journal }: ComposeInput, { names }: Connections): DecisionJournal {
-  return journal ?? (directory === undefined ? noJournal : fileJournal({ directory, names, log }));
+/** `dumps`: receives the file of each plan. */
+function composeJournal(
+  { config: { dumpDirectory: directory }, log, journal }: ComposeInput,
+  { names }: Connections,
+  dumps: WeakMap<object, string>,
+): DecisionJournal {
+  if (journal !== undefined || directory === undefined) return journal ?? noJournal;
+  const written = ({ scaleUp, scaleDown }: LoopRecord, file: string): void => {
+    for (const plan of [...scaleUp, ...(scaleDown === undefined ? [] : [scaleDown])]) dumps.set(plan, file);
+  };
+  return fileJournal({ directory, names, log, written });
 }
 
 /** The configuration that runs now. A reload replaces it. */
@@ -110,21 +123,22 @@ interface LiveConfig {
   config: Config;
 }
 
-/** Metrics, events and logs that are made from loop reports. */
-function attachObservers(
-  { config, clock, log, metrics }: ComposeInput,
-  {
-    loop,
-    deps,
-    connections,
-    live,
-  }: { readonly loop: Autoscaler; readonly deps: LoopDeps; readonly connections: Connections; readonly live: LiveConfig },
-): void {
+interface ObservedInput {
+  readonly loop: Autoscaler;
+  readonly deps: LoopDeps;
+  readonly connections: Connections;
+  readonly live: LiveConfig;
+  readonly history: History;
+}
+
+/** Metrics, events, logs and the history that are made from loop reports. */
+function attachObservers({ config, clock, log, metrics }: ComposeInput, { loop, deps, connections, live, history }: ObservedInput): void {
   const observers = createObservers({
     log,
     metrics: deps.metrics,
     events: deps.events,
     namespace: config.kubernetes.namespace,
+    history,
     policy: () => live.config.policy,
     startedAtMs: clock.now(),
     priorities: connections.rules,

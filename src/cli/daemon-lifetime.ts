@@ -8,6 +8,7 @@ import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
 import { nodeGroupId } from '../domain/ids.ts';
+import type { HistoryReader } from '../domain/history.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import type { EventRecorder } from '../domain/ports/records.ts';
 import type { LastDecision } from './last-decision.ts';
@@ -58,6 +59,8 @@ export interface DaemonDeps {
   readonly withheld: WithheldWrites | undefined;
   /** The last decisions, for people who ask why. */
   readonly decisions: LastDecision;
+  /** The last day, for people. */
+  readonly history: HistoryReader;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -231,7 +234,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #httpDeps(): HttpDeps {
-    const { metrics, health, clock, cloud, stalls, withheld, decisions } = this.#deps;
+    const { metrics, health, clock, cloud, stalls, withheld, decisions, history } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
@@ -248,6 +251,7 @@ export class DaemonLifetime implements Daemon {
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),
       explain: (subject) => decisions.answer(subject),
+      history,
       refresh: (group) => this.#refresh(group),
     };
   }

@@ -13,12 +13,14 @@ interface FileJournalDeps {
   readonly directory: string;
   readonly names: ResourceNames;
   readonly log: Log;
+  /** Called with each written file. */
+  readonly written?: (entry: LoopRecord, file: string) => void;
 }
 
 export const noJournal: DecisionJournal = { record: () => undefined };
 
 /** Writes synchronously, so that a dump contains exactly the input of the decision. */
-export function fileJournal({ directory, names, log }: FileJournalDeps): DecisionJournal {
+export function fileJournal({ directory, names, log, written }: FileJournalDeps): DecisionJournal {
   let serial = 0;
   let helplessBefore = '';
   return {
@@ -32,7 +34,9 @@ export function fileJournal({ directory, names, log }: FileJournalDeps): Decisio
         mkdirSync(directory, { recursive: true });
         const time = new Date(entry.observation.nowMs).toISOString().replace(/[:.]/g, '-');
         const name = `decision-${time}-${String(serial).padStart(5, '0')}-${entry.scaleDown === undefined ? 'up' : 'down'}.json`;
-        writeFileSync(join(directory, name), dumpRecord(entry, names), { mode: 0o600 });
+        const file = join(directory, name);
+        writeFileSync(file, dumpRecord(entry, names), { mode: 0o600 });
+        written?.(entry, file);
         deleteOldest(directory);
       } catch (error) {
         log.warn({ directory, error: error instanceof Error ? error.message : String(error) }, 'Decision dump failed');

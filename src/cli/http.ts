@@ -7,6 +7,7 @@ import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
 import { SUBJECT_KINDS, type Subject } from '../planning/explain/answers/answer.ts';
+import type { HistoryReader } from '../domain/history.ts';
 import type { Duty } from './duty.ts';
 
 export interface HttpDeps {
@@ -24,6 +25,8 @@ export interface HttpDeps {
   readonly withheld: () => readonly object[] | undefined;
   /** The answer of `explain` about one subject, from the last decision. undefined: nothing was decided yet. */
   readonly explain: (subject: Subject) => object | 'missing' | undefined;
+  /** Changes, sizes, scale-ups and decisions of the last day. */
+  readonly history: HistoryReader;
   /** Invalidates the cached data of one node group, so it is read again. undefined: of all node groups. */
   readonly refresh: (group: string | undefined) => RefreshResult;
 }

@@ -3,6 +3,7 @@
  * the one for removals. Passes every record on to the journal. Must not know who asks.
  */
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
+import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
 import type { AnswerInput } from '../planning/explain/answers/pod-answer.ts';
@@ -10,19 +11,24 @@ import type { AnswerInput } from '../planning/explain/answers/pod-answer.ts';
 /** Each takes as long as a plan, and while a plan is made the process does nothing else. */
 const MOST_TRIED = 10;
 
+interface LastDecisionDeps {
+  readonly journal: DecisionJournal;
+  readonly names: ResourceNames;
+  /** Earlier decisions. */
+  readonly history: Pick<HistoryReader, 'decision'>;
+}
+
 export class LastDecision implements DecisionJournal {
-  readonly #journal: DecisionJournal;
-  readonly #names: ResourceNames;
+  readonly #deps: LastDecisionDeps;
   #scaleUp: LoopRecord | undefined;
   #scaleDown: LoopRecord | undefined;
 
-  constructor(journal: DecisionJournal, names: ResourceNames) {
-    this.#journal = journal;
-    this.#names = names;
+  constructor(deps: LastDecisionDeps) {
+    this.#deps = deps;
   }
 
   record(entry: LoopRecord): void {
-    this.#journal.record(entry);
+    this.#deps.journal.record(entry);
     // A plan for one ProvisioningRequest says nothing about other pods.
     if (entry.scaleUp.length > 0 && entry.request === undefined) this.#scaleUp = entry;
     if (entry.scaleDown !== undefined) this.#scaleDown = entry;
@@ -30,6 +36,8 @@ export class LastDecision implements DecisionJournal {
 
   /** undefined: nothing was decided yet. `missing`: there is no such subject. */
   answer(subject: Subject): LiveAnswer | 'missing' | undefined {
+    const stored = subject.kind === 'decision' ? this.#deps.history.decision(subject.name) : undefined;
+    if (stored !== undefined) return stored.document as LiveAnswer;
     const decided = this.#decisionFor(subject);
     if (decided === undefined) return undefined;
     const answer = answerOn(subject, decided);
@@ -45,7 +53,7 @@ export class LastDecision implements DecisionJournal {
     const down = this.#scaleDown;
     // Removals are planned from a later state of the same loop.
     const observation = kind === 'node' && down !== undefined ? down.observation : up.observation;
-    const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#names, exclude: new Set(up.excluded) };
+    const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#deps.names, exclude: new Set(up.excluded) };
     return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED };
   }
 }

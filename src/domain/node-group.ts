@@ -64,8 +64,8 @@ export interface NodeGroup {
   readonly poolLimit?: number;
   /** For people only; no decision reads it. Absent if unknown. */
   readonly maxFrom?: MaximumOrigin;
-  /** The agent pool, and AKS's own count of it, for people only. Absent if unknown. */
-  readonly agentPool?: { readonly name: string; readonly count?: number };
+  /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. Absent if unknown. */
+  readonly agentPool?: { readonly name: string; readonly count?: number; readonly operation?: string };
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;

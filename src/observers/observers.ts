@@ -20,6 +20,7 @@ import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
+import type { History } from './history/history.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
@@ -31,6 +32,8 @@ interface ObserverDeps {
   readonly namespace: string;
   /** The policy in force; it may change between loops. */
   readonly policy: () => Policy;
+  /** What people can ask about the past. */
+  readonly history: History;
   /** When the process started, milliseconds since the epoch. */
   readonly startedAtMs: number;
   /** If absent, no ConfigMap with priority rules is read. */
@@ -46,8 +49,9 @@ export interface Observer {
 
 /** All observers, in the order in which they see a report. */
 export function createObservers(deps: ObserverDeps): readonly Observer[] {
-  const { log, metrics, compatible, events, namespace, priorities, policy, startedAtMs } = deps;
+  const { log, metrics, compatible, events, namespace, priorities, policy, startedAtMs, history } = deps;
   return [
+    { name: 'history', observe: (report) => history.observe(report) },
     { name: 'node-group-log', observe: nodeGroupLog(log) },
     { name: 'held-groups', observe: heldGroups({ events, log, metrics: metrics.cluster, namespace }) },
     { name: 'nodes-without-instance', observe: nodesWithoutInstance(events, log) },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { debugRefusal } from '../../src/cli/debug-access.ts';
 import { serveHttp } from '../../src/cli/http.ts';
+import { aHistory } from '../support/history.ts';
 
 const HOST = { host: 'localhost:8085' };
 
@@ -100,6 +101,7 @@ describe('access to /debug', () => {
         templates: () => [],
         snapshot: () => ({}),
         withheld: () => [],
+        history: aHistory(),
         explain: () => ({}),
         refresh: () => ({ kind: 'begun' }),
       },

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
+import { aHistory } from '../support/history.ts';
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
@@ -18,6 +19,7 @@ describe('http', () => {
     templates: () => [{ group: 'general', source: 'learned' }],
     snapshot: () => ({ loop: { id: 7 } }),
     withheld: () => undefined,
+    history: aHistory(),
     explain: ({ kind, name }) => (name === 'gone/x' ? 'missing' : { kind, name }),
     refresh: () => ({ kind: 'begun' }),
     ...change,

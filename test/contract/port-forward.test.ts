@@ -12,6 +12,7 @@ import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-
 import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
 import { aPodDraft, SPEC } from '../simulator/cluster/stage.ts';
 import { runCommand } from '../support/run-command.ts';
+import { aHistory } from '../support/history.ts';
 
 const POD = 'aks-autoscaler-7c9f';
 
@@ -116,6 +117,7 @@ describe('explain asks the leader', () => {
         templates: () => [],
         snapshot: () => undefined,
         withheld: () => undefined,
+        history: aHistory(),
         explain: ({ name }) => (name === 'n' ? { ...answer, ...rest } : 'missing'),
         refresh: () => ({ kind: 'begun' }),
       },

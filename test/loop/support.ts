@@ -14,6 +14,7 @@ import { resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeCloud } from '../support/fake-cloud.ts';
 import { FakeCluster, type FakeClusterOptions } from '../support/fake-cluster.ts';
+import { aHistory } from '../support/history.ts';
 import { aPolicy } from '../support/policy.ts';
 
 const SETTINGS = {
@@ -54,13 +55,14 @@ export function aStage(options: StageOptions) {
     ...ports,
     ...(options.priorities === undefined ? {} : { priorities: options.priorities }),
   };
-  const loop = observedLoop(deps, options.without);
+  const history = aHistory();
+  const loop = observedLoop(deps, options.without, history);
   const stop = new AbortController();
-  return { clock, cluster, cloud, metrics, lines, records, deps, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
+  return { clock, cluster, cloud, metrics, lines, records, deps, loop, history, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
 }
 
 /** A loop with every observer of the daemon, as the composition root joins them. */
-export function observedLoop(deps: LoopDeps, without?: string): Autoscaler {
+export function observedLoop(deps: LoopDeps, without?: string, history = aHistory()): Autoscaler {
   const loop = new Autoscaler(deps, SETTINGS);
   const { log, metrics, events, policy, priorities, clock } = deps;
   const { namespace } = SETTINGS;
@@ -74,6 +76,7 @@ export function observedLoop(deps: LoopDeps, without?: string): Autoscaler {
     compatible,
     policy: () => policy,
     startedAtMs: clock.now(),
+    history,
   });
   for (const { name, observe } of observers) if (name !== without) loop.onLoop(observe);
   return loop;

@@ -5,6 +5,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aStage } from '../loop/support.ts';
 import { aGroup, aNode, anInstance, aPod } from '../support/builders.ts';
+import { aHistory } from '../support/history.ts';
 import { aPolicy } from '../support/policy.ts';
 
 const MINUTE = 60_000;
@@ -19,6 +20,7 @@ function names(): readonly string[] {
     namespace: 'kube-system',
     policy: () => POLICY,
     startedAtMs: 0,
+    history: aHistory(),
     compatible: createCompatibleMetrics(metrics),
   });
   return observers.map(({ name }) => name);

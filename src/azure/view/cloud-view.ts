@@ -22,6 +22,7 @@ import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership } from '../groups/node-ownership.ts';
 import { frozenReason, groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
+import { isSettled } from '../rows/agent-pool.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
@@ -286,8 +287,11 @@ function maximumOrigin({ explicit }: RegisteredGroup, input: GroupInput): NonNul
   return max.trim() === '' ? 'discovery-rule' : 'tag';
 }
 
-function agentPoolOf({ pool }: GroupRows): Pick<NodeGroup, 'agentPool'> {
-  return pool === undefined ? {} : { agentPool: { name: pool.name, ...defined({ count: pool.count }) } };
+function agentPoolOf({ pool, frozen }: GroupRows & Pick<GroupInput, 'frozen'>): Pick<NodeGroup, 'agentPool'> {
+  if (pool === undefined) return {};
+  // Operations of our own do not freeze the group.
+  const operation = frozen === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
+  return { agentPool: { name: pool.name, ...defined({ count: pool.count, operation }) } };
 }
 
 /** The rows of one group from Azure and AKS. */

@@ -1,13 +1,16 @@
 /** Why a decision was made: what grew, for which pods, which options lost and by which rule, and what could not grow. */
-import { podName } from '../../../domain/ids.ts';
+import { type NodeGroupId, podName } from '../../../domain/ids.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
+import type { Pod } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 import { createExpanders } from '../../expanders/expander.ts';
 import { explainSkip } from '../refusals.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
 export interface DecisionAnswer {
   readonly kind: 'decision';
+  /** `last`'s is the number of its loop. */
   readonly id: string;
   readonly at: string;
   readonly sentence: string;
@@ -16,7 +19,11 @@ export interface DecisionAnswer {
     readonly from: number;
     readonly to: number;
     readonly cause: string;
+    /** At most a hundred names; `podCount` counts all. */
     readonly pods: readonly string[];
+    readonly podCount: number;
+    /** What Azure returned, in words. Absent if the decision was not carried out. */
+    readonly outcome?: string;
   }[];
   readonly options: readonly {
     readonly group: string;
@@ -31,22 +38,48 @@ export interface DecisionAnswer {
   }[];
   readonly notGrown: readonly { readonly group: string; readonly reason: string; readonly detail: string }[];
   readonly removals: readonly { readonly node: string; readonly group: string; readonly cause: string }[];
+  /** Pods that it newly found no pool for; at most a hundred names. Absent if it is not about such pods. */
+  readonly pending?: readonly string[];
 }
 
-export function answerDecision({ input, scaleUp, scaleDown }: AnswerInput): DecisionAnswer {
+export interface DecisionInput extends Pick<AnswerInput, 'scaleUp' | 'scaleDown'> {
+  readonly input: Pick<AnswerInput['input'], 'observation' | 'policy'>;
+  /** If absent, the number of the loop. */
+  readonly id?: string;
+  /** If absent, one is made from the plan. */
+  readonly sentence?: string;
+  /** By group. If absent, nothing was written. */
+  readonly outcomes?: ReadonlyMap<NodeGroupId, string>;
+  /** Pods that it newly found no pool for. */
+  readonly pending?: readonly Pod[];
+}
+
+/** A plan for thousands of pods would be megabytes of names. */
+const MOST_PODS = 100;
+
+export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, ...given }: DecisionInput): DecisionAnswer {
   const { observation, policy } = input;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const grown = new Set(scaleUp.increases.map(({ group }) => group));
   const removals = (scaleDown?.removals ?? []).map(({ node, group, cause }) => ({ node, group, cause }));
   return {
     kind: 'decision',
-    id: String(observation.loopId),
+    id: given.id ?? String(observation.loopId),
     at: new Date(observation.nowMs).toISOString(),
-    sentence: sentenceOf(scaleUp.summary, removals.length),
-    increases: scaleUp.increases.map(({ group, from, to, cause, pods }) => ({ group, from, to, cause, pods: pods.map(podName) })),
+    sentence: given.sentence ?? sentenceOf(scaleUp.summary, removals.length),
+    increases: scaleUp.increases.map(({ group, from, to, cause, pods }) => ({
+      group,
+      from,
+      to,
+      cause,
+      pods: pods.slice(0, MOST_PODS).map(podName),
+      podCount: pods.length,
+      ...defined({ outcome: outcomes?.get(group) }),
+    })),
     options: scaleUp.options.map((option) => optionOf(option, scaleUp.options, { expanders: policy.scaleUp.expanders, grown })),
     notGrown: scaleUp.skipped.map(({ group, reason }) => ({ group, ...explainSkip(reason, groups.get(group)) })),
     removals,
+    ...defined({ pending: pending?.slice(0, MOST_PODS).map(podName) }),
   };
 }
 

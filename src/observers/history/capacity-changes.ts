@@ -1,0 +1,153 @@
+/** Changes and refused tries of capacities, with who made them and why. */
+import type { CapacityChange, ChangeActor } from '../../domain/history.ts';
+import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { IncreaseRecord, LoopReport } from '../../domain/loop-report.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { CloudEvent, Observation } from '../../domain/observation.ts';
+import type { RemovalOutcome } from '../../domain/outcome.ts';
+import { defined } from '../../lib/defined.ts';
+import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { formatSpan } from '../../planning/explain/spans.ts';
+import { Recent, type RecentLimits } from './recent.ts';
+
+/** An operation of AKS is often seen only after the change that it made. */
+const SAME_OPERATION_MS = 3 * 60_000;
+/** Between the notice of an eviction, or the last sight of the node, and the smaller size. */
+const SAME_EVICTION_MS = 10 * 60_000;
+
+export interface DecidedIncrease extends IncreaseRecord {
+  readonly decision: string;
+}
+
+/** The decision that removed an instance. */
+export type RemovalDecisions = ReadonlyMap<InstanceKey, string>;
+
+export class CapacityChanges {
+  readonly #recent: Recent<CapacityChange>;
+  /** When nodes of each group were last announced to be evicted. */
+  readonly #evictions = new Map<NodeGroupId, number>();
+  /** The last operation of AKS on each group. */
+  readonly #operations = new Map<NodeGroupId, { readonly atMs: number; readonly state: string }>();
+  /** The last increase of each group, for failures that come later. */
+  readonly #increases = new Map<NodeGroupId, DecidedIncrease>();
+
+  constructor(limits: RecentLimits) {
+    this.#recent = new Recent(limits);
+  }
+
+  get all(): readonly CapacityChange[] {
+    return this.#recent.all;
+  }
+
+  observe(report: LoopReport, increases: readonly DecidedIncrease[], decisionOf: RemovalDecisions): void {
+    const { observation, state, removed } = report;
+    if (observation === undefined) return;
+    this.#recent.dropOld(observation.nowMs);
+    this.#followOperations(observation);
+    this.#followEvictions(observation);
+    for (const event of observation.cloud.events) this.#recordEvent(event, state);
+    for (const change of removalChanges(removed, observation, decisionOf)) this.#recent.push(change);
+    for (const increase of increases) this.#recordIncrease(increase, state);
+  }
+
+  #recordIncrease(decided: DecidedIncrease, state: LoopState): void {
+    const { increase, outcome, atMs, decision } = decided;
+    if (outcome.kind === 'conflict' || outcome.kind === 'withheld') return;
+    const { group, from, to } = increase;
+    if (outcome.kind === 'accepted') this.#increases.set(group, decided);
+    const made = { atMs, group, from, to, actor: 'autoscaler' as const, decision };
+    const cause = causeOf(decided);
+    if (outcome.kind === 'accepted') this.#recent.push({ ...made, why: cause, outcome: 'accepted' });
+    else if (outcome.kind === 'refused') this.#recent.push({ ...made, why: `${cause}; ${outcome.reason}`, outcome: 'refused' });
+    else this.#recent.push({ ...made, why: failureText(outcome.error.code ?? outcome.error.kind, group, state), outcome: 'refused' });
+  }
+
+  #recordEvent(event: CloudEvent, state: LoopState): void {
+    const { atMs, group } = event;
+    if (event.kind === 'external-change') {
+      const { from, to } = event;
+      this.#recent.push({ atMs, group, from, to, ...this.#whoChanged(event), outcome: 'observed' });
+    }
+    if (event.kind !== 'increase-failed') return;
+    const made = this.#increases.get(group);
+    const to = made?.increase.to ?? event.requested;
+    const why = failureText(event.error.code, group, state);
+    const decision = made === undefined ? {} : { decision: made.decision };
+    this.#recent.push({
+      atMs,
+      group,
+      from: Math.max(0, to - event.requested),
+      to,
+      actor: 'autoscaler',
+      why,
+      outcome: 'failed',
+      ...decision,
+    });
+  }
+
+  #whoChanged({ group, from, to, atMs }: Extract<CloudEvent, { readonly kind: 'external-change' }>): {
+    readonly actor: ChangeActor;
+    readonly why: string;
+  } {
+    const operation = this.#operations.get(group);
+    if (operation !== undefined && atMs - operation.atMs <= SAME_OPERATION_MS) return byAks(operation.state);
+    const evictedMs = this.#evictions.get(group);
+    if (to < from && evictedMs !== undefined && atMs - evictedMs <= SAME_EVICTION_MS)
+      return { actor: 'eviction', why: 'Azure took back Spot instances' };
+    return { actor: 'another-writer', why: 'not made by this autoscaler' };
+  }
+
+  #followOperations({ cloud, nowMs }: Observation): void {
+    for (const { id, agentPool } of cloud.groups) {
+      const state = agentPool?.operation;
+      if (state === undefined) continue;
+      const begins = nowMs - (this.#operations.get(id)?.atMs ?? 0) > SAME_OPERATION_MS;
+      this.#operations.set(id, { atMs: nowMs, state });
+      if (begins) this.#attributeToAks(id, state, nowMs);
+    }
+  }
+
+  #attributeToAks(group: NodeGroupId, state: string, nowMs: number): void {
+    this.#recent.update((change) =>
+      change.group === group && change.actor === 'another-writer' && nowMs - change.atMs <= SAME_OPERATION_MS
+        ? { ...change, ...byAks(state) }
+        : change,
+    );
+  }
+
+  #followEvictions({ cloud, cluster, nowMs }: Observation): void {
+    for (const [name, group] of cloud.groupOfNode) if (cluster.nodes.get(name)?.preemption !== undefined) this.#evictions.set(group, nowMs);
+  }
+}
+
+function byAks(state: string): { readonly actor: ChangeActor; readonly why: string } {
+  return { actor: 'aks', why: `the agent pool was in state ${state}` };
+}
+
+export function causeOf({ increase: { cause, pods } }: Pick<IncreaseRecord, 'increase'>): string {
+  return cause === 'min-size' ? 'to its minimum size' : countByOwner(pods);
+}
+
+function failureText(code: string, group: NodeGroupId, { backoffs }: LoopState): string {
+  const backoff = backoffs.get(group);
+  return backoff === undefined ? `failed: ${code}` : `failed: ${code}; backs off ${formatSpan(backoff.durationMs)}`;
+}
+
+/** One change per group and loop, however many nodes were removed. */
+function removalChanges(removed: readonly RemovalOutcome[], { cloud, nowMs }: Observation, decisionOf: RemovalDecisions): CapacityChange[] {
+  const instances = new Map<NodeGroupId, readonly InstanceKey[]>();
+  for (const outcome of removed) {
+    const gone =
+      outcome.kind === 'deleted' ? [outcome.instance] : outcome.kind === 'instances' && outcome.accepted ? outcome.instances : [];
+    if (gone.length > 0) instances.set(outcome.group, [...(instances.get(outcome.group) ?? []), ...gone]);
+  }
+  return [...instances].flatMap(([group, gone]) => {
+    const target = cloud.groups.find(({ id }) => id === group)?.target;
+    if (target?.known !== true) return [];
+    const { length: count } = gone;
+    const sizes = { from: target.value + count, to: target.value };
+    const why = `${count} ${count === 1 ? 'node' : 'nodes'} removed`;
+    const [decision] = gone.flatMap((instance) => decisionOf.get(instance) ?? []);
+    return [{ atMs: nowMs, group, ...sizes, actor: 'autoscaler' as const, why, outcome: 'accepted' as const, ...defined({ decision }) }];
+  });
+}

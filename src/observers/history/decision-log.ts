@@ -1,0 +1,172 @@
+/**
+ * Decisions that changed something, or that newly found pods that no group helps, as the documents that `explain decision` prints. Must not
+ * know who reads them.
+ */
+import type { StoredDecision } from '../../domain/history.ts';
+import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { IncreaseRecord, LoopReport, ScaleUpRound } from '../../domain/loop-report.ts';
+import type { IncreaseOutcome } from '../../domain/outcome.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { defined } from '../../lib/defined.ts';
+import type { LiveAnswer } from '../../planning/explain/answers/answer.ts';
+import { answerDecision, type DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
+import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
+import { Recent, type RecentLimits } from './recent.ts';
+
+interface DecisionLogDeps {
+  readonly policy: () => Policy;
+  /** The file with all inputs of a plan. undefined: none was written. */
+  readonly dumpOf: (plan: ScaleUpPlan | ScaleDownPlan) => string | undefined;
+}
+
+interface LoggedDecision extends StoredDecision {
+  readonly document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'>;
+}
+
+interface NewDecision extends Pick<StoredDecision, 'kind' | 'sentence' | 'groups'> {
+  readonly scaleUp?: ScaleUpPlan;
+  readonly scaleDown?: ScaleDownPlan;
+  readonly outcomes?: ReadonlyMap<NodeGroupId, string>;
+  readonly pending?: readonly Pod[];
+  /** The plan that a dump may contain, if it is neither of those above. */
+  readonly dumped?: ScaleUpPlan;
+}
+
+/** More than are under removal at any time. */
+const MOST_INSTANCES = 5_000;
+
+export class DecisionLog {
+  readonly #deps: DecisionLogDeps;
+  readonly #recent: Recent<LoggedDecision>;
+  /** The decision that removes each instance. */
+  readonly #removals = new Map<InstanceKey, string>();
+  #helpless: ReadonlySet<string> = new Set();
+
+  constructor(deps: DecisionLogDeps, limits: RecentLimits) {
+    this.#deps = deps;
+    this.#recent = new Recent(limits);
+  }
+
+  get all(): readonly LoggedDecision[] {
+    return this.#recent.all;
+  }
+
+  get removals(): ReadonlyMap<InstanceKey, string> {
+    return this.#removals;
+  }
+
+  /** Returns the capacity writes of the loop, each with its decision. */
+  observe(report: LoopReport): readonly DecidedIncrease[] {
+    const { observation, rounds } = report;
+    if (observation === undefined) return [];
+    this.#recent.dropOld(observation.nowMs);
+    const increases = rounds.flatMap((round) => this.#logIncreases(round, report));
+    this.#logHelpless(report);
+    this.#logRemovals(report);
+    return increases;
+  }
+
+  #logIncreases({ plan, increases }: ScaleUpRound, report: LoopReport): readonly DecidedIncrease[] {
+    if (increases.length === 0) return [];
+    const isWithheld = increases.every(({ outcome }) => outcome.kind === 'withheld');
+    const decision = this.#log(report, {
+      kind: isWithheld ? 'withheld' : 'increase',
+      sentence: increases.map(describeIncrease).join('; '),
+      groups: increases.map(({ increase }) => increase.group),
+      scaleUp: plan,
+      outcomes: new Map(increases.map(({ increase, outcome }) => [increase.group, describeOutcome(outcome)])),
+    });
+    return increases.map((record) => ({ ...record, decision }));
+  }
+
+  #logHelpless(report: LoopReport): void {
+    const plan = report.rounds.at(-1)?.plan;
+    if (plan === undefined) return;
+    const pods = [...plan.verdicts].flatMap(([pod, { kind }]) => (kind === 'helpless' && pod.injected !== true ? [pod] : []));
+    const fresh = pods.filter(({ uid }) => !this.#helpless.has(uid));
+    this.#helpless = new Set(pods.map(({ uid }) => uid));
+    if (fresh.length === 0) return;
+    const sentence = `No pool can take ${countByOwner(fresh)}`;
+    this.#log(report, { kind: 'pending', sentence, groups: [], scaleUp: withoutIncreases(plan), pending: fresh, dumped: plan });
+  }
+
+  #logRemovals(report: LoopReport): void {
+    const { scaleDown } = report;
+    if (scaleDown === undefined || scaleDown.removals.length + scaleDown.instanceRemovals.length === 0) return;
+    const gone = [...scaleDown.removals, ...scaleDown.instanceRemovals];
+    const groups = [...new Set(gone.map(({ group }) => group))];
+    const id = this.#log(report, { kind: 'removal', sentence: describeRemovals(scaleDown, groups), groups, scaleDown });
+    for (const { instance } of gone) this.#removals.set(instance, id);
+    for (const instance of [...this.#removals.keys()].slice(0, -MOST_INSTANCES)) this.#removals.delete(instance);
+  }
+
+  #log({ observation }: LoopReport, made: NewDecision): string {
+    if (observation === undefined) return '';
+    const { kind, sentence, groups, scaleUp = NO_PLAN, scaleDown, outcomes, pending, dumped } = made;
+    const id = this.#idAt(observation.nowMs);
+    const input = { observation, policy: this.#deps.policy() };
+    const more = defined({ outcomes, pending });
+    const answer = answerDecision({ input, scaleUp, scaleDown, id, sentence: `${sentence}.`, ...more });
+    const document = { ...answer, loop: observation.loopId, decidedAt: answer.at };
+    const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
+    this.#recent.push({ id, atMs: observation.nowMs, kind, sentence, groups, document, ...defined({ dumpFile }) });
+    return id;
+  }
+
+  /** `20261122-031420-1`: sorts by time, and no two processes make the same, since only one leads at a time. */
+  #idAt(nowMs: number): string {
+    const [day = '', time = ''] = new Date(nowMs).toISOString().slice(0, 19).split('T');
+    const stem = `${day.replaceAll('-', '')}-${time.replaceAll(':', '')}`;
+    const known = this.#recent.all.filter(({ id }) => id.startsWith(`${stem}-`)).length;
+    return `${stem}-${known + 1}`;
+  }
+}
+
+const NO_PLAN: ScaleUpPlan = { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '' };
+
+/** What the pods wait for; the increases of the same plan are a decision of their own. */
+function withoutIncreases(plan: ScaleUpPlan): ScaleUpPlan {
+  return { ...plan, increases: [], options: [] };
+}
+
+function describeIncrease(record: IncreaseRecord): string {
+  const { group, from, to } = record.increase;
+  const { outcome } = record;
+  const sizes = `${group} ${from} -> ${to}`;
+  if (outcome.kind === 'accepted') return `${sizes} for ${causeOf(record)}`;
+  return `${sizes} for ${causeOf(record)} ${describeOutcome(outcome)}`;
+}
+
+function describeOutcome(outcome: IncreaseOutcome): string {
+  switch (outcome.kind) {
+    case 'accepted':
+      return 'accepted';
+    case 'conflict':
+      return 'not written: another writer had changed the pool';
+    case 'refused':
+      return `not written: ${outcome.reason}`;
+    case 'withheld':
+      return 'withheld by the dry run';
+    case 'failed':
+      return `failed: ${outcome.error.code ?? outcome.error.kind}`;
+  }
+}
+
+function describeRemovals({ removals, instanceRemovals }: ScaleDownPlan, groups: readonly NodeGroupId[]): string {
+  const parts = groups.flatMap((group) => {
+    const causes = removals.filter((each) => each.group === group).map(({ cause }) => cause);
+    const instances = instanceRemovals.filter((each) => each.group === group);
+    return [
+      ...(causes.length === 0 ? [] : [`${counted(causes.length, 'node')} of ${group} (${[...new Set(causes)].join(', ')})`]),
+      ...(instances.length === 0 ? [] : [`${counted(instances.length, 'instance')} of ${group} that never became a node`]),
+    ];
+  });
+  return `Removal of ${parts.join(' and ')}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

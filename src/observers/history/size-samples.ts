@@ -1,0 +1,52 @@
+/** The size of each group over time. Only changes are kept. */
+import type { SizeSample } from '../../domain/history.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { Recent, type RecentLimits } from './recent.ts';
+
+export class SizeSamples {
+  readonly #limits: RecentLimits;
+  readonly #groups = new Map<NodeGroupId, Recent<SizeSample>>();
+
+  constructor(limits: RecentLimits) {
+    this.#limits = limits;
+  }
+
+  observe(observation: Observation): void {
+    const ready = readyByGroup(observation);
+    for (const { id, target } of observation.cloud.groups) {
+      if (!target.known) continue;
+      this.#sample(id, { atMs: observation.nowMs, target: target.value, ready: ready.get(id) ?? 0 });
+    }
+    for (const [id, samples] of this.#groups) this.#dropOld(id, samples, observation.nowMs);
+  }
+
+  #sample(group: NodeGroupId, sample: SizeSample): void {
+    const samples = this.#groups.get(group) ?? new Recent<SizeSample>(this.#limits);
+    this.#groups.set(group, samples);
+    const last = samples.all.at(-1);
+    if (last?.target !== sample.target || last.ready !== sample.ready) samples.push(sample);
+  }
+
+  /** The last sample of a group says its present size, however old it is. */
+  #dropOld(group: NodeGroupId, samples: Recent<SizeSample>, nowMs: number): void {
+    const last = samples.all.at(-1);
+    samples.dropOld(nowMs);
+    if (samples.all.length === 0 && last !== undefined) samples.push(last);
+    if (last === undefined) this.#groups.delete(group);
+  }
+
+  since(group: NodeGroupId, fromMs: number): readonly SizeSample[] {
+    const all = this.#groups.get(group)?.all ?? [];
+    const first = all.findLastIndex(({ atMs }) => atMs <= fromMs);
+    return all.slice(Math.max(0, first));
+  }
+}
+
+function readyByGroup({ cloud, cluster }: Observation): ReadonlyMap<NodeGroupId, number> {
+  const ready = new Map<NodeGroupId, number>();
+  for (const [name, group] of cloud.groupOfNode) {
+    if (cluster.nodes.get(name)?.readiness.ready === true) ready.set(group, (ready.get(group) ?? 0) + 1);
+  }
+  return ready;
+}

@@ -1,0 +1,25 @@
+/** Pods by the workload that they belong to, for people. */
+import type { Pod } from '../../../domain/pod.ts';
+import { compareText } from '../../../lib/comparison.ts';
+
+type OwnedPod = Pick<Pod, 'namespace' | 'name' | 'controller' | 'shape'>;
+
+/** `namespace/name` of the workload: the Deployment instead of its ReplicaSet, and the pod itself if nothing controls it. */
+export function ownerName({ namespace, name, controller, shape }: OwnedPod): string {
+  const hash = shape.labels['pod-template-hash'];
+  const owner = controller?.name ?? name;
+  const suffix = `-${hash ?? ''}`;
+  const isDeployment = controller?.kind === 'ReplicaSet' && hash !== undefined && owner.endsWith(suffix);
+  return `${namespace}/${isDeployment ? owner.slice(0, -suffix.length) : owner}`;
+}
+
+/** `14 pods of checkout/web`, `118 pods of checkout/web and 9 others`. The most pods come first. */
+export function countByOwner(pods: readonly OwnedPod[]): string {
+  const counts = new Map<string, number>();
+  for (const pod of pods) counts.set(ownerName(pod), (counts.get(ownerName(pod)) ?? 0) + 1);
+  const [[owner, count] = ['', 0]] = [...counts].sort((one, other) => other[1] - one[1] || compareText(one[0], other[0]));
+  if (count === 0) return 'no pods';
+  const rest = pods.length - count;
+  const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
+  return `${count} ${count === 1 ? 'pod' : 'pods'} of ${owner}${others}`;
+}
