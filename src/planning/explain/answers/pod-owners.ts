@@ -5,7 +5,7 @@ import { compareText } from '../../../lib/comparison.ts';
 type OwnedPod = Pick<Pod, 'namespace' | 'name' | 'controller' | 'shape'>;
 
 /** `namespace/name` of the workload: the Deployment instead of its ReplicaSet, and the pod itself if nothing controls it. */
-export function ownerName({ namespace, name, controller, shape }: OwnedPod): string {
+function ownerName({ namespace, name, controller, shape }: OwnedPod): string {
   const hash = shape.labels['pod-template-hash'];
   const owner = controller?.name ?? name;
   const suffix = `-${hash ?? ''}`;
