@@ -146,7 +146,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
 }
 
 function azureOf(
-  { azure, nodeGroups, nodeGroupOptions, discovery }: Parsed,
+  { azure, nodeGroups, nodeGroupOptions, discovery, dryRun }: Parsed,
   caPem: string | undefined,
 ): Omit<Config['azure'], 'retailPrices'> {
   const cloud = cloudByName(azure.cloud);
@@ -174,6 +174,7 @@ function azureOf(
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,
     syncAgentPoolCount: azure.syncAgentPoolCount,
+    adoptsManagedPools: dryRun,
     nodeGroups,
     nodeGroupOptions,
     discovery,

@@ -51,8 +51,11 @@ export interface NodeGroupOptions {
   readonly keepsPartOfMax?: boolean;
 }
 
-/** Where a maximum is set: in the configuration or a flag, in a tag of the pool or its scale set, or in the rule that selects it. */
-type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule';
+/**
+ * Where a maximum is set: in the configuration or a flag, in a tag of the pool or its scale set, in the rule that selects it, or in the
+ * agent pool, for AKS's own autoscaler.
+ */
+type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule' | 'agent-pool';
 
 /** One pool, as frozen in an Observation. */
 export interface NodeGroup {

@@ -34,6 +34,8 @@ export interface VirtualRunInput {
   readonly startMs: number;
   /** Flags of the `run` command that differ from the defaults. */
   readonly flags?: readonly string[];
+  /** Discovery rules, as of the flag. If absent, the sets with the tags of a sample world. */
+  readonly discovery?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Latencies of the emulated Azure that differ from the usual ones. */
   readonly knobs?: Partial<ArmLatencies>;
@@ -159,11 +161,12 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
 
   /** A configuration for this world with these flags. */
   configWith(flags: readonly string[]): Config {
+    const { discovery = ['label:cluster-autoscaler-enabled=true'] } = this.#input;
     const common = [
       `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
       '--leader-elect=false',
       '--address=127.0.0.1:0',
-      '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+      ...discovery.map((rule) => `--node-group-auto-discovery=${rule}`),
     ];
     return this.#program.configure([...common, ...flags], { ...clientEnvironment(this.#dir, this.world), ...this.#input.env });
   }

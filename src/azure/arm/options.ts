@@ -53,7 +53,7 @@ export interface DiscoveryRule {
 export type WritePath = 'vmss' | 'agentPool';
 
 /** Which groups are scaled and by which rules: the options that may change while the process runs. */
-export type GroupSelection = Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'nodeGroupOptions'>;
+export type GroupSelection = Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'nodeGroupOptions' | 'adoptsManagedPools'>;
 
 export interface AzureOptions {
   readonly subscriptionId: string;
@@ -88,6 +88,8 @@ export interface AzureOptions {
   readonly writePath?: WritePath;
   /** Whether AKS's own count of a pool at rest is brought in step with its scale set. If absent, it is not. */
   readonly syncAgentPoolCount?: boolean;
+  /** Nothing is ever written: pools that AKS's own autoscaler scales are node groups with its limits. If absent, they are frozen. */
+  readonly adoptsManagedPools?: boolean;
   readonly nodeGroups: readonly ExplicitNodeGroup[];
   /** Options of single groups. */
   readonly nodeGroupOptions?: readonly NamedGroupOptions[];

@@ -138,7 +138,7 @@ function diagnosePools(
   const pools = [...registration.groups.values()].map((group) =>
     group.kind === 'vms-pool'
       ? diagnoseVmsPoolSize(group, agentPools, poolSizes)
-      : diagnoseScaleSet(group, sets.get(group.key), agentPools),
+      : diagnoseScaleSet(group, sets.get(group.key), { agentPools, adopted: options.adoptsManagedPools }),
   );
   const tagged = [...registration.groups.keys()].map((key) => ({
     key,
@@ -158,7 +158,7 @@ function diagnosePools(
 function diagnoseScaleSet(
   group: RegisteredGroup,
   set: ListedScaleSet | undefined,
-  agentPools: ReadonlyMap<string, AgentPoolRow>,
+  { agentPools, adopted }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly adopted: boolean | undefined },
 ): DiagnosedPool {
   const limits = { name: group.id, min: group.min, max: group.max };
   if (set === undefined) return { ...limits, ...NOT_FOUND };
@@ -175,8 +175,8 @@ function diagnoseScaleSet(
     priority: row.priority,
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
-    ...defined({ aksCount: pool?.deallocates === true ? undefined : pool?.count }),
-    frozen: frozenReason(group, row, pool),
+    ...defined({ aksCount: pool?.deallocates === true || pool?.managedAutoscaler === true ? undefined : pool?.count }),
+    frozen: frozenReason(group, row, pool, { adopted }),
     subnetId,
     addressesPerNode,
     identityIds,

@@ -23,6 +23,8 @@ export interface RegisteredGroup {
   readonly min: number;
   readonly max: number;
   readonly explicit: boolean;
+  /** The limits are those of AKS's own autoscaler. If absent, the user set them. */
+  readonly managed?: true;
 }
 
 export interface Registration {
@@ -38,7 +40,7 @@ export interface Registration {
 type ScaleSets = ReadonlyMap<string, { readonly value: ScaleSetRow }>;
 
 export interface RegistrationInput {
-  readonly options: Pick<AzureOptions, 'nodeGroups' | 'discovery'>;
+  readonly options: Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'adoptsManagedPools'>;
   /** undefined: never listed. */
   readonly scaleSets: ScaleSets | undefined;
   /** Sizes of pools of type VirtualMachines, by `<pool>/<size>`. */
@@ -64,7 +66,9 @@ function selectGroups(input: RegistrationInput): Omit<Registration, 'idleRules'>
   const { options, scaleSets = new Map(), poolSizes = new Map(), agentPools } = input;
   const skipped = new Map<string, string>();
   const groups = explicitGroups(options.nodeGroups, scaleSets, skipped);
-  const found = [...discoveredSets(scaleSets, options.discovery, agentPools), ...discoveredSizes(poolSizes, options.discovery)];
+  const discovered = [...discoveredSets(scaleSets, options.discovery, agentPools), ...discoveredSizes(poolSizes, options.discovery)];
+  const managed = showsManagedPools(options) ? managedGroups(scaleSets, poolSizes, agentPools) : [];
+  const found = options.adoptsManagedPools === true ? withLater(discovered, managed) : withLater(managed, discovered);
   for (const [key, group] of found) {
     if (groups.has(key)) continue;
     if (typeof group === 'string') skipped.set(key, group);
@@ -100,6 +104,54 @@ function discoveredSizes(poolSizes: NonNullable<RegistrationInput['poolSizes']>,
   return [...poolSizes].flatMap(([key, { value }]): DiscoveredGroups => {
     const found = discoverSize(key, value, rules);
     return found === undefined ? [] : [[key, found]];
+  });
+}
+
+/**
+ * A dry run decides about the pools of AKS's own autoscaler. Without any selection they are listed too, as frozen: else nothing
+ * would show why no pool is scaled.
+ */
+function showsManagedPools({ adoptsManagedPools = false, nodeGroups, discovery }: RegistrationInput['options']): boolean {
+  return adoptsManagedPools || nodeGroups.length + discovery.length === 0;
+}
+
+/** Later entries of the same key win. */
+function withLater(first: DiscoveredGroups, later: DiscoveredGroups): DiscoveredGroups {
+  return [...new Map([...first, ...later])];
+}
+
+/** The groups that AKS's own autoscaler scales, with its limits. */
+function managedGroups(
+  scaleSets: ScaleSets,
+  poolSizes: NonNullable<RegistrationInput['poolSizes']>,
+  agentPools: RegistrationInput['agentPools'],
+): DiscoveredGroups {
+  const sets = [...scaleSets].map(
+    ([
+      key,
+      {
+        value: { name, tags },
+      },
+    ]) => {
+      const pool = agentPools?.get(foldName(poolOf(tags) ?? ''));
+      return { key, name, kind: 'scale-set' as const, limits: pool?.managedLimits, managed: pool?.managedAutoscaler === true };
+    },
+  );
+  const sizes = [...poolSizes].map(
+    ([
+      key,
+      {
+        value: { pool, vmSize, managedLimits, managedAutoscaler },
+      },
+    ]) => {
+      return { key, name: `${pool}/${vmSize}`, kind: 'vms-pool' as const, limits: managedLimits, managed: managedAutoscaler };
+    },
+  );
+  return [...sets, ...sizes].flatMap(({ key, name, kind, limits, managed }): DiscoveredGroups => {
+    if (!managed) return [];
+    if (limits === undefined)
+      return [[key, 'AKS runs its own autoscaler over its agent pool, and returned no usable minCount and maxCount']];
+    return [[key, { id: nodeGroupId(name), key, kind, ...limits, explicit: false, managed: true }]];
   });
 }
 
@@ -141,24 +193,33 @@ function isSupportedType({ type }: AgentPoolRow): boolean {
   return SUPPORTED_TYPES.has(type.toLowerCase());
 }
 
+interface FreezeExceptions {
+  /** An operation of our own runs in the pool and explains its state. */
+  readonly ours?: boolean;
+  /** The pools of AKS's own autoscaler are decided about, and never written. */
+  readonly adopted?: boolean | undefined;
+}
+
 /** Why a group may be neither increased nor reduced, as far as its rows show. */
 export function frozenReason(
   group: RegisteredGroup,
   row: ScaleSetRow | undefined,
   pool: AgentPoolRow | undefined,
-  /** An operation of our own runs in the pool and explains its state. */
-  ours = false,
+  except: FreezeExceptions = {},
 ): string | undefined {
   if (row === undefined) return missingReason(group, pool);
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')
     return `its orchestration mode is "${row.orchestration}"; supported are Uniform and Flexible`;
   if (row.provisioningState.toLowerCase() === 'deleting') return 'it is being deleted';
-  if (pool === undefined) return undefined;
+  return pool === undefined ? undefined : reasonOfPool(pool, except);
+}
+
+function reasonOfPool(pool: AgentPoolRow, { ours = false, adopted = false }: FreezeExceptions): string | undefined {
   // There is no lock between AKS's operations and ours: the later write wins over the earlier numbers.
   if (!ours && !isSettled(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
   if (pool.stopped) return 'its agent pool is stopped';
-  if (pool.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
+  if (pool.managedAutoscaler && !adopted) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
   if (pool.mode?.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted and scaled by AKS';
   return undefined;
 }
@@ -231,8 +292,5 @@ function isSameSource(left: RegistrationSources, right: RegistrationSources): bo
 
 function isSame(left: Registration, right: Registration): boolean {
   if (left.groups.size !== right.groups.size || !isDeepStrictEqual(left.idleRules, right.idleRules)) return false;
-  return [...right.groups].every(([key, group]) => {
-    const other = left.groups.get(key);
-    return other !== undefined && other.id === group.id && other.min === group.min && other.max === group.max && other.kind === group.kind;
-  });
+  return [...right.groups].every(([key, group]) => isDeepStrictEqual(left.groups.get(key), group));
 }

@@ -34,12 +34,15 @@ export function discoverSize(key: string, row: PoolSizeRow, rules: readonly Disc
   return { id: nodeGroupId(`${row.pool}/${row.vmSize}`), key, kind: 'vms-pool', min, max, explicit: false };
 }
 
-/** Why a size may be neither increased nor reduced. `ours`: an operation of our own runs in the pool and explains its state. */
-export function sizeFrozenReason(id: string, row: PoolSizeRow | undefined, ours: boolean): string | undefined {
+/**
+ * Why a size may be neither increased nor reduced. `ours`: an operation of our own runs in the pool and explains its state.
+ * `adopted`: pools of AKS's own autoscaler are decided about, and never written.
+ */
+export function sizeFrozenReason(id: string, row: PoolSizeRow | undefined, ours: boolean, adopted = false): string | undefined {
   if (row === undefined) return `no agent pool of type VirtualMachines has "${id}"`;
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.mode.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted and scaled by AKS';
-  if (row.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool';
+  if (row.managedAutoscaler && !adopted) return 'AKS runs its own autoscaler over its agent pool';
   if (row.powerState !== '' && row.powerState.toLowerCase() !== 'running') return `its agent pool is ${row.powerState.toLowerCase()}`;
   if (isOperationRunning(row) && !ours) return `its agent pool is in state ${row.provisioningState}`;
   return undefined;

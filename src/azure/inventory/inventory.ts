@@ -178,7 +178,7 @@ export class AzureInventory {
   selectGroups({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupSelection): void {
     const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#choice;
     if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return;
-    this.#choice = { nodeGroups, discovery, nodeGroupOptions };
+    this.#choice = { ...this.#choice, nodeGroups, discovery, nodeGroupOptions };
     this.#syncAgents();
     this.#roster.due(AGENT_POOLS_AGENT);
   }

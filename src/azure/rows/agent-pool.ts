@@ -9,7 +9,7 @@ import { resourceNameOf } from '../arm/resource-ids.ts';
 import { gpuPartitioningOf, type GpuPartitioning, kubeletConfigWarnings } from './gpu-resources.ts';
 import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
-import { readVmsPool, type VmsPool } from './vms-pool.ts';
+import { poolLimitsOf, readVmsPool, type PoolLimits, type VmsPool } from './vms-pool.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ListPage } from '../../cache/table/row.ts';
 import { defined } from '../../lib/defined.ts';
@@ -52,6 +52,8 @@ export interface AgentPoolRow {
   readonly zones: readonly string[];
   /** AKS runs its own autoscaler over this pool; two autoscalers would conflict. */
   readonly managedAutoscaler: boolean;
+  /** The limits that AKS's own autoscaler has in this pool. If absent, it has none or they are unusable. */
+  readonly managedLimits?: PoolLimits;
   readonly tags: Tags;
   /** The sizes of a pool of type VirtualMachines, with their counts. */
   readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
@@ -114,7 +116,10 @@ function priorityOf({ scaleSetPriority }: ListedAgentPool): AgentPoolRow['priori
 }
 
 /** The fields that few pools have. */
-function optionalFields(raw: ListedAgentPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet'> {
+function optionalFields(
+  raw: ListedAgentPool,
+): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'managedLimits'> {
+  const managedLimits = raw.enableAutoScaling === true ? poolLimitsOf(raw) : undefined;
   const subnet = resourceNameOf(raw.vnetSubnetID);
   const gpuPartitioning = gpuPartitioningOf(raw);
   const warnings = kubeletConfigWarnings(raw);
@@ -124,7 +129,7 @@ function optionalFields(raw: ListedAgentPool): Pick<AgentPoolRow, 'initializatio
   return {
     ...(startupOnly.length === 0 ? {} : { initializationTaints: [...new Set(startupOnly)] }),
     ...(subnet === '' ? {} : { subnet }),
-    ...defined({ gpuPartitioning }),
+    ...defined({ gpuPartitioning, managedLimits }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
 }

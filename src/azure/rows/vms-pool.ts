@@ -6,6 +6,19 @@ import { isRecord } from '../arm/error-bodies.ts';
 import type { ListedAgentPool } from './agent-pool-list.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { readTags, type Tags } from './tags.ts';
+import { defined } from '../../lib/defined.ts';
+
+/** Between which numbers of nodes AKS's own autoscaler keeps a pool, or one size of it. */
+export interface PoolLimits {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** undefined: a number is missing, unusable, or the maximum is below the minimum. */
+export function poolLimitsOf({ minCount, maxCount }: { readonly minCount?: unknown; readonly maxCount?: unknown }): PoolLimits | undefined {
+  const [min, max] = [groupSizeOf(minCount), groupSizeOf(maxCount)];
+  return min === undefined || max === undefined || max < min ? undefined : { min, max };
+}
 
 /** What all sizes of a pool share. */
 interface SharedPoolState {
@@ -26,6 +39,8 @@ export interface PoolSizeRow extends SharedPoolState {
   readonly pool: string;
   readonly vmSize: string;
   readonly count: number;
+  /** The limits that AKS's own autoscaler has for this size. If absent, it has none or they are unusable. */
+  readonly managedLimits?: PoolLimits;
   /** Set if AKS returned no count; then `count` means nothing. */
   readonly unreadable: string | undefined;
 }
@@ -35,7 +50,13 @@ export interface VmsPool {
   readonly name: string;
   readonly etag: string | undefined;
   readonly shared: SharedPoolState;
-  readonly sizes: readonly { readonly vmSize: string; readonly count: number | undefined }[];
+  readonly sizes: readonly PoolSize[];
+}
+
+interface PoolSize {
+  readonly vmSize: string;
+  readonly count: number | undefined;
+  readonly managedLimits?: PoolLimits;
 }
 
 /** Key: `<pool>/<size>`, folded. Scope: the pool. Fenced: the count. */
@@ -76,8 +97,26 @@ export function readVmsPool(pool: ListedAgentPool | undefined): VmsPool | undefi
       os: text(pool.osType).toLowerCase() === 'windows' ? 'windows' : 'linux',
       ephemeralDisk: text(pool.osDiskType).toLowerCase() === 'ephemeral',
     },
-    sizes: sizesOf(listed('manual')),
+    sizes: [...withPoolLimits(sizesOf(listed('manual')), pool), ...sizesOfAutoscaler(listed('autoscale'), pool)],
   };
+}
+
+/** A pool with the switch of all pools has one pair of limits; they are those of its size if it has one size. */
+function withPoolLimits(sizes: readonly PoolSize[], pool: ListedAgentPool): readonly PoolSize[] {
+  const managedLimits = pool.enableAutoScaling === true && sizes.length === 1 ? poolLimitsOf(pool) : undefined;
+  return managedLimits === undefined ? sizes : sizes.map((size) => ({ ...size, managedLimits }));
+}
+
+/** Sizes that AKS scales by itself have limits in place of a count: how many VMs exist is in the pool's status. */
+function sizesOfAutoscaler(entries: readonly unknown[], { virtualMachineNodesStatus: status }: ListedAgentPool): readonly PoolSize[] {
+  const counts: readonly unknown[] = Array.isArray(status) ? status : [];
+  return entries.flatMap((entry) => {
+    if (!isRecord(entry) || text(entry['size']) === '') return [];
+    const vmSize = text(entry['size']);
+    const known = counts.find((each) => isRecord(each) && foldName(text(each['size'])) === foldName(vmSize));
+    const count = known === undefined ? 0 : groupSizeOf(isRecord(known) ? known['count'] : undefined);
+    return [{ vmSize, count, ...defined({ managedLimits: poolLimitsOf(entry) }) }];
+  });
 }
 
 function text(value: unknown): string {
@@ -90,8 +129,8 @@ export function poolSizeRows(
   alsoKnown: readonly string[],
 ): readonly { readonly key: string; readonly value: PoolSizeRow; readonly etag: string | undefined }[] {
   const listed = new Set(pool.sizes.map(({ vmSize }) => foldName(vmSize)));
-  const absent = alsoKnown.filter((vmSize) => !listed.has(foldName(vmSize))).map((vmSize) => ({ vmSize, count: 0 }));
-  return [...pool.sizes, ...absent].map(({ vmSize, count }) => ({
+  const absent = alsoKnown.filter((vmSize) => !listed.has(foldName(vmSize))).map((vmSize): PoolSize => ({ vmSize, count: 0 }));
+  return [...pool.sizes, ...absent].map(({ vmSize, count, managedLimits }) => ({
     key: poolSizeKey(pool.name, vmSize),
     etag: pool.etag,
     value: {
@@ -99,6 +138,7 @@ export function poolSizeRows(
       pool: pool.name,
       vmSize,
       count: count ?? 0,
+      ...defined({ managedLimits }),
       unreadable: count === undefined ? 'AKS returned no usable count for this size' : undefined,
     },
   }));
@@ -126,8 +166,8 @@ export function withSizeCount(raw: unknown, vmSize: string, count: number): unkn
 }
 
 /** A size that is listed twice has no usable count: it is unclear which entry to write. */
-function sizesOf(manual: readonly unknown[]): VmsPool['sizes'] {
-  const sizes = new Map<string, { readonly vmSize: string; readonly count: number | undefined }>();
+function sizesOf(manual: readonly unknown[]): readonly PoolSize[] {
+  const sizes = new Map<string, PoolSize>();
   for (const entry of manual) {
     if (!isRecord(entry) || typeof entry['size'] !== 'string' || entry['size'] === '') continue;
     const { size: vmSize } = entry;

@@ -177,10 +177,12 @@ export class CloudViewBuilder {
 
   #frozenReason(group: RegisteredGroup, { row, size, pool }: GroupRows, { agents, nowMs }: ViewContext): string | undefined {
     const { vmsPools, facts } = this.#deps.store;
-    if (group.kind === 'scale-set') return frozenReason(group, row?.value, pool, facts.ownOperationReason(group) !== undefined);
+    const { adoptsManagedPools: adopted } = this.#deps.options;
+    if (group.kind === 'scale-set')
+      return frozenReason(group, row?.value, pool, { ours: facts.ownOperationReason(group) !== undefined, adopted });
     const unknown = size === undefined ? facts.poolsUnknownReason() : undefined;
     if (unknown !== undefined) return freshnessOf(agents.get(AGENT_POOLS_AGENT), nowMs).scaleUpBlocked ?? unknown;
-    return sizeFrozenReason(group.id, size, vmsPools.heldReason(group.key) !== undefined);
+    return sizeFrozenReason(group.id, size, vmsPools.heldReason(group.key) !== undefined, adopted);
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
@@ -281,8 +283,9 @@ function tagsOf({ row, size }: Pick<GroupInput, 'row' | 'size'>): Tags {
 }
 
 /** A tag wins over the rule that selects the pool. */
-function maximumOrigin({ explicit }: RegisteredGroup, input: GroupInput): NonNullable<NodeGroup['maxFrom']> {
+function maximumOrigin({ explicit, managed }: RegisteredGroup, input: GroupInput): NonNullable<NodeGroup['maxFrom']> {
   if (explicit) return 'settings';
+  if (managed === true) return 'agent-pool';
   const { max = '' } = { ...input.pool?.tags, ...tagsOf(input) };
   return max.trim() === '' ? 'discovery-rule' : 'tag';
 }

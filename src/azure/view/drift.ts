@@ -52,7 +52,8 @@ export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, dea
 
 /** AKS's count if it differs from what AKS would count; undefined: equal, or unknown. */
 export function differingAksCount(group: Pick<NodeGroup, 'target' | 'instances'>, pool: AgentPoolRow | undefined): number | undefined {
-  if (pool?.count === undefined || !group.target.known) return undefined;
+  // Where AKS scales the pool itself, its operations keep the size.
+  if (pool?.count === undefined || pool.managedAutoscaler || !group.target.known) return undefined;
   const { target, instances = [] } = group;
   const deallocated = pool.deallocates === true ? instances.filter(({ state }) => state === 'deallocated').length : 0;
   return pool.count === target.value - deallocated ? undefined : pool.count;
@@ -155,7 +156,7 @@ export class InventoryReporter {
       if (registered === undefined) return [];
       const pool = registered.kind === 'scale-set' ? this.#deps.store.facts.poolOf(registered) : undefined;
       const drifts = driftsOf(group, {
-        agentPoolCount: pool?.count,
+        agentPoolCount: pool?.managedAutoscaler === true ? undefined : pool?.count,
         deallocates: pool?.deallocates === true,
         nodes: nodes.get(group.id) ?? 0,
       });

@@ -34,7 +34,8 @@ export class WriteGate {
     // The write itself checks a pool of type VirtualMachines, over a fresh read.
     if (group.kind === 'vms-pool') return group;
     const row = inventory.scaleSets.get(group.key)?.value;
-    return frozenReason(group, row, inventory.facts.poolOf(group), inventory.facts.ownOperationReason(group) !== undefined) ?? group;
+    const ours = inventory.facts.ownOperationReason(group) !== undefined;
+    return frozenReason(group, row, inventory.facts.poolOf(group), { ours }) ?? group;
   }
 
   /** A group backs off after a permanent refusal, until a write of it is accepted. */

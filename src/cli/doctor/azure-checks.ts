@@ -187,7 +187,8 @@ function sizeWarnings({ vmSize, zones, priority }: DiagnosedPool, sizes: ReadRes
 /** Other writers of the pool's size, or a state that forbids changes. */
 function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly AutoscaleRule[]>, azure: Azure): readonly Check[] {
   const checks: Check[] = [];
-  if (pool.managedAutoscaler) {
+  // A dry run decides beside it and writes nothing.
+  if (pool.managedAutoscaler && !azure.adoptsManagedPools) {
     const { clusterResourceGroup = 'CLUSTER_GROUP', clusterName = 'CLUSTER' } = azure;
     const fix = `az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${pool.agentPool ?? 'POOL'} --disable-cluster-autoscaler`;
     checks.push(

@@ -112,13 +112,14 @@ export function withoutIneffectiveClusterName(merged: Merged): { readonly merged
 }
 
 /** One sentence for each setting that another setting makes ineffective. */
-export function ineffectiveSettings({ nodeGroups, discovery, scaleUp }: Parsed): readonly string[] {
+export function ineffectiveSettings({ nodeGroups, discovery, scaleUp, dryRun, azure }: Parsed): readonly string[] {
   const nudge = 'No node group is configured: set --nodes=MIN:MAX:NAME or --node-group-auto-discovery=label:TAG=VALUE.';
   const alone = 'when scale-ups are balanced: scaleUp.balancingLabels (--balancing-label) alone decide which groups are similar.';
   const beaten = scaleUp.balancingLabels.length > 0 ? otherMeasures(scaleUp) : [];
   return [
     ...beaten.map((measure) => `${measure} has no effect ${alone}`),
-    ...(nodeGroups.length === 0 && discovery.length === 0 ? [nudge] : []),
+    // A dry run that reads agent pools finds those of AKS's own autoscaler by itself.
+    ...(nodeGroups.length === 0 && discovery.length === 0 && !(dryRun && azure.clusterName !== undefined) ? [nudge] : []),
   ];
 }
 

@@ -68,6 +68,11 @@ function maximumSteps({ group: id, to }: ChangeOf<'raise-maximum'>, group: NodeG
       return [{ where: 'discovery of the configuration: the max of the rule that selects the pool' }];
     case 'tag':
       return tagSteps(id, to, group);
+    case 'agent-pool': {
+      const pool = group.agentPool?.name ?? 'POOL';
+      const command = `az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${to}`;
+      return [{ where: `the limits of AKS's own autoscaler in agent pool ${pool}`, command }];
+    }
     case undefined:
       return [{ where: 'the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max' }];
   }

@@ -147,6 +147,50 @@ describe('groups that a rule selects', () => {
   });
 });
 
+describe("groups that AKS's own autoscaler scales", () => {
+  const pool = (change: object = {}) => ({ name: 'general', enableAutoScaling: true, minCount: 2, maxCount: 5, ...change });
+  const shown = `${VMSS} = scale-set aks-general-1-vmss 2:5`;
+  const tags = { ...OF_POOL, auto: 'yes', min: '1', max: '9' };
+
+  it.each<[string, Partial<RegistrationInput['options']>, object, Readonly<Record<string, string>>, readonly string[]]>([
+    ['in a dry run', { adoptsManagedPools: true }, {}, OF_POOL, [shown]],
+    ['in a dry run, whatever its tags say', { adoptsManagedPools: true, discovery: [RULE] }, {}, tags, [shown]],
+    ['in a dry run that selects others', { adoptsManagedPools: true, discovery: [RULE] }, {}, OF_POOL, [shown]],
+    [
+      'in a dry run that names it',
+      { adoptsManagedPools: true, nodeGroups: [{ name: VMSS, min: 0, max: 3 }] },
+      {},
+      OF_POOL,
+      [`${VMSS} = scale-set aks-general-1-vmss 0:3`],
+    ],
+    ['in a dry run, without its own autoscaler', { adoptsManagedPools: true }, { enableAutoScaling: false }, OF_POOL, []],
+    ['without any selection', {}, {}, OF_POOL, [shown]],
+    ['beside selected ones', { discovery: [RULE] }, {}, OF_POOL, []],
+    ['and a rule selects', { discovery: [RULE] }, {}, tags, [`${VMSS} = scale-set aks-general-1-vmss 1:9`]],
+  ])('%s', (_what, options, change, ofSet, expected) => {
+    expect(registered({ [VMSS]: ofSet }, options, [pool(change)]).shown).toEqual(expected);
+  });
+
+  it('need both limits', () => {
+    const { skipped } = registered({ [VMSS]: OF_POOL }, { adoptsManagedPools: true }, [pool({ maxCount: null })]);
+    expect(Object.values(skipped)).toEqual([
+      'AKS runs its own autoscaler over its agent pool, and returned no usable minCount and maxCount',
+    ]);
+  });
+
+  it('are frozen, except where nothing is ever written', () => {
+    const { groups } = registerGroups({
+      options: { nodeGroups: [], discovery: [] },
+      scaleSets: rowsOf({ [VMSS]: OF_POOL }),
+      agentPools: new Map([['general', projectAgentPool(pool()) as AgentPoolRow]]),
+    });
+    const [group] = groups.values();
+    const row = projectScaleSet({ ...RAW, orchestrationMode: 'Uniform' });
+    const reasons = [false, true].map((adopted) => frozenReason(group as never, row, projectAgentPool(pool()), { adopted }));
+    expect(reasons).toEqual(['AKS runs its own autoscaler over its agent pool (enableAutoScaling)', undefined]);
+  });
+});
+
 describe('a group that is no longer managed', () => {
   const tags = { auto: 'yes', min: '1', max: '9' };
   const registration = (sets: Sets, nodeGroups: RegistrationInput['options']['nodeGroups'] = []) =>

@@ -69,6 +69,36 @@ describe('a pool of type VirtualMachines as it is read', () => {
     });
   });
 
+  it.each<[string, Readonly<Record<string, unknown>>, object]>([
+    [
+      'one size with the limits of the pool',
+      { enableAutoScaling: true, minCount: 1, maxCount: 6, ...manual({ size: SMALL, count: 2 }) },
+      { vmSize: SMALL, count: 2, managedLimits: { min: 1, max: 6 } },
+    ],
+    [
+      'a size with limits of its own',
+      { ...autoscale({ size: SMALL, minCount: 0, maxCount: 3 }), virtualMachineNodesStatus: [{ size: SMALL.toLowerCase(), count: 2 }] },
+      { vmSize: SMALL, count: 2, managedLimits: { min: 0, max: 3 } },
+    ],
+    [
+      'a size with limits and without an instance',
+      autoscale({ size: SMALL, minCount: 0, maxCount: 3 }),
+      { vmSize: SMALL, count: 0, managedLimits: { min: 0, max: 3 } },
+    ],
+    ['a size whose limits contradict each other', autoscale({ size: SMALL, minCount: 4, maxCount: 3 }), { vmSize: SMALL, count: 0 }],
+  ])("has AKS's own autoscaler over %s", (_what, change, size) => {
+    const pool = read(raw(change));
+    expect(pool).toMatchObject({ shared: { managedAutoscaler: true } });
+    expect(pool?.sizes).toEqual([size]);
+    expect(
+      poolSizeRows(pool ?? raise(), []).map(({ value: { vmSize, count, managedLimits } }) => ({
+        vmSize,
+        count,
+        ...(managedLimits === undefined ? {} : { managedLimits }),
+      })),
+    ).toEqual([size]);
+  });
+
   it('leaves out what has another type than AKS documents', () => {
     const odd = read(raw({ eTag: 7, mode: 1, provisioningState: [], powerState: 'Running', osType: {}, osDiskType: 3 }));
     expect(odd).toMatchObject({
@@ -123,6 +153,14 @@ describe('a pool of type VirtualMachines as it is read', () => {
     expect(poolKeyOf('mixed/standard_d4s_v5')).toBe('mixed');
   });
 });
+
+function autoscale(...sizes: readonly object[]) {
+  return { virtualMachinesProfile: { scale: { autoscale: sizes } } };
+}
+
+function raise(): never {
+  throw new Error('not a pool');
+}
 
 function manual(...entries: readonly unknown[]) {
   return { virtualMachinesProfile: { scale: { manual: entries } } };

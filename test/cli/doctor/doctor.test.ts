@@ -257,6 +257,14 @@ describe('doctor', () => {
     ]);
   });
 
+  it("pools: a dry run decides about those of AKS's own autoscaler, without tags and flags", async () => {
+    const seen = await visit(worldOf([aPool({ name: 'general', managedAutoscaler: true })], { discoveryTags: {} }), {
+      argv: ['--dry-run'],
+    });
+    expect(bad(seen).map(({ message }) => message)).toEqual([]);
+    expect(seen.checks.map(({ message }) => message).join()).toContain('general-');
+  });
+
   it('subnet and quota that the pools outgrow', async () => {
     const spec = worldOf([aPool({ name: 'general', max: 40 })], { subnetPrefix: '10.224.0.0/27', quota: { cores: 8 } });
     const found = bad(await visit(spec)).map(({ area, status, message }) => `${area} ${status}: ${message}`);

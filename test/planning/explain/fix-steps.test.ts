@@ -43,6 +43,17 @@ describe('a maximum is raised where it lives', () => {
       { maxFrom: 'tag', kind: 'vms-pool', agentPool: { name: 'v', count: 9 } },
       [{ where: 'the tag max of agent pool v' }],
     ],
+    [
+      "in the agent pool, for AKS's own autoscaler, beside which a dry run decides",
+      { maxFrom: 'agent-pool', agentPool: { name: 'gpupool' } },
+      [
+        {
+          where: "the limits of AKS's own autoscaler in agent pool gpupool",
+          command:
+            'az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n gpupool --update-cluster-autoscaler --min-count 1 --max-count 7',
+        },
+      ],
+    ],
     ['somewhere', {}, [{ where: 'the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max' }]],
   ])('%s', (_what, part, steps) => {
     expect(stepsIn({ ...gpu(), ...part }, raise)).toEqual(steps);

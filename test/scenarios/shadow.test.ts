@@ -1,0 +1,71 @@
+/** Beside the autoscaler that AKS runs: a dry run decides over its pools, and no process ever writes them. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const ofAks = (change: Partial<PoolSpec> & { readonly name: string }): PoolSpec => aPool({ ...change, managedAutoscaler: true });
+
+/** No tags, no flags: only the subscription, the resource groups and the cluster name, from the environment. */
+async function withoutSettings(pools: readonly PoolSpec[], flags: readonly string[]): Promise<VirtualRun> {
+  run = await VirtualRun.start({ spec: worldOf(pools, { discoveryTags: {} }), discovery: [], flags });
+  return run;
+}
+
+function groupOf(world: VirtualRun, pool: string) {
+  return world.reports.at(-1)?.observation?.cloud.groups.find(({ agentPool }) => agentPool?.name === pool);
+}
+
+function wanted(world: VirtualRun): readonly string[] {
+  return world.reports.flatMap(({ rounds }) =>
+    rounds.flatMap(({ increases }) =>
+      increases.map(({ increase: { group, from, to } }) => `${group.split('-')[1] ?? group} ${from} -> ${to}`),
+    ),
+  );
+}
+
+describe('a pool that the autoscaler of AKS scales', () => {
+  const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
+
+  it.each(KINDS)('of kind %s is ours in a dry run, within the limits of its agent pool, without tags and flags', async (kind) => {
+    const world = await withoutSettings([ofAks({ name: 'general', kind, count: 2, min: 1, max: 4 })], ['--dry-run']);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
+    await world.advance(2 * MINUTE);
+    expect(groupOf(world, 'general')).toMatchObject({ minSize: 1, maxSize: 4, maxFrom: 'agent-pool', frozen: undefined });
+    const increases = world.reports.flatMap(({ rounds }) => rounds.flatMap((round) => round.increases));
+    expect(increases.map(({ increase: { from, to }, outcome }) => [from, to, outcome.kind])).toContainEqual([2, 4, 'withheld']);
+    expect(increases.every(({ outcome }) => outcome.kind === 'withheld')).toBe(true);
+    expect(world.writes()).toEqual([]);
+  });
+
+  it.each(KINDS)('of kind %s is frozen without a dry run: it is never written, whatever is pending or idle', async (kind) => {
+    const world = await withoutSettings(
+      [ofAks({ name: 'general', kind, count: 2, min: 0, max: 4 })],
+      ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s'],
+    );
+    await world.advance(5 * MINUTE);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
+    await world.advance(5 * MINUTE);
+    expect(groupOf(world, 'general')?.frozen).toContain('AKS runs its own autoscaler over its agent pool');
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('AKS runs its own autoscaler');
+    expect(world.writes()).toEqual([]);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('is used first in a dry run where it fits best, beside a pool of our own', async () => {
+    const world = await withoutSettings(
+      [ofAks({ name: 'general', count: 1, min: 1, max: 4 }), ofAks({ name: 'big', vmSize: 'Standard_D16s_v5', count: 0 })],
+      ['--dry-run'],
+    );
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 6, cpu: '1' }));
+    await world.advance(MINUTE);
+    expect(wanted(world)).toContain('general 1 -> 2');
+    expect(capacity(world, 'general')).toBe(1);
+  });
+});
