@@ -38,3 +38,9 @@ export class FrozenMap<K, V> implements ReadonlyMap<K, V> {
     return this.#map.entries();
   }
 }
+
+/** The items from index `by` on, modulo their number, then those before. */
+export function rotate<Item>(items: readonly Item[], by: number): readonly Item[] {
+  const first = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

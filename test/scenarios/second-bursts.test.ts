@@ -32,4 +32,20 @@ describe('bursts while nodes boot', () => {
     expect(capacity(world, 'general')).toBe(7);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('do not take the room that was requested for an earlier burst: kube-scheduler fills that node before the next one joins', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0, max: 20 })]) });
+    world.world.cluster.apply(deployment({ name: 'small', replicas: 3, cpu: '1' }));
+    await world.until('the first write', () => world.writes().length > 0, MINUTE);
+    await world.advance(20 * SECOND);
+    world.world.cluster.apply(deployment({ name: 'late', replicas: 3, cpu: '2500m' }));
+    await world.until('all pods bound', () => bound(world, 'small') + bound(world, 'late') === 6, 10 * MINUTE);
+    await world.advance(2 * MINUTE);
+    // Packed anew, three nodes would do for all six pods, but the three small ones are bound by the time that the second node joins.
+    expect(sizes(world)).toEqual([
+      [0, 1],
+      [1, 4],
+    ]);
+    expect(world.world.violations()).toEqual([]);
+  });
 });

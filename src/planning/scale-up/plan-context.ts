@@ -77,10 +77,13 @@ export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): Scal
   return { input, pods, standing, scoring, upcoming, ...minimum };
 }
 
-/** Seeded: every call returns expanders that make the same choices. */
-export function seededExpanders({ policy, observation }: ScaleUpInput): readonly Expander[] {
-  const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
-  return createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+/**
+ * The expanders of one choice, with a seed from the choice itself and not from the loop: another look at the same pods chooses the same
+ * groups by chance, and so explains the nodes that are on their way. `choice` names what is chosen for.
+ */
+export function seededExpanders({ policy }: ScaleUpInput): (choice: string) => readonly Expander[] {
+  const { expanders, randomSeed } = policy.scaleUp;
+  return (choice) => createExpanders(expanders, seededRandom(stableHash(`${randomSeed}|${choice}`)));
 }
 
 function findUpcoming({ observation, state, policy, names }: ScaleUpInput): readonly UpcomingGroupNodes[] {

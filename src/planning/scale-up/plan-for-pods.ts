@@ -132,7 +132,7 @@ function expandAndExplain(
     templates: mayGrow(context.input) ? templates : [],
     headroom: context.headroom,
     scoring: context.scoring,
-    expanders: seededExpanders(context.input),
+    expandersFor: seededExpanders(context.input),
     similarity: similarityRulesOf(policy.scaleUp),
     rotation: observation.loopId,
     allOrNothing: request !== undefined,

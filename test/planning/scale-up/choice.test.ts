@@ -23,6 +23,17 @@ describe('the choice between groups', () => {
     ]);
   });
 
+  it('random: other pods lead to other groups, while the same pods lead to the same group in every loop, beside pods that nothing helps', () => {
+    const groups = ['a', 'b', 'c'].map((id) => group(id));
+    const hopeless = aPod({ name: 'hopeless', cpu: '100', createdAtMs: 0 });
+    const choose = (pod: ReturnType<typeof aPod>, loopId: number): string | undefined =>
+      growth(planFor({ groups, pods: [hopeless, pod], policy: { expanders: ['random'] }, loopId }))[0];
+    const some = Array.from({ length: 30 }, (_, at) => aPod({ name: `random-${at}`, cpu: '1' }));
+    const chosen = some.map((pod) => choose(pod, 1));
+    expect(some.map((pod) => choose(pod, 2))).toEqual(chosen);
+    expect(new Set(chosen)).toEqual(new Set(['a 0->1', 'b 0->1', 'c 0->1']));
+  });
+
   it('price: the cheaper size for the pods grows; a size without a price is reported', () => {
     const groups = [group('big', { vmSize: 'Standard_D8s_v5', cpu: '8' }), group('small'), group('odd', { vmSize: 'Standard_X' })];
     const prices = { standard_d4s_v5: 0.2, standard_d8s_v5: 0.5 };

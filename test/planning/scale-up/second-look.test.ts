@@ -91,6 +91,24 @@ describe('a second look at pods whose nodes are on their way', () => {
     expect(growth(planFor(apply(zonal, { listed: true })))).toEqual(['a 1->2']);
   });
 
+  it('lets nodes on their way take turns in their zones, as new nodes do: a pod that the burst left over has no place now, either', () => {
+    const selector = { requirements: [{ key: 'app', operator: 'In', values: ['x'] }] } as const;
+    const rule = { topologyKey: 'topology.kubernetes.io/zone', maxSkew: 1, minDomains: 1, selector } as const;
+    const spread = { ...rule, nodeAffinityPolicy: 'Honor', nodeTaintsPolicy: 'Ignore' } as const;
+    const kind = () => aPod({ shape: { cpu: '3', labels: { app: 'x' }, topologySpread: [spread] } });
+    const template = (zones: readonly string[]) =>
+      aTemplate({ ...NODE, zones, labels: zones.length === 1 ? { [spread.topologyKey]: zones[0] ?? '' } : {} });
+    const full = aGroup({ id: 'a', target: 0, maxSize: 5, template: template(['r-1', 'r-2', 'r-3']) });
+    const second = aGroup({ id: 'b', target: 0, maxSize: 2, template: template(['r-2']), priority: 'Spot' });
+    const world = {
+      groups: [full, second],
+      pods: Array.from({ length: 7 }, kind),
+      policy: { expanders: ['priority'], priorities: [{ priority: 5, patterns: ['a'] }] },
+    } as const;
+    expect(growth(planFor(world))).toEqual(['a 0->5']);
+    for (const remembers of [true, false]) expect(growth(planFor(apply(world, { remembers })))).toEqual([]);
+  });
+
   it('does not take other pods of a kind for the first, while the place of the first is not decided', () => {
     const selector = { requirements: [{ key: 'app', operator: 'In', values: ['x'] }] } as const;
     const together = { topologyKey: 'kubernetes.io/hostname', selector, namespaces: [], namespaceSelector: undefined };
@@ -119,27 +137,22 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
     );
   });
 
-  it('nothing is requested again by a process that remembers no increase, unless groups are chosen at random', () => {
+  it('nothing is requested again by a process that remembers no increase, even if groups are chosen at random', () => {
     fc.assert(
-      fc.property(
-        anyBurst.filter(({ world }) => world.policy?.expanders?.[0] !== 'random'),
-        (burst) => {
-          expect(growth(planFor(applyBurst({ ...burst, joined: 0, bound: 0 }, false)))).toEqual([]);
-        },
-      ),
-      runs,
+      fc.property(anyBurst, (burst) => {
+        expect(growth(planFor(applyBurst({ ...burst, joined: 0, bound: 0 }, false)))).toEqual([]);
+      }),
+      { ...runs, numRuns: 1000 },
     );
   });
 
-  const isPlannedAlike = ({ world }: Burst): boolean =>
-    world.policy?.expanders?.[0] !== 'random' && world.groups.every(({ template }) => (template?.zones.length ?? 0) < 2);
-
+  // Of 8,000 bursts one pod of one burst asked again: without a memory, nodes that Azure put into other zones than planned explain nothing.
   it.each([
-    ['a process that remembers its increases', true, anyBurst],
-    ['one that remembers none, if groups and zones were not chosen by chance', false, anyBurst.filter(isPlannedAlike)],
-  ])('no pod asks again while nodes join and kube-scheduler binds some: %s', (_name, remembers, someBurst) => {
+    ['a process that remembers its increases', true],
+    ['one that remembers none', false],
+  ])('no pod asks again while nodes join and kube-scheduler binds some: %s', (_name, remembers) => {
     fc.assert(
-      fc.property(someBurst, (burst) => {
+      fc.property(anyBurst, (burst) => {
         const served = podsServed(planFor(burst.world));
         const { increases } = planFor(applyBurst({ ...burst, joined: Math.max(1, burst.joined) }, remembers));
         expect(increases.flatMap(({ pods: some }) => some).filter(({ uid }) => served.has(uid))).toEqual([]);

@@ -49,6 +49,13 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     test: 'test/planning/state/scale-up-times.test.ts',
   },
   {
+    guard: 'an increase remembers the pods that it was made for',
+    file: 'src/planning/state/loop-state.ts',
+    text: 'accepted: rememberAccepted(state.accepted, { group, nodes, pods, template: result.group?.template }, nowMs),',
+    instead: '',
+    test: 'test/scenarios/second-bursts.test.ts',
+  },
+  {
     guard: 'a node that starts breaks no promise',
     file: 'src/planning/promises/check-promises.ts',
     text: 'starting.has(name) || ',

@@ -10,6 +10,8 @@ import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snaps
 import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
 import type { UpcomingNodes } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
+import { rotate } from '../../../lib/collections.ts';
+import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 
 export interface UpcomingGroupNodes {
@@ -31,10 +33,17 @@ export interface ExistingCapacity {
   readonly upcoming: Map<NodeName, NodeGroupId>;
   /** Nodes of the snapshot that this plan requests. */
   readonly planned: Map<NodeName, NodeGroupId>;
-  /** Upcoming nodes whose zone is unknown: each becomes a node of the zone that its first pod needs. */
-  readonly undecided: { readonly template: GroupTemplate; left: number }[];
+  /** Upcoming nodes whose zone is unknown: each becomes a node of a zone that its first pod allows. */
+  readonly undecided: UndecidedNodes[];
   /** Of every group with upcoming or fresh nodes, in the order of the groups. */
   readonly newNodeTemplates: Map<NodeGroupId, GroupTemplate>;
+}
+
+interface UndecidedNodes {
+  readonly template: GroupTemplate;
+  left: number;
+  /** How many have a zone by now. */
+  decided: number;
 }
 
 type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
@@ -63,7 +72,7 @@ export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly Up
       if (variant === undefined) undecided += 1;
       else addUpcomingNode(capacity, newNodeFrom(variant, upcomingNodeName(capacity, template)), template);
     }
-    if (undecided > 0) capacity.undecided.push({ template, left: undecided });
+    if (undecided > 0) capacity.undecided.push({ template, left: undecided, decided: 0 });
   }
 }
 
@@ -125,11 +134,15 @@ function findPresentNode({ snapshot, upcoming, isUsable }: ExistingCapacity, pod
   return snapshot.findNode(pod, (node) => !upcoming.has(node) && isUsable(node));
 }
 
-/** Decides the zone of one more upcoming node of `group`, or of any group, so that the pod fits there; returns that node. */
+/**
+ * Decides the zone of one more upcoming node of `group`, or of any group, so that the pod fits there; returns that node. Zones take turns,
+ * as they do for new nodes.
+ */
 export function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod, group?: NodeGroupId): NodeName | undefined {
   for (const pool of capacity.undecided) {
     if (pool.left === 0 || (group !== undefined && pool.template.group.id !== group)) continue;
-    for (const variant of pool.template.variants) {
+    const variants = pool.template.variants.filter((variant) => fitsStatically(pod.shape, variant));
+    for (const variant of rotate(variants, pool.decided)) {
       const node = newNodeFrom(variant, upcomingNodeName(capacity, pool.template));
       const tryNode = (): boolean => {
         addUpcomingNode(capacity, node, pool.template);
@@ -137,6 +150,7 @@ export function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod, group
       };
       if (tryInFork(capacity.snapshot, tryNode, Boolean)) {
         pool.left -= 1;
+        pool.decided += 1;
         return node.name;
       }
       capacity.upcoming.delete(node.name);

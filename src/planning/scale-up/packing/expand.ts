@@ -7,6 +7,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import { compareText } from '../../../lib/comparison.ts';
 import { chooseOption } from '../../expanders/expander.ts';
 import { placeOnCapacity } from '../groups/existing-capacity.ts';
 import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
@@ -58,7 +59,7 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
     const options = input.allOrNothing ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) recordFirstOption(firstOptions, option);
     const chosen = chooseOption(
-      input.expanders,
+      input.expandersFor(choiceName(options, round)),
       options.map(({ scored }) => scored),
     );
     const option = options.find(({ scored }) => scored === chosen);
@@ -73,6 +74,13 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
     if (input.expansion.isCutShort) return true;
   }
   return true;
+}
+
+/** Named after the oldest pod that an option serves: pods without any option, and later pods, do not change what chance chooses. */
+function choiceName(options: readonly ExpandOption[], round: number): string {
+  const first = options.flatMap(({ estimate }) => [...estimate.placed.keys()].flatMap(({ pods }) => pods.slice(0, 1)));
+  const oldest = first.sort((left, right) => left.createdAtMs - right.createdAtMs || compareText(left.uid, right.uid))[0];
+  return `${oldest?.uid ?? ''}|${round}`;
 }
 
 /** All members of a family share the option. */

@@ -36,7 +36,8 @@ export interface ExpandInput {
   readonly turns: readonly (readonly EquivalenceGroup[])[];
   readonly headroom: Headroom;
   readonly scoring: Scoring;
-  readonly expanders: readonly Expander[];
+  /** By the name of the choice: the same name leads to the same choice. */
+  readonly expandersFor: (choice: string) => readonly Expander[];
   readonly similarity: SimilarityRules;
   readonly tries: TryLimits;
   /** Rotates which group is estimated first, so that a deadline does not cut off the same groups in every loop. */

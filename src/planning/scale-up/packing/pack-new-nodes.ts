@@ -14,6 +14,7 @@ import { estimate, podsFittingOn, freeAfter, podSizeOn, type Estimate } from './
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { addPlaceholderNodes, removePlaceholderNodes, dependsOnZones, placeholderNode } from '../groups/zonal-siblings.ts';
 import { newNodeFrom, variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
+import { rotate } from '../../../lib/collections.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 
@@ -244,11 +245,6 @@ function placesOf({ template }: FamilyMember, of: number, mask: number): readonl
   return template.variants
     .map((variant, index) => ({ of, template, variant, mask: 1 << index }))
     .filter((place) => (place.mask & mask) !== 0);
-}
-
-function rotate(places: readonly NewNodePlace[], by: number): readonly NewNodePlace[] {
-  const first = places.length === 0 ? 0 : by % places.length;
-  return [...places.slice(first), ...places.slice(0, first)];
 }
 
 function nextName({ prefix, nodes }: Packing): string {
