@@ -7,6 +7,7 @@ import type { BenchRow } from './row.ts';
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
+  mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
@@ -28,7 +29,7 @@ for (const [name, run] of Object.entries(SUITES)) {
   if (!asJson) process.stderr.write(`running ${name} ...\n`);
   rows.push(...(await run()));
 }
-process.stdout.write(asJson ? `${JSON.stringify(rows.map(summarize))}\n` : table(rows));
+process.stdout.write(asJson ? `${JSON.stringify(rows.map((row) => row.facts ?? summarize(row)))}\n` : table(rows));
 
 function summarize(row: BenchRow) {
   const sorted = [...row.samples].sort((left, right) => left - right);

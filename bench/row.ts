@@ -4,4 +4,6 @@ export interface BenchRow {
   readonly samples: readonly number[];
   readonly unit: 'ms' | 'us' | 'MB' | 'ops/s';
   readonly note?: string;
+  /** Printed by `--json` in place of the summary. */
+  readonly facts?: Readonly<Record<string, unknown>>;
 }

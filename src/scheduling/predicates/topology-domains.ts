@@ -16,15 +16,37 @@ export class TopologyKey {
   readonly #ids = new Map<string, number>();
   readonly #names: string[] = [];
   readonly #bySlot: number[] = [];
+  readonly #spares: number[] = [];
 
   constructor(label: string) {
     this.label = label;
   }
 
   record(slot: number, labels: Labels): void {
+    this.recordNumber(slot, this.numberIn(labels));
+  }
+
+  /** The same with the value's number. */
+  recordNumber(slot: number, value: number): void {
     while (this.#bySlot.length < slot) this.#bySlot.push(ABSENT);
+    this.#bySlot[slot] = value;
+  }
+
+  /** The number of the labels' value, which is known from then on. Negative: such a node is in no domain. */
+  numberIn(labels: Labels): number {
     const value = this.valueIn(labels);
-    this.#bySlot[slot] = value === undefined ? ABSENT : this.#idOf(value);
+    return value === undefined ? ABSENT : this.#idOf(value);
+  }
+
+  /** Whether every node has a value of its own. */
+  get isHost(): boolean {
+    return this.label === HOSTNAME;
+  }
+
+  /** The number of a value that no node has, for a node without a name of its own. The same number for the same index. */
+  spareNumber(index: number): number {
+    while (this.#spares.length <= index) this.#spares.push(this.#names.push('') - 1);
+    return this.#spares[index] ?? ABSENT;
   }
 
   /** undefined: such a node is in no domain. */
@@ -96,8 +118,18 @@ export class DomainScope {
 
   /** `by` is 1 if the node comes, -1 if it leaves. Its pods must be added after it and removed before it. */
   moveNode(slot: number, node: Node, by: 1 | -1): void {
+    this.moveCopy(slot, this.#eligible(node), by);
+  }
+
+  /** Whether the scope includes nodes with these labels and taints. */
+  includes(node: Node): boolean {
+    return this.#eligible(node);
+  }
+
+  /** The same as {@link moveNode} if it is known whether the scope includes the node. */
+  moveCopy(slot: number, isIncluded: boolean, by: 1 | -1): void {
     const value = this.#key.at(slot);
-    const open = value >= 0 && this.#eligible(node);
+    const open = value >= 0 && isIncluded;
     while (this.#open.length < slot) this.#open.push(false);
     this.#open[slot] = open;
     if (!open) return;

@@ -15,7 +15,8 @@ import { findInterdependent } from './interdependent-shapes.ts';
 import { NodeSlots } from './node-slots.ts';
 import { fitsAlone, fitReasons, type FitIndexes } from './pod-fit.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
-import { TopologyIndex } from './topology-index.ts';
+import { SimulatedNodes } from './simulated-nodes.ts';
+import { type PlacementRules, type ShapeTies, type SplitRules, TopologyIndex } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { SnapshotNode, Snapshot } from './snapshot.ts';
@@ -173,6 +174,22 @@ export class ClusterSnapshot implements Snapshot {
     const slot = this.#slots.slotNamed(node);
     const compiled = this.#compiled(pod.shape);
     return this.#ledger.admits(compiled.ties, slot) && this.#slots.hasRoomFor(slot, compiled) && this.#devices.hasFor(pod.shape, slot);
+  }
+
+  /** The rules between pods that decide about pods of this shape; see {@link admitsBy}. */
+  splitRules(shape: PodShape): SplitRules {
+    return this.#ledger.splitRules(this.#compiled(shape).ties);
+  }
+
+  admitsBy(rules: PlacementRules, node: NodeName): boolean {
+    return this.#ledger.admitsBy(rules, this.#slots.slotNamed(node));
+  }
+
+  /** Nodes that are only counted, for pods of these shapes. `ownPods` are the pods that come with the nodes. */
+  simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SimulatedNodes {
+    const tiesOf = (shape: PodShape): ShapeTies => this.#compiled(shape).ties;
+    for (const { shape } of ownPods) tiesOf(shape);
+    return new SimulatedNodes({ ledger: this.#ledger, tiesOf, shapes, firstSlot: this.#slots.count });
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */

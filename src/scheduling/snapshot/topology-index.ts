@@ -30,6 +30,19 @@ interface OwnerCounter {
 }
 
 /** How one shape depends on other pods. The lists grow as counters are made; `seen` is how far they are updated. */
+export interface PlacementRules extends AffinityRules {
+  readonly spread: readonly SpreadRule[];
+  /** Counters of pods whose anti-affinity matches the shape. */
+  readonly repelling: readonly DomainCounter[];
+}
+
+/** The rules of a shape in two parts, which both must admit a node. */
+export interface SplitRules {
+  /** By these, nodes that differ in their host names alone are all alike. */
+  readonly byPlace: PlacementRules;
+  readonly byHost: PlacementRules;
+}
+
 export interface ShapeTies {
   readonly shape: PodShape;
   readonly hasRules: boolean;
@@ -94,6 +107,26 @@ export class TopologyIndex {
     return spreadAdmits(rules.spread, slot) && affinityAdmits(rules, this.repelledBy(ties), slot);
   }
 
+  /** The rules of the shape, and those of other pods against it, as far as these are known by now. */
+  splitRules(ties: ShapeTies): SplitRules {
+    const { spread, near, nearItself, apart } = this.rulesOf(ties);
+    const repelling = this.repelledBy(ties);
+    // Affinity to the first pod of a kind depends on all terms at once.
+    const isNearByHost = near.some(({ key }) => key.isHost);
+    const part = (isHost: boolean): PlacementRules => ({
+      spread: spread.filter(({ counter }) => counter.key.isHost === isHost),
+      near: isNearByHost === isHost ? near : [],
+      nearItself,
+      apart: apart.filter(({ key }) => key.isHost === isHost),
+      repelling: repelling.filter(({ key }) => key.isHost === isHost),
+    });
+    return { byPlace: part(false), byHost: part(true) };
+  }
+
+  admitsBy(rules: PlacementRules, slot: number): boolean {
+    return spreadAdmits(rules.spread, slot) && affinityAdmits(rules, rules.repelling, slot);
+  }
+
   spreadFloors(ties: ShapeTies): readonly number[] {
     return floorsOf(this.rulesOf(ties).spread);
   }
@@ -123,6 +156,12 @@ export class TopologyIndex {
       if (owner !== undefined && termMatches(owner.term, ties.shape, this.#labelsOf)) ties.repelledBy.push(owner.counter);
     }
     return ties.repelledBy;
+  }
+
+  /** The counters that the rules of the shape read. */
+  askedBy(ties: ShapeTies): readonly DomainCounter[] {
+    const { near, apart, spread } = this.rulesOf(ties);
+    return [...near, ...apart, ...spread.map(({ counter }) => counter), ...this.repelledBy(ties)];
   }
 
   rulesOf(ties: ShapeTies): NonNullable<ShapeTies['rules']> {

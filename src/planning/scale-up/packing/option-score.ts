@@ -7,7 +7,7 @@ import { misfitOf, weightOf, pricedName, priceOf as listedPrice } from '../../ex
 import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import type { FamilyMember } from './pack-new-nodes.ts';
+import type { FamilyMember } from './place-pods.ts';
 import type { Estimate } from './estimate.ts';
 import { defined } from '../../../lib/defined.ts';
 

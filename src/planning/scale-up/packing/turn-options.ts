@@ -7,7 +7,8 @@ import { dependsOnZones, zonalFamilies } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import type { ExpandInput, Expansion } from './expansion.ts';
 import { atomicEstimate, scoreOption, type ExpandOption } from './option-score.ts';
-import { type FamilyMember, packNewNodes, type PackedNodes } from './pack-new-nodes.ts';
+import { packNewNodes, type PackedNodes } from './pack-new-nodes.ts';
+import type { FamilyMember } from './place-pods.ts';
 
 /** One turn of a plan: the pods that are served together. */
 export interface TurnInput extends Omit<ExpandInput, 'turns'> {

@@ -1,0 +1,129 @@
+/**
+ * Nodes that exist only in the counts of pods per domain: an estimate adds thousands of them and drops them again. They have no object,
+ * no pods and no resources, and count only in what the rules of the given shapes read. Must not know why a node is added.
+ */
+import type { Node } from '../../domain/node.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { DomainCounter, DomainScope, TopologyKey } from '../predicates/topology-domains.ts';
+import type { PlacementRules, ShapeTies, SplitRules, TopologyIndex } from './topology-index.ts';
+
+/** What nodes that differ only in their host names have in common. */
+export interface NodeKind {
+  /** The number of the value of each key. Undefined: every node has a value of its own. */
+  readonly values: readonly (number | undefined)[];
+  /** Whether each scope includes such nodes. */
+  readonly included: readonly boolean[];
+  /** What counts the pods that every such node has; a counter is repeated for each pod. */
+  readonly pods: readonly DomainCounter[];
+}
+
+interface PlacedPods {
+  readonly counters: readonly DomainCounter[];
+  readonly slot: number;
+  readonly count: number;
+}
+
+interface SimulationInput {
+  readonly ledger: TopologyIndex;
+  readonly tiesOf: (shape: PodShape) => ShapeTies;
+  /** All shapes whose rules will be asked. */
+  readonly shapes: readonly PodShape[];
+  /** The first slot that no node of the snapshot has. */
+  readonly firstSlot: number;
+}
+
+/** While there are any, nothing else may change the snapshot: the slots of the simulated nodes are its next ones. */
+export class SimulatedNodes {
+  readonly #firstSlot: number;
+  readonly #keys: readonly TopologyKey[];
+  readonly #scopes: readonly DomainScope[];
+  readonly #counters: ReadonlySet<DomainCounter>;
+  readonly #ledger: TopologyIndex;
+  readonly #tiesOf: SimulationInput['tiesOf'];
+  readonly #kinds: (NodeKind | undefined)[] = [];
+  readonly #placed: PlacedPods[] = [];
+
+  constructor({ ledger, tiesOf, shapes, firstSlot }: SimulationInput) {
+    this.#ledger = ledger;
+    this.#tiesOf = tiesOf;
+    this.#firstSlot = firstSlot;
+    // The rules of one shape may be about pods of any other.
+    const ties = shapes.map(tiesOf);
+    this.#counters = new Set(ties.flatMap((each) => ledger.askedBy(each)));
+    const counters = [...this.#counters];
+    this.#keys = [...new Set(counters.map(({ key }) => key))];
+    this.#scopes = [...new Set(counters.flatMap(({ rule }) => rule.scope ?? []))];
+  }
+
+  /** `pods` are those that every such node has. */
+  kindOf(node: Node, pods: readonly Pod[]): NodeKind {
+    return {
+      values: this.#keys.map((key) => (key.isHost && key.valueIn(node.labels) !== undefined ? undefined : key.numberIn(node.labels))),
+      included: this.#scopes.map((scope) => scope.includes(node)),
+      pods: pods.flatMap(({ shape }) => this.countersOf(shape)),
+    };
+  }
+
+  splitRules(shape: PodShape): SplitRules {
+    return this.#ledger.splitRules(this.#tiesOf(shape));
+  }
+
+  admits(rules: PlacementRules, slot: number): boolean {
+    return this.#ledger.admitsBy(rules, slot);
+  }
+
+  /** Whether a node with these labels would open a domain that is new to a spread constraint of the shape. */
+  opensDomain(shape: PodShape, labels: Node['labels']): boolean {
+    return this.#ledger.opensDomain(this.#tiesOf(shape), labels);
+  }
+
+  /** The counters that count such a pod. */
+  countersOf(shape: PodShape): readonly DomainCounter[] {
+    return this.#ledger.countedBy(this.#tiesOf(shape)).filter((counter) => this.#counters.has(counter));
+  }
+
+  /** Returns the slot of the new node. */
+  add(kind: NodeKind): number {
+    const slot = this.#firstSlot + this.#kinds.length;
+    for (let at = 0; at < this.#keys.length; at++) {
+      const key = this.#keys[at];
+      key?.recordNumber(slot, kind.values[at] ?? key.spareNumber(this.#kinds.length));
+    }
+    this.#moveNode(slot, kind, 1);
+    this.#kinds.push(kind);
+    return slot;
+  }
+
+  /** The node must have no pods but those of its kind. */
+  remove(slot: number): void {
+    const at = slot - this.#firstSlot;
+    const kind = this.#kinds[at];
+    if (kind === undefined) return;
+    this.#moveNode(slot, kind, -1);
+    if (at === this.#kinds.length - 1) this.#kinds.pop();
+    else this.#kinds[at] = undefined;
+  }
+
+  place(counters: readonly DomainCounter[], slot: number, count: number): void {
+    if (counters.length === 0) return;
+    for (const counter of counters) counter.movePods(slot, count);
+    this.#placed.push({ counters, slot, count });
+  }
+
+  /** Removes all pods and nodes. */
+  clear(): void {
+    for (const { counters, slot, count } of this.#placed) for (const counter of counters) counter.movePods(slot, -count);
+    this.#placed.length = 0;
+    this.#kinds.forEach((kind, at) => {
+      if (kind !== undefined) this.#moveNode(this.#firstSlot + at, kind, -1);
+    });
+    this.#kinds.length = 0;
+  }
+
+  /** The pods that come with the node are added after it and removed before it. */
+  #moveNode(slot: number, { included, pods }: NodeKind, by: 1 | -1): void {
+    if (by === -1) for (const counter of pods) counter.movePods(slot, by);
+    for (let at = 0; at < this.#scopes.length; at++) this.#scopes[at]?.moveCopy(slot, included[at] === true, by);
+    if (by === 1) for (const counter of pods) counter.movePods(slot, by);
+  }
+}
