@@ -107,7 +107,7 @@ export function podsFittingOn(
 }
 
 /** What is free after `each` pods are placed. */
-export function freeAfter(free: Resources, need: Need, each: number): Resources {
+function freeAfter(free: Resources, need: Need, each: number): Resources {
   const left = free.slice();
   need.indexes.forEach((index, at) => {
     left[index] = (left[index] ?? 0) - each * (need.amounts[at] ?? 0);

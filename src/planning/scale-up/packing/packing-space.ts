@@ -12,7 +12,7 @@ import { addPlaceholderNodes, removePlaceholderNodes } from '../groups/zonal-sib
 import { type GroupTemplate, newNodeFrom } from '../groups/template-node.ts';
 import type { NewNode, NewNodePlace } from './new-nodes.ts';
 
-export type NodeInSpace = Pick<NewNode, 'name' | 'slot'>;
+type NodeInSpace = Pick<NewNode, 'name' | 'slot'>;
 
 /** Pods `from` to `to` of the group, the latter excluded. */
 export interface PodRange {
