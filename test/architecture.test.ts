@@ -87,6 +87,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cli: [['cli'], ['cli/explain'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process']],
   simulator: [
     ['simulator'],
+    ['simulator/managed-autoscaler'],
     ['simulator/arm', 'simulator/cluster'],
     ['simulator/arm/control', 'simulator/arm/identity', 'simulator/arm/other', 'simulator/cluster/controllers', 'simulator/cluster/http'],
     ['simulator/arm/faults', 'simulator/cluster/scheduler'],

@@ -39,6 +39,8 @@ export interface VirtualRunInput {
   readonly env?: Readonly<Record<string, string>>;
   /** Latencies of the emulated Azure that differ from the usual ones. */
   readonly knobs?: Partial<ArmLatencies>;
+  /** Whether AKS's own autoscaler is imitated over the pools that have it on. Default: it does nothing. */
+  readonly managedAutoscaler?: boolean;
   /** Receives every decision when it is made, including those of a loop that never ends. */
   readonly journal?: DecisionJournal;
   /** Receives every line that the daemon logs at level info and above. */
@@ -92,8 +94,9 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     const clock = new VirtualSimClock(input.startMs);
     let onDeath = (): void => undefined;
     const process = new MortalProcess(input.crashPlan ?? (() => undefined), () => onDeath());
-    const { spec, knobs, onInstant } = input;
-    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, requestFilter: process, ...defined({ knobs, onInstant }) });
+    const { spec, knobs, onInstant, managedAutoscaler } = input;
+    const optional = defined({ knobs, onInstant, managedAutoscaler });
+    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, requestFilter: process, ...optional });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
     await writeClientFiles(dir, world);
     const run = new VirtualRun(program, input, { clock, world, process, dir });

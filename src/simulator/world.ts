@@ -11,6 +11,7 @@ import type { RequestFilter } from './base/request-filter.ts';
 import type { SimClock } from './base/sim-clock.ts';
 import { createServerTls } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
+import { startManagedAutoscaler } from './managed-autoscaler/managed-autoscaler.ts';
 import type { WorldSpec } from './base/world-spec.ts';
 import { lineOfChange, lineOfEntry, WorldHash, type InstantListener } from './world-hash.ts';
 import { defined } from '../lib/defined.ts';
@@ -28,6 +29,8 @@ export interface WorldOptions {
   readonly knobs?: Partial<ArmLatencies>;
   /** Background actors of the emulated Azure. Default: none. */
   readonly ambient?: BackgroundActorOptions;
+  /** Whether AKS's own autoscaler is imitated over the pools that have it on. Default: it does nothing. */
+  readonly managedAutoscaler?: boolean;
   /** Default: every request passes. */
   readonly requestFilter?: RequestFilter;
   /** Called with what happened in each instant, when it is over. */
@@ -68,6 +71,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     token: options.token,
     ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),
   });
+  const stopManaged = options.managedAutoscaler === true ? startManagedAutoscaler({ spec, clock, arm: arm.control, cluster }) : undefined;
   const hash = hashOf({ arm, cluster, clock }, options.onInstant);
   return {
     spec,
@@ -78,6 +82,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     violations: () => violations.list(),
     hash: () => hash.digest(),
     stop: async () => {
+      stopManaged?.();
       await Promise.all([cluster.stop(), arm.stop()]);
     },
   };

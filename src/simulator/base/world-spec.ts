@@ -20,7 +20,7 @@ export interface PoolSpec {
   /** Whether its scale set begins more VMs than requested. Default: false, as AKS sets it. */
   readonly overprovision?: boolean;
   readonly mode?: 'System' | 'User';
-  /** AKS's own autoscaler is on for the pool. The simulator does not run it. */
+  /** AKS's own autoscaler is on for the pool. The world imitates it only if asked to. */
   readonly managedAutoscaler?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   /** `key=value:Effect` */

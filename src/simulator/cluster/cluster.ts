@@ -9,7 +9,7 @@ import type { ServerTls } from '../base/tls.ts';
 import type { VmFeed } from '../base/vm-feed.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
 import type { ViolationLog } from '../base/write-safety.ts';
-import type { ControllerContext } from './base/controller-context.ts';
+import { recordEvent, type ControllerContext, type EventDraft } from './base/controller-context.ts';
 import { DEFAULT_LATENCIES, type ClusterLatencies } from './base/latencies.ts';
 import { startDaemonSets } from './controllers/daemon-sets.ts';
 import { startDeployments } from './controllers/deployments.ts';
@@ -24,6 +24,7 @@ import { ApiServer, type JournalEntry } from './http/server.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { seedCluster } from './seed.ts';
 import { createApi, placeOf, type Api } from './store/api.ts';
+import { evict } from './store/eviction.ts';
 import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
 import { findKind } from './store/resource-types.ts';
 import { ObjectStore, type StoreChange } from './store/store.ts';
@@ -112,6 +113,10 @@ export interface SimCluster {
    * @throws AutoscalerError of kind `kube-api` when the server refuses it.
    */
   remove(object: ObjectDraft): void;
+  /** Evicts a pod as another client would. @returns why not, or undefined. */
+  evict(pod: PodObject): string | undefined;
+  /** Records an event about an object, as another component would. */
+  recordEvent(about: KubeObject, draft: EventDraft): void;
   readonly control: ClusterControl;
   /** The last requests. */
   journal(): readonly JournalEntry[];
@@ -169,6 +174,12 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
         ),
       );
     },
+    evict: (pod) => {
+      const { name, namespace = 'default', uid } = pod.metadata;
+      const done = evict(api, { name, namespace }, { uid });
+      return done.ok ? undefined : done.refusal.message;
+    },
+    recordEvent: (about, draft) => recordEvent(api, about, draft),
     control: controlOf(api, server),
     journal: () => server.journal,
     onChange: (listener) => api.store.subscribe(listener),

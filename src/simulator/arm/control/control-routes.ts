@@ -15,6 +15,7 @@ interface ControlRoute {
 
 const EVENTS = [
   'foreignScale',
+  'foreignDelete',
   'evict',
   'repair',
   'zoneDown',

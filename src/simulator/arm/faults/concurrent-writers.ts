@@ -1,6 +1,6 @@
 /** Writers other than the client under test. They make real changes through the same code. */
 import { FOREIGN_WRITER } from '../http/principals.ts';
-import { affordable, writeCapacity } from '../compute/set-capacity.ts';
+import { acceptRemoval, affordable, writeCapacity } from '../compute/set-capacity.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 
@@ -17,6 +17,16 @@ export function scaleAsForeigner(world: ArmWorld, set: ScaleSet, change: Foreign
   if (!affordable(world, set, after)) return `the quota does not allow ${after} instances in the scale set of pool "${set.pool.name}"`;
   const { id } = writeCapacity(world, set, after, FOREIGN_WRITER);
   recordSetChange(world, set, { why: 'foreignScale', principal: FOREIGN_WRITER, before, opId: id });
+  return undefined;
+}
+
+/** Deletes instances as another autoscaler would, in one call. @returns why nothing was done, or undefined. */
+export function deleteAsForeigner(world: ArmWorld, set: ScaleSet, instanceIds: readonly string[]): string | undefined {
+  const vms = instanceIds.flatMap((id) => set.vms.get(id.toLowerCase()) ?? []);
+  const before = capacityOf(set);
+  if (vms.length < instanceIds.length) return `an instance to delete does not exist in pool "${set.pool.name}"`;
+  const { id } = acceptRemoval(world, set, { vms, forced: false, principal: FOREIGN_WRITER, named: true });
+  recordSetChange(world, set, { why: 'foreignDelete', principal: FOREIGN_WRITER, before, opId: id });
   return undefined;
 }
 

@@ -13,6 +13,8 @@ export type WorldEvent =
         readonly when?: 'now' | 'before-next-write';
       };
     }
+  /** Another writer deletes these instances of a scale set. Its capacity falls with them. */
+  | { readonly foreignDelete: { readonly pool: string; readonly instanceIds: readonly string[] } }
   /**
    * Spot VMs are evicted, the newest first. After the announcement they are deleted and the capacity falls, or they are
    * deallocated.
