@@ -96,6 +96,27 @@ describe('azure: deleting machines', () => {
     expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['2'] }]);
   });
 
+  it('deletes of many instances that follow each other list the set at most twice in a minute', async () => {
+    const { r } = await started(80, { nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
+    await r.pass(120_000);
+    const listedAt: number[] = [];
+    r.arm.intercept = ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/virtualmachines')) listedAt.push(r.clock.now());
+      return undefined;
+    };
+    const batches = [0, 13, 26, 39].map((from) =>
+      remove(
+        r,
+        Array.from({ length: 13 }, (_, index) => from + index),
+      ),
+    );
+    await r.pass(130_000);
+    expect((await Promise.all(batches)).map(({ kind }) => kind)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
+    expect(posts(r)).toHaveLength(4);
+    expect(listedAt.length).toBeGreaterThanOrEqual(4);
+    expect(listedAt.filter((at, index) => at - (listedAt[index - 2] ?? -Infinity) < 60_000)).toEqual([]);
+  });
+
   it('a machine that is gone is success', async () => {
     const { r, set } = await started(3);
     set.machines.delete('1');

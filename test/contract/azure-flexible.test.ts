@@ -61,7 +61,7 @@ describe('a Flexible scale set', () => {
     expect(await m.increase(planned, 2)).toEqual({ kind: 'conflict', group: planned.id, observed: 3 });
   });
 
-  it('loses the machines that were named, after one fresh list, and not those below its minimum', async () => {
+  it('loses the machines that were named, after a fresh read of each, and not those below its minimum', async () => {
     const m = await meet({}, FLEXIBLE);
     const { id, instances = [] } = m.group('flex');
     const [victim, survivor] = instances.map(({ key }) => key);
@@ -75,7 +75,7 @@ describe('a Flexible scale set', () => {
         .journal()
         .slice(before)
         .map(({ route }) => route),
-    ).toEqual(['GET virtualMachines', 'GET virtualMachineScaleSets/{name}', 'POST virtualMachineScaleSets/{name}/delete']);
+    ).toEqual(['GET virtualMachines/{name}', 'GET virtualMachineScaleSets/{name}', 'POST virtualMachineScaleSets/{name}/delete']);
     await m.pass(300_000);
     expect(m.group('flex').instances?.map(({ key }) => key)).toEqual([survivor]);
     expect(m.group('flex').target).toMatchObject({ value: 1, confirmed: true });

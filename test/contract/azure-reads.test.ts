@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode, START_MS } from '../support/builders.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply } from '../azure/scripted-arm.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
@@ -79,18 +79,80 @@ describe('azure: reading', () => {
     expect(r.logLines.filter((line) => line.includes('has no scale set named'))).toEqual([]);
   });
 
-  it('a node that joined after the list has its set listed at once, and only once', async () => {
+  /** The reads of instances since the start: lists, and single ones by the end of their path. */
+  const instanceReads = (r: Rig, since: number) =>
+    r.arm.requests.slice(since).flatMap(({ path }) => /\/virtualmachines(\/.*)?$/.exec(path)?.[0].replace('/virtualmachines', '') ?? []);
+
+  /** Machines and nodes that joined a moment ago, numbered from 7. */
+  function joined(r: Rig, set: ScriptedSet, count: number) {
+    const ids = Array.from({ length: count }, (_, index) => String(index + 7));
+    for (const id of ids) r.arm.addMachine(set, id);
+    return aCluster({ nodes: ids.map((id) => ({ ...nodeOf(`n${id}`, USER_POOL, id), createdAtMs: r.clock.now() })) });
+  }
+
+  it('a node that joined after the list has its instance read at once, alone, and only once', async () => {
     const r = await prepared();
     const set = r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);
-    const before = r.arm.sent('GET', '/virtualmachines').length;
-    r.arm.addMachine(set, '7');
-    const cluster = aCluster({ nodes: [{ ...nodeOf('n7', USER_POOL, '7'), createdAtMs: r.clock.now() }] });
+    const before = r.arm.requests.length;
+    const cluster = joined(r, set, 1);
     expect(r.view(cluster).instanceOfNode.has('n7')).toBe(false);
     expect(r.view(cluster).groupOfNode.get('n7')).toBe(USER_POOL);
     await r.pass(2_000);
     expect(r.view(cluster).instanceOfNode.has('n7')).toBe(true);
-    expect(r.arm.sent('GET', '/virtualmachines').length).toBe(before + 1);
+    expect(instanceReads(r, before)).toEqual(['/7']);
+  });
+
+  it('more than five nodes that joined at once cost one list', async () => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    await r.pass(61_000);
+    const before = r.arm.requests.length;
+    const cluster = joined(r, set, 6);
+    r.view(cluster);
+    await r.pass(2_000);
+    expect(r.view(cluster).instanceOfNode.size).toBe(6);
+    expect(instanceReads(r, before)).toEqual(['']);
+  });
+
+  it('after two lists in a minute ten nodes are read singly, and the others wait for the next list', async () => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    await r.pass(61_000);
+    for (const round of [1, 2]) {
+      void r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+      await r.pass(round * 1_000);
+    }
+    const before = r.arm.requests.length;
+    const cluster = joined(r, set, 14);
+    r.view(cluster);
+    await r.pass(20_000);
+    expect(r.view(cluster).instanceOfNode.size).toBe(10);
+    expect(instanceReads(r, before)).toHaveLength(10);
+    await r.pass(45_000);
+    expect(r.view(cluster).instanceOfNode.size).toBe(14);
+    expect(instanceReads(r, before).filter((path) => path === '')).toHaveLength(1);
+  });
+
+  it.each([
+    [1, true, 2],
+    [2, false, 2],
+  ])('a node whose instance is not found %i times has an instance: %s', async (misses, known, reads) => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const before = r.arm.requests.length;
+    let left = misses;
+    r.arm.intercept = ({ path }) => (path.endsWith('/virtualmachines/7') && left-- > 0 ? refusal(404, 'NotFound', 'gone') : undefined);
+    const cluster = joined(r, set, 1);
+    for (let loop = 0; loop < 5; loop++) {
+      expect(r.view(cluster).groupOfNode.get('n7')).toBe(USER_POOL);
+      await r.pass(10_000);
+    }
+    expect(r.view(cluster).instanceOfNode.has('n7')).toBe(known);
+    expect(instanceReads(r, before).filter((path) => path === '/7')).toHaveLength(reads);
   });
 
   it('a node whose machine is gone for good causes no list after list', async () => {

@@ -489,7 +489,7 @@ describe('removing machines of a VMs pool', () => {
     const list = { value: stale.slice(1).map(({ providerId }) => machineBody(providerId)) };
     s.arm.control.addFault({
       id: 'gone',
-      match: { method: 'GET', pathGlob: '**/Microsoft.Compute/virtualMachines', nth: 2 },
+      match: { method: 'GET', pathGlob: '**/Microsoft.Compute/virtualMachines', nth: 1 },
       effect: { kind: 'answer', status: 200, body: list },
     });
     expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'accepted' });

@@ -47,3 +47,41 @@ describe('lists of the instances of one set', () => {
     expect(world.world.violations()).toEqual([]);
   });
 });
+
+const within = (seconds: number) => ({ p50: (seconds / 2) * SECOND, p95: seconds * SECOND });
+
+/** Grows the pool four times in a minute. How many nodes joined, and how long at most one of them had no instance in the loops' views. */
+async function longestWithoutInstance(world: VirtualRun, pool: string, grow: (step: number) => void) {
+  const joinedAt = new Map<string, number>();
+  const knownAt = new Map<string, number>();
+  for (let second = 0; second < 240; second++) {
+    if (second % 15 === 0 && second < 60) grow(second / 15);
+    await world.advance(SECOND);
+    const now = world.clock.now();
+    const instances = world.reports.at(-1)?.observation?.cloud.instanceOfNode;
+    for (const { metadata } of world.world.cluster.store.nodes()) {
+      if (metadata.labels?.['kubernetes.azure.com/agentpool'] !== pool) continue;
+      if (!joinedAt.has(metadata.name)) joinedAt.set(metadata.name, now);
+      if (instances?.has(metadata.name) === true && !knownAt.has(metadata.name)) knownAt.set(metadata.name, now);
+    }
+  }
+  const waits = [...joinedAt].map(([name, at]) => (knownAt.get(name) ?? world.clock.now()) - at);
+  return { joined: joinedAt.size, longestMs: Math.max(0, ...waits) };
+}
+
+describe('a node that joined after the last list', () => {
+  it.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('of a %s gets its instance within two loops', async (kind) => {
+    run = await VirtualRun.start({
+      spec: worldOf([aPool({ name: 'general', kind, count: 0, max: 40 })]),
+      flags: ['--scale-down-enabled=false'],
+      // Nodes that join within seconds join after the lists of a minute were used up.
+      knobs: { instanceVisible: within(2), allocated: within(2), osUp: within(6), provisioned: within(9), aksPatienceMs: MINUTE },
+    });
+    const world = run;
+    const grow = (step: number) => world.world.cluster.apply(deployment({ name: `web-${step}`, replicas: 3, cpu: '3' }));
+    const { joined, longestMs } = await longestWithoutInstance(world, 'general', grow);
+    expect(joined).toBe(12);
+    // One loop requests the read, and the next one sees its result.
+    expect(longestMs).toBeLessThanOrEqual(22 * SECOND);
+  });
+});

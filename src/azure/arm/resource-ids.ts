@@ -69,6 +69,13 @@ export function isInScope({ subscription, resourceGroup }: InstanceRef, scope: R
   return foldName(subscription) === foldName(scope.subscriptionId) && foldName(resourceGroup) === foldName(scope.nodeResourceGroup);
 }
 
+/** The instance that a key names, in lower case, which Azure accepts in every id. undefined: the key names none. */
+export function instanceRefOf(key: string): InstanceRef | undefined {
+  const [subscription, resourceGroup, kind, set, instance] = key.split('|');
+  if (subscription === undefined || resourceGroup === undefined || set === undefined || instance === undefined) return undefined;
+  return kind === 'vmss' || kind === 'vm' ? instanceRef({ kind, subscription, resourceGroup, set, instance }) : undefined;
+}
+
 /** The folded name of the scale set of a Uniform instance. undefined: the virtual machine has an id of its own. */
 export function scaleSetOfInstance(key: InstanceKey): string | undefined {
   const [, , kind, set] = key.split('|');

@@ -5,7 +5,7 @@
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
-import { foldName, parseProviderId, type InstanceRef } from '../arm/resource-ids.ts';
+import { foldName, isInScope, parseProviderId, type InstanceRef } from '../arm/resource-ids.ts';
 import type { Registration } from './registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 
@@ -23,6 +23,8 @@ export interface Ownership {
   readonly nodeOfInstance: ReadonlyMap<InstanceKey, Node>;
   /** Nodes of a group whose instance is in no list, by the group's folded name. */
   readonly unlisted: ReadonlyMap<string, readonly NodeName[]>;
+  /** Nodes on virtual machines of our resource group that are in no list, so that their group is unknown. */
+  readonly unlistedVms: readonly NodeName[];
 }
 
 export class OwnershipIndex {
@@ -60,10 +62,13 @@ export class OwnershipIndex {
     const instanceOfNode = new Map<NodeName, InstanceKey>();
     const nodeOfInstance = new Map<InstanceKey, Node>();
     const unlisted = new Map<string, NodeName[]>();
+    const unlistedVms: NodeName[] = [];
     for (const node of input.nodes.values()) {
       const ref = this.#refOf(node.providerId);
       refs.set(node.providerId, ref);
-      if (ref === undefined || this.#unowned.has(ref.key)) continue;
+      if (ref === undefined) continue;
+      if (ref.kind === 'vm' && input.instance(ref.key) === undefined && isInScope(ref, this.#scope)) unlistedVms.push(node.name);
+      if (this.#unowned.has(ref.key)) continue;
       const { groupKey, listed } = this.#ownerOf(ref, input);
       const group = groupKey === undefined ? undefined : input.registration.groups.get(groupKey);
       if (group === undefined) {
@@ -76,7 +81,7 @@ export class OwnershipIndex {
       else unlisted.set(group.key, [...(unlisted.get(group.key) ?? []), node.name]);
     }
     this.#refs = refs;
-    return { groupOfNode, instanceOfNode, nodeOfInstance, unlisted };
+    return { groupOfNode, instanceOfNode, nodeOfInstance, unlisted, unlistedVms };
   }
 
   #refOf(providerId: string): InstanceRef | undefined {
@@ -90,10 +95,7 @@ export class OwnershipIndex {
     this.#searches += 1;
     const row = input.instance(ref.key);
     if (row !== undefined) return { groupKey: row.value.group, listed: true };
-    const ours =
-      ref.kind === 'vmss' &&
-      ref.subscription.toLowerCase() === this.#scope.subscriptionId &&
-      ref.resourceGroup.toLowerCase() === this.#scope.nodeResourceGroup;
+    const ours = ref.kind === 'vmss' && isInScope(ref, this.#scope);
     return { groupKey: ours ? foldName(ref.set) : undefined, listed: false };
   }
 }

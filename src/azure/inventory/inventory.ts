@@ -106,7 +106,6 @@ export class AzureInventory {
       slots,
       hooks,
       runNow: (id, signal) => this.scheduler.runNow(id, signal),
-      listDue: (group) => this.requestInstanceList(group),
     });
     this.#registrations = new GroupRegistry(deps.log);
     const groups = (): Iterable<RegisteredGroup> => this.registration().groups.values();
@@ -205,11 +204,21 @@ export class AzureInventory {
     return this.#reads.readScaleSet(key, signal);
   }
 
-  refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {
-    return this.#reads.instances.refresh(key, scope, signal);
+  /** Requests a read of one instance of a group, listed or not; does not wait. */
+  requestInstance(key: InstanceKey, groupKey: string): void {
+    this.#reads.requestInstance(key, groupKey);
   }
 
-  /** Lists a group's instances in a call that begins after this one. */
+  /** How many instances of a group may still be read singly now. */
+  singleReadsLeft(groupKey: string): number {
+    return this.#reads.singleReadsLeft(groupKey);
+  }
+
+  refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {
+    return this.#reads.refreshInstance(key, scope, signal);
+  }
+
+  /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
   refreshInstances(groupKey: string, signal: AbortSignal): Promise<void> {
     return this.scheduler.runNow(instanceListAgentId(groupKey), signal);
   }
@@ -235,9 +244,9 @@ export class AzureInventory {
     this.#roster.due(instanceListAgentId(groupKey));
   }
 
-  /** Whether the last minute had as many lists of a group's instances as it should have. */
-  isListRateSpent(groupKey: string): boolean {
-    return this.scheduler.isRateSpent(instanceListAgentId(groupKey));
+  /** How long a list of a group's instances has to wait, ms, since the last minute had as many as it should have; 0: it may be sent. */
+  listWaitMs(groupKey: string): number {
+    return this.scheduler.requestedRunWaitMs(instanceListAgentId(groupKey));
   }
 
   /** Start of the last complete list of a group's instances, ms since the epoch. */
@@ -282,7 +291,7 @@ export class AzureInventory {
   }
 
   #wantInstance(key: string, scope: string): void {
-    if (!this.changes.isCoveredByList(scope)) this.#reads.instances.request(key, scope);
+    if (!this.changes.isCoveredByList(scope)) this.#reads.requestInstance(key, scope);
   }
 
   #addAgents(skuShare: SkuShare | undefined): void {

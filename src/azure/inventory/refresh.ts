@@ -1,5 +1,6 @@
 /** Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list. */
 import type { CacheHooks } from '../../cache/table/hooks.ts';
+import { CallAllowance } from '../../cache/call-allowance.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,18 +16,22 @@ export interface RefreshDeps {
   readonly hooks: CacheHooks;
   /** Runs a caching agent and waits for it. */
   readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
-  /** Requests a list of a group's instances. */
-  readonly listDue: (groupKey: string) => void;
 }
+
+/** Azure takes 36 reads of instances of one set at once, and then 12 a minute, from all clients together. */
+const SINGLE_READS = { burst: 30, refillMs: 6_000 } as const;
+/** More queued reads of one group become one list, which others may have to wait for. */
+const LIST_ABOVE = 20;
 
 export class Refresh {
   readonly scaleSets: OnDemand;
-  readonly instances: OnDemand;
+  readonly #instances: OnDemand;
+  readonly #singleReads: CallAllowance;
   /** What the last GET of each scale set showed. */
   readonly #readings = new Map<string, ScaleSetReading | undefined>();
   readonly #agents: AgentDeps;
 
-  constructor({ agents, clock, slots, hooks, runNow, listDue }: RefreshDeps) {
+  constructor({ agents, clock, slots, hooks, runNow }: RefreshDeps) {
     this.#agents = agents;
     const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
     this.scaleSets = new OnDemand({
@@ -36,10 +41,12 @@ export class Refresh {
       readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
       confirmedAfter: (key, seq, signal) => agents.scaleSets.confirmedAfter(key, seq, signal),
     });
-    this.instances = new OnDemand({
+    this.#singleReads = new CallAllowance(clock, SINGLE_READS);
+    this.#instances = new OnDemand({
       ...shared,
+      listAbove: LIST_ABOVE,
       name: INSTANCES.name,
-      readOne: (key, signal) => readInstance(agents, { key, listDue }, signal),
+      readOne: (key, signal) => readInstance(agents, key, signal),
       readScope: (scope, signal) => runNow(instanceListAgentId(scope), signal),
       confirmedAfter: (key, seq, signal) => agents.instances.confirmedAfter(key, seq, signal),
     });
@@ -57,8 +64,25 @@ export class Refresh {
     return row === undefined ? undefined : { set: row.value, etag: row.etag };
   }
 
+  /** Requests a read of one instance of a group, listed or not; does not wait. */
+  requestInstance(key: string, groupKey: string): void {
+    this.#singleReads.note(groupKey);
+    this.#instances.request(key, groupKey);
+  }
+
+  /** Reads one instance by a GET that begins after this call. @throws AutoscalerError */
+  refreshInstance(key: string, groupKey: string, signal: AbortSignal): Promise<void> {
+    this.#singleReads.note(groupKey);
+    return this.#instances.refresh(key, groupKey, signal);
+  }
+
+  /** How many instances of a group may still be read singly now. */
+  singleReadsLeft(groupKey: string): number {
+    return this.#singleReads.left(groupKey);
+  }
+
   stop(): void {
     this.scaleSets.stop();
-    this.instances.stop();
+    this.#instances.stop();
   }
 }

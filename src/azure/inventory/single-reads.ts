@@ -1,11 +1,10 @@
 /** Reads of one row, after a write, a conflict or a contradiction. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
-import type { Row } from '../../cache/table/row.ts';
 import type { AgentDeps } from './agents.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
-import { foldName } from '../arm/resource-ids.ts';
-import { projectInstance, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
-import { SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { foldName, instanceRefOf, type InstanceRef } from '../arm/resource-ids.ts';
+import { projectInstance, projectScaleSet, projectVm, scaleSetOfVm, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import { instancesAgent, SCALE_SETS_AGENT, VMS_AGENT } from '../rows/tables.ts';
 
 /** What one read of a scale set showed, whether the table believes its capacity or not. */
 export interface ScaleSetReading {
@@ -79,20 +78,15 @@ function otherResource(asked: string, got = 'a resource without a name'): Autosc
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure returned ${got} for ${asked}.`);
 }
 
-export interface InstanceReadInput {
-  readonly key: string;
-  /** Requests a list of a group's instances. */
-  readonly listDue: (groupKey: string) => void;
-}
-
-/** Reads one instance of a scale set. Its row is gone after two 404s, or after one if we requested its deletion. */
-export async function readInstance(deps: AgentDeps, { key, listDue }: InstanceReadInput, signal: AbortSignal): Promise<void> {
-  const row = deps.instances.get(key);
-  if (row === undefined) return;
-  // An instance with a VM id of its own is read by its list. Do not wait for it: this read holds a slot that the list may need.
-  if (row.value.ref.kind !== 'vmss') return listDue(row.value.group);
+/**
+ * Reads one instance, whether it has been listed or not. Its row is gone after two 404s, or after one if we requested its deletion.
+ * @throws AutoscalerError
+ */
+export async function readInstance(deps: AgentDeps, key: string, signal: AbortSignal): Promise<void> {
+  const ref = deps.instances.get(key)?.value.ref ?? instanceRefOf(key);
+  if (ref === undefined) return;
   const stamp = deps.order.stamp();
-  const read = (): Promise<void> => readInstanceOnce(deps, row, signal);
+  const read = (): Promise<void> => readInstanceOnce(deps, ref, signal);
   try {
     await (deps.instances.removalOf(key) === 'none' ? confirmNotFound(read) : read());
   } catch (thrown) {
@@ -101,14 +95,39 @@ export async function readInstance(deps: AgentDeps, { key, listDue }: InstanceRe
   }
 }
 
-async function readInstanceOnce(deps: AgentDeps, { key, value: known, agentId }: Row<InstanceRow>, signal: AbortSignal): Promise<void> {
-  const { clients, calls, options } = deps;
-  const { set, instance } = known.ref;
+async function readInstanceOnce(deps: AgentDeps, ref: InstanceRef, signal: AbortSignal): Promise<void> {
   const stamp = deps.order.stamp();
+  const read = await (ref.kind === 'vm' ? readVm(deps, ref, signal) : readUniformInstance(deps, ref, signal));
+  const { value, agentId } = read;
+  // A VM of no pool is in no group.
+  if (value === undefined && ref.kind === 'vm') return;
+  if (value?.ref.key !== ref.key) throw otherResource(`instance ${ref.key}`, value?.ref.key);
+  deps.instances.observe({ key: ref.key, value, stamp, via: 'get', agentId });
+}
+
+interface ReadInstance {
+  readonly value: InstanceRow | undefined;
+  /** The agent whose lists show the instance. */
+  readonly agentId: string;
+}
+
+async function readUniformInstance(
+  { clients, calls, options, scaleSets }: AgentDeps,
+  { set: folded, instance }: InstanceRef,
+  signal: AbortSignal,
+): Promise<ReadInstance> {
+  const set = scaleSets.get(foldName(folded))?.value.name ?? folded;
   const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
     clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
   );
-  const value = projectInstance(raw, set);
-  if (value?.ref.key !== key) throw otherResource(`instance ${key}`, value?.ref.key);
-  deps.instances.observe({ key, value, stamp, via: 'get', agentId });
+  return { value: projectInstance(raw, set), agentId: instancesAgent(foldName(set)) };
+}
+
+/** Reads a virtual machine with an id of its own. Its properties show to which scale set or pool it belongs. */
+async function readVm({ clients, calls, options }: AgentDeps, { instance }: InstanceRef, signal: AbortSignal): Promise<ReadInstance> {
+  const raw = await calls.run({ operation: 'getVm', resource: instance }, signal, () =>
+    clients.compute.virtualMachines.get(options.nodeResourceGroup, instance, { expand: 'instanceView' }),
+  );
+  const set = scaleSetOfVm(raw);
+  return set === '' ? { value: projectVm(raw), agentId: VMS_AGENT } : { value: projectVm(raw, set), agentId: instancesAgent(set) };
 }

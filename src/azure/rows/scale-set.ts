@@ -194,8 +194,13 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
 }
 
 /** Whether the virtual machine belongs to this scale set. Without it, Azure may have ignored the filter of the list. */
-export function isOfSet({ virtualMachineScaleSet }: VirtualMachine, { name }: Pick<ScaleSetRow, 'name'>): boolean {
-  return foldName(resourceNameOf(textOf(virtualMachineScaleSet?.id))) === foldName(name);
+export function isOfSet(vm: VirtualMachine, { name }: Pick<ScaleSetRow, 'name'>): boolean {
+  return scaleSetOfVm(vm) === foldName(name);
+}
+
+/** The folded name of the scale set of a virtual machine; empty: it is in none. */
+export function scaleSetOfVm({ virtualMachineScaleSet }: VirtualMachine): string {
+  return foldName(resourceNameOf(textOf(virtualMachineScaleSet?.id)));
 }
 
 /** An item that cannot be read is an instance in an unknown state: it is neither capacity nor removed. */

@@ -93,7 +93,7 @@ export class CloudViewBuilder {
       instancesVersion: store.instances.version,
       instance: (key) => store.instances.get(key),
     });
-    this.#unlisted.requestUnlisted(ownership, cluster);
+    this.#unlisted.requestUnlisted(ownership, registration, cluster);
     store.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {

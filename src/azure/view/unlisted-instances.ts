@@ -1,11 +1,24 @@
-/** Requests lists of instances when they are worth a call: new instances are expected, or a node has no listed instance. */
+/** Requests reads of instances when they are worth a call: new instances are expected, or a node has no listed instance. */
 import type { NodeName, InstanceKey } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
 import type { RegisteredGroup, Registration } from '../groups/registry.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import { mayBeListed } from '../inventory/list-timing.ts';
+import { foldName, parseProviderId } from '../arm/resource-ids.ts';
+import { poolOf } from '../rows/tags.ts';
+import { poolSizeKey } from '../rows/vms-pool.ts';
+
+/** Labels that AKS gives every node. */
+const POOL_LABEL = 'kubernetes.azure.com/agentpool';
+const SIZE_LABEL = 'node.kubernetes.io/instance-type';
+
+/** The most instances of one group that are read singly in one loop. */
+const READ_EACH_AT_MOST = 10;
+/** More at once cost less as one list, if lists were not frequent. */
+const READ_EACH_UP_TO = 5;
 
 export class UnlistedInstances {
   readonly #store: AzureInventory;
@@ -17,21 +30,56 @@ export class UnlistedInstances {
   }
 
   /**
-   * Requests a list for nodes that joined since the last one. An older unlisted node has no instance, and no further list will
-   * show one.
+   * Requests the instances of nodes that joined since the last list: singly by the nodes' provider ids, or by one list if they are many.
+   * An older unlisted node has no instance, and no further read will show one.
    */
-  requestUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
-    for (const [key, names] of unlisted) {
+  requestUnlisted(ownership: Ownership, registration: Registration, { nodes }: ClusterView): void {
+    for (const [key, names] of this.#unlistedOf(ownership, registration, nodes)) {
       const listedAtMs = this.#store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
       const requested = this.#requested.get(key);
-      const isNew = names.some((name) => {
+      const joined = names.flatMap((name) => {
         const node = nodes.get(name);
-        return node !== undefined && mayBeListed(node, listedAtMs) && (requested?.listedAtMs !== listedAtMs || !requested.names.has(name));
+        const isNew = requested?.listedAtMs !== listedAtMs || !requested.names.has(name);
+        return node !== undefined && isNew && mayBeListed(node, listedAtMs) ? [node] : [];
       });
-      if (!isNew) continue;
+      if (joined.length === 0) continue;
       this.#requested.set(key, { listedAtMs, names: new Set(names) });
-      this.#store.requestInstanceList(key);
+      this.#read(key, joined);
     }
+  }
+
+  /** Unlisted nodes by group. That of a virtual machine with an id of its own is guessed from labels: the read shows it. */
+  #unlistedOf(
+    { unlisted, unlistedVms }: Ownership,
+    registration: Registration,
+    nodes: ClusterView['nodes'],
+  ): ReadonlyMap<string, readonly NodeName[]> {
+    if (unlistedVms.length === 0) return unlisted;
+    const byGroup = new Map(unlisted);
+    const poolGroups = this.#flexibleSets(registration);
+    for (const name of unlistedVms) {
+      const { [POOL_LABEL]: pool = '', [SIZE_LABEL]: size = '' } = nodes.get(name)?.labels ?? {};
+      const key = [poolSizeKey(pool, size), poolGroups.get(foldName(pool)) ?? ''].find((each) => registration.groups.has(each));
+      if (key !== undefined) byGroup.set(key, [...(byGroup.get(key) ?? []), name]);
+    }
+    return byGroup;
+  }
+
+  /** The keys of Flexible sets by the folded names of their pools. */
+  #flexibleSets({ groups }: Registration): ReadonlyMap<string, string> {
+    const sets = [...groups.keys()].flatMap((key) => this.#store.scaleSets.get(key)?.value ?? []);
+    const flexible = sets.filter(({ orchestration }) => orchestration === 'Flexible');
+    return new Map(flexible.map(({ name, tags }) => [foldName(poolOf(tags) ?? ''), foldName(name)]));
+  }
+
+  #read(key: string, joined: readonly Node[]): void {
+    const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.listWaitMs(key) === 0;
+    const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.singleReadsLeft(key)));
+    for (const { providerId } of each) {
+      const parsed = parseProviderId(providerId);
+      if (parsed.ok) this.#store.requestInstance(parsed.ref.key, key);
+    }
+    if (each.length < joined.length) this.#store.requestInstanceList(key);
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */

@@ -18,7 +18,7 @@ import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './
 
 /** Up to this many ids are read one by one; more cost less as one list. */
 const READ_EACH_UP_TO = 5;
-/** The same if lists were frequent: Azure takes 36 reads of instances of one set at once, and then 12 a minute. */
+/** The same if the next list has to wait. */
 const READ_EACH_AT_MOST = 12;
 
 /** See the port. */
@@ -31,7 +31,7 @@ export async function deleteFromScaleSet(
   const { facts } = deps.inventory;
   const pool = facts.isWrittenThroughAks(group) ? facts.poolOf(group)?.name : null;
   if (pool === undefined) return { kind: 'refused', group: group.id, reason: POOL_UNKNOWN };
-  const backend = scaleSetBackend(deps, group, pool);
+  const backend = scaleSetBackend(deps, { group, count: request.instances.length }, pool);
   return deleteFromGroup(deps, group, { backend, request }, signal);
 }
 
@@ -46,16 +46,17 @@ export function deleteFromVmsPool(
 }
 
 /** `pool`: the agent pool through which AKS deletes the instances. If null, the scale set's own call deletes them. */
-function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string | null): DeleteBackend {
+function scaleSetBackend(
+  deps: WriteDeps,
+  { group, count }: { readonly group: RegisteredGroup; readonly count: number },
+  pool: string | null,
+): DeleteBackend {
   const { inventory, options, closing } = deps;
-  const readInstances = async (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => {
-    const most = inventory.isListRateSpent(group.key) ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
-    const each = keys.length <= most && keys.every((key) => inventory.instances.get(key)?.value.ref.kind === 'vmss');
-    if (each) await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
-    else await inventory.refreshInstances(group.key, signal);
-  };
+  const readInstances = (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => readFreshly(deps, { group, keys }, signal);
   return {
-    whenItsTurn: (work, signal) => {
+    whenItsTurn: async (work, signal) => {
+      // Before the lock: increases must not wait for a list.
+      if (!areReadSingly(deps, group, count)) await waitForList(deps, group, signal);
       const turn = async (): Promise<DeleteOutcome> => {
         // Waits before the fresh read, so that the read is new when the request is sent.
         await untilWritable(deps, group.key, signal);
@@ -104,14 +105,37 @@ function scaleSetBackend(deps: WriteDeps, group: RegisteredGroup, pool: string |
   };
 }
 
+/** Whether so many instances are read one by one instead of by a list. */
+function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
+  const most = inventory.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
+  return count <= Math.min(most, inventory.singleReadsLeft(key));
+}
+
+async function waitForList({ inventory, clock }: WriteDeps, { key }: RegisteredGroup, signal: AbortSignal): Promise<void> {
+  const waitMs = inventory.listWaitMs(key);
+  if (waitMs > 0) await clock.sleep(waitMs, signal);
+}
+
+async function readFreshly(
+  deps: WriteDeps,
+  { group, keys }: { readonly group: RegisteredGroup; readonly keys: readonly InstanceKey[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { inventory } = deps;
+  const areKnown = keys.every((key) => inventory.instances.get(key) !== undefined);
+  if (areKnown && areReadSingly(deps, group, keys.length))
+    await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
+  else await inventory.refreshInstances(group.key, signal);
+}
+
 function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend {
   const { inventory, closing } = deps;
   const { vmsPools } = inventory;
   const poolName = (): string => vmsPools.sizes.get(group.key)?.value.pool ?? '';
   return {
     whenItsTurn: (work, signal) => whenPoolIsFree(deps, { poolKey: poolKeyOf(group.key) }, work, signal),
-    readFresh: async (_keys, signal) => {
-      await Promise.all([vmsPools.refresh(group.key, signal), inventory.refreshInstances(group.key, signal)]);
+    readFresh: async (keys, signal) => {
+      await Promise.all([vmsPools.refresh(group.key, signal), readFreshly(deps, { group, keys }, signal)]);
     },
     refusal: () => sizeFrozenReason(group.id, vmsPools.sizes.get(group.key)?.value, false),
     readSize: () => {

@@ -103,6 +103,8 @@ export class UnfilledIncreaseUndo {
   /** Reads the instances before the scale set: then the set is at least as new as the list. */
   async #read(group: RegisteredGroup): Promise<Verdict | undefined> {
     const { inventory, clock, closing } = this.#deps.writes;
+    // The lock is held: our own increases must not wait for a list.
+    if (inventory.listWaitMs(group.key) > 0) return { kind: 'again', reason: 'its instances were listed twice within a minute' };
     const beganAtMs = clock.now();
     try {
       await inventory.refreshInstances(group.key, closing);

@@ -9,12 +9,12 @@ import type { CachingAgent } from './agent.ts';
 import { afterFailure, afterSuccess, runCancelled, carryOut, type RunEnd } from './agent-run.ts';
 import {
   candidateOf,
-  isRateSpent,
   isRunnable,
   newAgentState,
   nextRun,
   noteStart,
   ownDueMs,
+  requestedDueMs,
   statusOf,
   type AgentState,
   type AgentStatus,
@@ -158,8 +158,8 @@ export class AgentScheduler {
   }
 
   /**
-   * Like dueNow, but waits for a run that begins after this call, and rejects with its failure. `run` or `tick` must be
-   * active.
+   * Like dueNow, but waits for a run that begins after this call, and rejects with its failure. The agent's requested rate may delay
+   * it. `run` or `tick` must be active.
    */
   runNow(agentId: string, signal: AbortSignal): Promise<void> {
     const state = this.#states.get(agentId);
@@ -177,10 +177,10 @@ export class AgentScheduler {
     this.#buckets.hold(bucket, untilMs - this.#deps.clock.now() + this.#deps.clock.monotonic());
   }
 
-  /** Whether one more requested run would exceed the agent's rate. False for an unknown agent. */
-  isRateSpent(agentId: string): boolean {
+  /** How long a requested run has to wait for the agent's rate, ms. 0: it has not, or the agent is unknown. */
+  requestedRunWaitMs(agentId: string): number {
     const state = this.#states.get(agentId);
-    return state !== undefined && isRateSpent(state, this.#deps.clock.monotonic());
+    return state === undefined ? 0 : Math.max(0, requestedDueMs(state) - this.#deps.clock.monotonic());
   }
 
   /** Ends every hold: an operator wants to know now. What is sent may be held again. */

@@ -192,19 +192,14 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
 
 /** When the agent is due by its own timing, without holds. Monotonic. */
 export function ownDueMs(state: AgentState): number {
-  if (!state.requested) return state.dueMs;
-  const { requestedRate: rate } = state.agent.policy;
-  const oldest = state.starts[0];
-  if (rate === undefined || oldest === undefined || state.starts.length < rate.runs || state.waiting.length > 0)
-    return Number.NEGATIVE_INFINITY;
-  return oldest + rate.withinMs;
+  return state.requested ? requestedDueMs(state) : state.dueMs;
 }
 
-/** Whether the agent has run as often as its requested rate allows. */
-export function isRateSpent({ agent, starts }: AgentState, monotonicMs: number): boolean {
+/** When the agent's rate allows a requested run. Monotonic; in the past: at once. */
+export function requestedDueMs({ agent, starts }: AgentState): number {
   const { requestedRate: rate } = agent.policy;
   const oldest = starts[0];
-  return rate !== undefined && oldest !== undefined && starts.length >= rate.runs && monotonicMs < oldest + rate.withinMs;
+  return rate === undefined || oldest === undefined || starts.length < rate.runs ? Number.NEGATIVE_INFINITY : oldest + rate.withinMs;
 }
 
 /** Notes that a run of the agent starts. */

@@ -23,7 +23,7 @@ export interface AgentPolicy {
   /** After this the run is aborted and its token is invalid. */
   readonly timeoutMs: number;
   /**
-   * Requested runs keep to this rate, since each is expensive. Runs that a caller waits for are counted, but not delayed.
+   * Requested runs keep to this rate, since each is expensive, also those that a caller waits for.
    * If absent, requested runs start at once.
    */
   readonly requestedRate?: { readonly runs: number; readonly withinMs: number };

@@ -46,9 +46,7 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'The load falls: unneeded nodes are drained and deleted',
     expectation: 'the remaining pods run on fewer nodes; pods were evicted, and none was lost',
-    // The daemon lists the instances of one set at most twice in a minute of its clock, and this world is twenty times as fast: the last
-    // nodes of a pool that grew twice are known, and removed, up to a minute later.
-    timeoutSeconds: 80,
+    timeoutSeconds: 60,
     begin: async (client) => {
       await forEachShop((shop) => scale(client, shop, 1));
       await scale(client, 'api', 0);

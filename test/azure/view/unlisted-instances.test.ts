@@ -21,6 +21,7 @@ function silent(node: Partial<Node>, group = sizes, listed = true): boolean {
     instanceOfNode: new Map(listed ? [[name, keyOf(name)]] : []),
     nodeOfInstance: new Map(),
     unlisted: new Map(),
+    unlistedVms: [],
   };
   const nodes = [aNode({ name, createdAtMs: START_MS - 10 * MINUTE, ...node })];
   return silentInstances(ownership, registration, aCluster({ nodes }), START_MS).has(keyOf(name));
