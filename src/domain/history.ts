@@ -49,9 +49,9 @@ export interface ScaleUpProgress {
   readonly decision: string;
   /** All stages in order, the ones that are not reached included. */
   readonly stages: readonly StageProgress[];
-  /** When half of the group's earlier nodes were ready. Absent if none was seen yet. */
+  /** When all its nodes are ready if it takes as long as half of the group's earlier increases did. Absent if none was seen yet. */
   readonly expectedReadyMs?: number;
-  /** When nine of ten were. Absent as above. */
+  /** The same for nine of ten. Absent as above. */
   readonly lateAfterMs?: number;
   readonly failure?: string;
   /** When it failed, or all its nodes were ready and its pods bound or gone. Absent while it is in progress. */
@@ -63,6 +63,14 @@ export interface DurationSummary {
   readonly count: number;
   readonly p50Ms: number;
   readonly p90Ms: number;
+}
+
+/** By nearest rank. undefined: there are no samples. */
+export function summarizeDurations(samplesMs: readonly number[]): DurationSummary | undefined {
+  if (samplesMs.length === 0) return undefined;
+  const sorted = samplesMs.toSorted((one, other) => one - other);
+  const rank = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return { count: sorted.length, p50Ms: rank(0.5), p90Ms: rank(0.9) };
 }
 
 /** From the end of the stage before to the end of this one; `decided` begins when a pod turned unschedulable. */
@@ -114,7 +122,7 @@ export interface HistoryReader {
   scaleUps(): readonly ScaleUpProgress[];
   /** If `group` is absent, of each group. */
   durations(group?: NodeGroupId): readonly StageDurations[];
-  /** From the accepted write to the ready node. undefined: none was seen yet. */
+  /** From the accepted write until all nodes of an increase were ready; an earlier process's, too. undefined: none was seen yet. */
   timeToReady(group: NodeGroupId): DurationSummary | undefined;
   /** The newest first. */
   decisions(query: DecisionsQuery): readonly StoredDecision[];

@@ -148,6 +148,11 @@ export interface LoopState {
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   /** Our own accepted increases, the oldest first. A group without an entry is not known: its upcoming nodes take any pod. */
   readonly accepted?: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
+  /**
+   * How long the last increases of each group took, from their acceptance until all their nodes were ready: milliseconds, the oldest first.
+   * For people only; no decision reads it. If absent, none was seen.
+   */
+  readonly readyTimes?: ReadonlyMap<NodeGroupId, readonly number[]>;
   /** Templates that real nodes disproved. If absent, none are known. */
   readonly broken?: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
@@ -191,6 +196,7 @@ export interface SavedMemory extends Pick<
   | 'stockouts'
   | 'increases'
   | 'accepted'
+  | 'readyTimes'
   | 'broken'
   | 'asked'
   | 'lastScaleUpMs'

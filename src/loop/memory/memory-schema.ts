@@ -103,6 +103,7 @@ export const savedMemory = z.object({
   groupTimes: z.array(z.tuple([group, groupTimes])),
   targets: z.array(z.tuple([group, count])),
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
+  readyTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
   messages: z.array(z.tuple([group, z.string()])),
   idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),
 });

@@ -43,6 +43,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     targets: take('targets', [...(state.targets ?? [])]),
     asked: take('asked', [...(state.asked ?? [])]),
     accepted: take('accepted', [...(state.accepted ?? [])].map(withoutUids)),
+    readyTimes: take('readyTimes', [...(state.readyTimes ?? [])]),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
   };
@@ -173,6 +174,7 @@ function restored({
   groupTimes: times,
   targets,
   asked,
+  readyTimes = [],
   messages,
   idle,
   ...rest
@@ -185,6 +187,7 @@ function restored({
     accepted: new Map(made),
     ...(broken.length === 0 ? {} : { broken: new Map(broken) }),
     groupTimes: new Map(times),
+    ...(readyTimes.length === 0 ? {} : { readyTimes: new Map(readyTimes) }),
     targets: new Map(targets),
     asked: new Map(asked),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),

@@ -2,8 +2,9 @@
  * Follows each accepted increase from its decision to the pods on its nodes, and learns how long each stage takes. An instance belongs to
  * the oldest increase of its group that still misses one.
  */
-import type { DurationSummary, ScaleUpProgress, StageDurations } from '../../domain/history.ts';
+import { type DurationSummary, type ScaleUpProgress, type StageDurations, summarizeDurations } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Instance } from '../../domain/node-group.ts';
@@ -21,13 +22,16 @@ export class ScaleUpFollower {
   /** The oldest first. */
   #increases: readonly FollowedIncrease[] = [];
   readonly #learned = new LearnedDurations();
+  /** As the loop remembers them. */
+  #readyTimes: LoopState['readyTimes'];
 
   constructor(limits: RecentLimits) {
     this.#limits = limits;
   }
 
-  observe({ observation, startedAtMs }: LoopReport, increases: readonly DecidedIncrease[]): void {
+  observe({ observation, startedAtMs, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
     if (observation === undefined) return;
+    this.#readyTimes = state.readyTimes;
     this.#dropOld(observation.nowMs);
     this.#followInstances(observation);
     this.#followPods(observation);
@@ -46,7 +50,7 @@ export class ScaleUpFollower {
   }
 
   timeToReady(group: NodeGroupId): DurationSummary | undefined {
-    return this.#learned.timeToReady(group);
+    return summarizeDurations(this.#readyTimes?.get(group) ?? []);
   }
 
   get #open(): readonly FollowedIncrease[] {
@@ -97,7 +101,6 @@ export class ScaleUpFollower {
     if (before?.registered === undefined) this.#learned.add(group, 'registered', registered - created);
     if (ready === undefined || before?.ready !== undefined) return;
     this.#learned.add(group, 'ready', ready - registered);
-    this.#learned.add(group, 'accepted-to-ready', ready - acceptedMs);
   }
 
   /** Reads all pods, but only while some are awaited. */

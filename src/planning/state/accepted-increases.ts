@@ -116,14 +116,32 @@ export function trackAccepted(
   const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
   const known = withFoundPods(state.accepted, cluster.pendingPods);
   const accepted = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
+  let { readyTimes } = state;
   for (const group of cloud.groups) {
     const entries = (known.get(group.id) ?? []).map((entry) => onlyPods(entry, (uid) => pending.has(uid)));
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
     const maxProvisionMs = maxProvisionMsOf(group, policy);
+    readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
     const left = tracked.filter((entry) => isNeeded(entry, observation.nowMs, maxProvisionMs));
     if (left.length > 0) accepted.set(group.id, left);
   }
-  return { ...state, accepted };
+  return { ...state, accepted, ...defined({ readyTimes }) };
+}
+
+/** Of each group: the newest are the best forecast. */
+const MOST_READY_TIMES = 20;
+
+/** Adds those of increases whose nodes became ready in this observation. One that failed in part says nothing about the next. */
+function withNewReadyTimes(
+  known: LoopState['readyTimes'],
+  group: NodeGroupId,
+  entries: readonly AcceptedIncrease[],
+  nowMs: number,
+): LoopState['readyTimes'] {
+  const ended = entries.filter(({ readyAtMs, incomplete }) => readyAtMs === nowMs && incomplete !== true);
+  if (ended.length === 0) return known;
+  const times = [...(known?.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
+  return new Map(known).set(group, times.slice(-MOST_READY_TIMES));
 }
 
 /** After a restart: the oldest pending pods of each class that existed when the increase was accepted. */

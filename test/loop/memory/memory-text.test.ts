@@ -80,6 +80,7 @@ const remembered = fc
     nodes: some(fc.record({ nodes: fc.integer({ min: 1, max: 9 }), requestedAtMs: atMs, expectedByMs: laterMs })),
     accepted: some(fc.array(accepted, { maxLength: 2 })),
     broken: some(broken),
+    readyTimes: some(fc.array(fc.integer({ min: 0, max: 30 * MINUTE }), { maxLength: 3 })),
     asked: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
     lastScaleUpMs: atMs,
     lastScaleDownMs: atMs,
@@ -88,9 +89,9 @@ const remembered = fc
     targets: some(fc.integer({ min: 0, max: 9 })),
     idle: fc.array(fc.tuple(fc.constantFrom('a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'), atMs), { maxLength: 4 }),
   })
-  .map(({ nodes, idle, broken: promises, ...rest }): LoopState => {
+  .map(({ nodes, idle, broken: promises, readyTimes, ...rest }): LoopState => {
     const increases = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
-    const known = promises.size === 0 ? {} : { broken: promises };
+    const known = { ...(promises.size === 0 ? {} : { broken: promises }), ...(readyTimes.size === 0 ? {} : { readyTimes }) };
     return { ...emptyLoopState(START_MS), ...rest, ...known, increases, unneededSince: new Map(idle) };
   });
 
@@ -177,8 +178,14 @@ describe('a saved memory', () => {
       lastScaleDownFailureMs: 3,
       groupTimes: new Map([[a, groupTime]]),
       targets: new Map([[a, 7]]),
+      readyTimes: new Map([[a, [90_000, 100_000]]]),
     };
     expect(loaded({ ...emptyLoopState(START_MS), ...state })).toMatchObject(state);
+  });
+
+  it('of a version that did not know ready times is accepted', () => {
+    const { readyTimes: _new, ...before } = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Record<string, unknown>;
+    expect(readMemory(JSON.stringify(before)).ok).toBe(true);
   });
 
   it('finds the pods of an increase again by their class', () => {

@@ -109,6 +109,9 @@ describe('accepted increases', () => {
     expect(entriesOf(starting)[0]?.readyAtMs).toBeUndefined();
     const ready = look(starting, 3 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)], pods, group });
     expect(entriesOf(ready)[0]).toMatchObject({ joinedAtMs: START_MS + MINUTE, readyAtMs: START_MS + 3 * MINUTE });
+    expect([starting, ready].map(({ readyTimes }) => readyTimes?.get(G))).toEqual([undefined, [3 * MINUTE - 1]]);
+    const again = look(ready, 4 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)], pods, group });
+    expect(again.readyTimes?.get(G)).toEqual([3 * MINUTE - 1]);
     expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3) - 1)).toHaveLength(3);
     expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3))).toEqual([]);
     expect(schedulerWaitMs(3)).toBeLessThan(25 * SECOND);

@@ -33,6 +33,7 @@ const FULL: Required<LoopState> = {
       },
     ],
   ]),
+  readyTimes: new Map([[G, [90_000]]]),
   asked: new Map([[G, [{ atMs: START_MS, nodes: 2 }]]]),
   lastScaleUpMs: START_MS,
   lastScaleDownMs: START_MS,
