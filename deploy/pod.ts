@@ -4,6 +4,8 @@ import { plainly, type Condition, type Json, type JsonMap, type Lines, type Nota
 import { labels, own, PORT, selector } from './objects.ts';
 
 const CONFIG_DIR = '/etc/aks-autoscaler';
+/** Where a volume for the history is mounted. */
+const HISTORY_DIR = '/history';
 
 export function deployment(n: Notation): readonly Json[] {
   const spec = {
@@ -45,6 +47,7 @@ function podSpec(n: Notation): Json {
     volumes: [
       { name: 'config', configMap: { name: n.name } },
       { name: 'tmp', emptyDir: {} },
+      n.when('historyVolume', { name: 'history', ...n.entries('historyVolume') }),
       ...n.lines(SECRET_VOLUMES),
       ...n.more('extraVolumes'),
     ],
@@ -78,6 +81,7 @@ function container(n: Notation): Json {
       `--config=${CONFIG_DIR}/config.yaml`,
       `--namespace=${n.namespace}`,
       `--address=:${PORT}`,
+      n.when('historyVolume', `--history-directory=${HISTORY_DIR}`),
       ...n.lines(GROUPS),
       ...n.lines(ARGS),
     ],
@@ -91,6 +95,7 @@ function container(n: Notation): Json {
     volumeMounts: [
       { name: 'config', mountPath: CONFIG_DIR, readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },
+      n.when('historyVolume', { name: 'history', mountPath: HISTORY_DIR }),
       ...n.lines(SECRET_MOUNTS),
       ...n.more('extraVolumeMounts'),
     ],

@@ -87,6 +87,7 @@ const EXTRA: JsonMap = {
   envFromSecret: text,
   envFromConfigMap: text,
   envFromConfigMapOptional: flag,
+  historyVolume: map,
   extraVolumes: maps,
   extraVolumeMounts: maps,
   extraVolumeSecrets: mapOf(volumeSecret),

@@ -84,7 +84,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  cli: [['cli'], ['cli/explain'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process']],
+  cli: [['cli'], ['cli/explain'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal']],
   simulator: [
     ['simulator'],
     ['simulator/managed-autoscaler'],
@@ -116,6 +116,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/demo': 'demo-command.ts',
   'cli/doctor': 'doctor-command.ts',
   'cli/explain': 'explain-command.ts',
+  'cli/journal': 'history-files.ts',
   'cli/plan': 'plan-command.ts',
   'cli/plan/files': 'objects-file.ts',
   config: 'load.ts',
@@ -191,7 +192,10 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
   { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/'] },
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
-  { pattern: /^(zod|yaml)$/, homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'loop/memory/', 'simulator/world-file.ts'] },
+  {
+    pattern: /^(zod|yaml)$/,
+    homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'cli/journal/', 'loop/memory/', 'simulator/world-file.ts'],
+  },
   { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
 ];
 

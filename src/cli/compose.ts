@@ -21,7 +21,8 @@ import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
-import { fileJournal, noJournal } from './file-journal.ts';
+import { HistoryFiles } from './journal/history-files.ts';
+import { fileJournal, noJournal } from './journal/file-journal.ts';
 import { LastDecision } from './last-decision.ts';
 import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
@@ -47,7 +48,13 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
   const live: LiveConfig = { config };
   const dumps = new WeakMap<object, string>();
-  const history = new History({ startedAtMs: clock.now(), policy: () => live.config.policy, dumpOf: (plan) => dumps.get(plan) });
+  const historyFiles = composeHistoryFiles(input);
+  const history = new History({
+    startedAtMs: clock.now(),
+    policy: () => live.config.policy,
+    dumpOf: (plan) => dumps.get(plan),
+    write: historyFiles && ((entries) => historyFiles.append(entries)),
+  });
   const decisions = new LastDecision({ journal: composeJournal(input, connections, dumps), names: connections.names, history });
   const deps = composeLoopDeps(input, connections, { withheld, decisions });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
@@ -73,6 +80,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     withheld,
     decisions,
     history,
+    historyFiles,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }
@@ -103,6 +111,11 @@ function composeLoopDeps(
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);
+}
+
+/** undefined: the configuration names no directory. */
+function composeHistoryFiles({ config: { historyDirectory: directory }, clock, log }: ComposeInput): HistoryFiles | undefined {
+  return directory === undefined ? undefined : new HistoryFiles({ directory, clock, log });
 }
 
 /** `dumps`: receives the file of each plan. */

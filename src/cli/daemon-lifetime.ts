@@ -8,13 +8,13 @@ import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
 import { nodeGroupId } from '../domain/ids.ts';
-import type { HistoryReader } from '../domain/history.ts';
+import type { HistoryEntry, HistoryReader } from '../domain/history.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import type { EventRecorder } from '../domain/ports/records.ts';
 import type { LastDecision } from './last-decision.ts';
 import type { Kubernetes } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AutoscalerError } from '../lib/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import type { MemoryStore } from '../loop/memory/memory-store.ts';
@@ -32,6 +32,8 @@ import type { Daemon, StartOptions } from './daemon.ts';
 import { agentReport, snapshotOf } from './debug-documents.ts';
 import { debugAccess } from './debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
+import { readHistory } from './journal/history-entries.ts';
+import type { HistoryFiles } from './journal/history-files.ts';
 import { RefreshRequests } from './refresh-requests.ts';
 import { stopInTime } from './stop-in-time.ts';
 
@@ -60,7 +62,9 @@ export interface DaemonDeps {
   /** The last decisions, for people who ask why. */
   readonly decisions: LastDecision;
   /** The last day, for people. */
-  readonly history: HistoryReader;
+  readonly history: HistoryReader & { restore(entries: readonly HistoryEntry[]): void };
+  /** undefined: the history is not written down. */
+  readonly historyFiles: HistoryFiles | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -116,7 +120,7 @@ export class DaemonLifetime implements Daemon {
     await kubernetes.lease.acquire(signal);
     this.#lead();
     const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.watchForeignLock(signal) : undefined;
-    const restored = [templates.restore(signal), memory.restore(signal)];
+    const restored = [templates.restore(signal), memory.restore(signal), this.#restoreHistory()];
     await Promise.all([watching, lockFollowed, this.#followPriorityRules(), ...restored, cloud.start(signal)]);
     if (options.loop === false) return;
     // The loop's promise never rejects: it carries its error as a value.
@@ -142,6 +146,20 @@ export class DaemonLifetime implements Daemon {
       this.#groups = new Set(report.observation.cloud.groups.map(({ id }) => id));
       this.#lastReport = report;
     });
+  }
+
+  /** A directory that cannot be read is a warning: then the history begins with this process. */
+  async #restoreHistory(): Promise<void> {
+    const { config, history, log } = this.#deps;
+    const { historyDirectory: directory } = config;
+    if (directory === undefined) return;
+    try {
+      const { entries, skippedLines } = await readHistory(directory);
+      history.restore(entries);
+      log.info({ directory, entries: entries.length, skippedLines }, 'History of earlier processes read');
+    } catch (thrown) {
+      log.warn({ directory, error: asAutoscalerError(thrown).message }, 'History of earlier processes could not be read');
+    }
   }
 
   /** Reads the priority rules before the first loop: until then the user's order of node groups is unknown. */
@@ -200,6 +218,7 @@ export class DaemonLifetime implements Daemon {
       ['loop', () => loop.stop(overdue.signal)],
       ['writes of the status', async () => this.#settled()],
       ['writes of learned templates', () => templates.settled()],
+      ['writes of the history', async () => this.#deps.historyFiles?.settled()],
       // Before the lease is released: the next leader reads the memory, and writes its own status.
       ['memory', async () => (this.#lost ? undefined : memory.end(overdue.signal))],
       ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],

@@ -140,6 +140,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     metrics: parsed.metrics,
     logLevel: parsed.logLevel,
     dumpDirectory: parsed.dumpDirectory,
+    historyDirectory: parsed.historyDirectory,
     dryRun: parsed.dryRun,
     warnings: extras.warnings,
   };

@@ -98,6 +98,20 @@ export interface StoredDecision {
   readonly dumpFile?: string;
 }
 
+/** One entry of a history that is written down, so that a later process can read it. */
+export type HistoryEntry =
+  /** A process began to watch. */
+  | { readonly kind: 'start'; readonly atMs: number }
+  | { readonly kind: 'change'; readonly change: CapacityChange }
+  | { readonly kind: 'size'; readonly group: NodeGroupId; readonly sample: SizeSample }
+  | { readonly kind: 'stage'; readonly atMs: number; readonly group: NodeGroupId; readonly stage: ScaleUpStage; readonly ms: number }
+  /** Written when it ended. */
+  | { readonly kind: 'scale-up'; readonly progress: ScaleUpProgress }
+  | { readonly kind: 'decision'; readonly decision: StoredDecision };
+
+/** Receives new entries. Never throws and never waits. */
+export type HistorySink = (entry: HistoryEntry) => void;
+
 export interface ChangesQuery {
   readonly group?: NodeGroupId;
   readonly fromMs?: number;

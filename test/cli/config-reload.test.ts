@@ -135,6 +135,7 @@ describe('a changed configuration file', () => {
     ['identity', 'azure:\n  userAgentSuffix: me\n', false],
     ['metrics', 'metrics:\n  clusterAutoscalerNames: false\n', false],
     ['journal', 'dumpDirectory: /tmp\n', false],
+    ['history', 'historyDirectory: /tmp\n', false],
     ['dry run', 'dryRun: true\n', false],
   ])('that changes %s is live at once, or names it as waiting for a restart', async (_, text, isLive) => {
     const process = started('logLevel: info\n');

@@ -21,7 +21,7 @@ export interface Given {
 
 function load({ argv = [], env = {}, files = {}, bare = false }: Given) {
   const readFile = (path: string): string => {
-    const text = files[path];
+    const text = Object.hasOwn(files, path) ? files[path] : undefined;
     if (text === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' });
     return text;
   };

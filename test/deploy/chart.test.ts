@@ -71,6 +71,7 @@ describe('identities', () => {
     expect(config.policy.scaleDown.unneededForMs).toBe(180_000);
     expect(config.loop.scanIntervalMs).toBe(20_000);
     expect(config.logLevel).toBe('debug');
+    expect(config.historyDirectory).toBe('/history');
   });
 
   it("a Secret of the Cluster Autoscaler's chart", () => {
@@ -222,6 +223,7 @@ describe('values.schema.json', () => {
     'extraVolumes: [{name: a, emptyDir: {}}]',
     'extraVolumeMounts: [{name: a, mountPath: /a}]',
     'extraVolumeSecrets: {a: {name: a, mountPath: /a, items: [{key: a, path: b}]}}',
+    'historyVolume: {emptyDir: {}}',
     'expanderPriorities: {10: [".*"]}',
     'priorityConfigMapAnnotations: {a: b}',
     'podLabels: {a: b}',

@@ -302,6 +302,7 @@ export const SCHEMA = z.strictObject({
   metrics: z.strictObject({ clusterAutoscalerNames: flag(true) }).prefault({}),
   logLevel: oneOf(LEVELS).default('info'),
   dumpDirectory: text('a folder').optional(),
+  historyDirectory: text('a folder').optional(),
   dryRun: flag(false),
 });
 

@@ -72,6 +72,12 @@ export const FLAGS: readonly Flag[] = [
   row('log-level', 'text', 'logLevel', 'error, warn, info, debug, trace or silent (default info)'),
   row('dump-directory', 'text', 'dumpDirectory', 'folder for dumps of decisions, for replay (default: none)'),
   row(
+    'history-directory',
+    'text',
+    'historyDirectory',
+    'folder for changes and decisions as JSON lines, at most 64 MiB; the next process reads the last day (default: none)',
+  ),
+  row(
     'dry-run',
     'boolean',
     'dryRun',

@@ -186,6 +186,8 @@ export interface Config {
   readonly logLevel: LogLevelName;
   /** Folder for dumps of decisions, for replay; undefined for none. */
   readonly dumpDirectory: string | undefined;
+  /** Folder for changes and decisions of the last day, for the next process; undefined for none. */
+  readonly historyDirectory: string | undefined;
   /** Nothing is written to Azure, and only a Lease of its own to the cluster. Withheld writes are recorded. */
   readonly dryRun: boolean;
   /** Settings that are accepted but ignored, one sentence each, for the log. */

@@ -1,5 +1,5 @@
 /** Changes and refused tries of capacities, with who made them and why. */
-import type { CapacityChange, ChangeActor } from '../../domain/history.ts';
+import type { CapacityChange, ChangeActor, HistorySink } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { IncreaseRecord, LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -24,6 +24,7 @@ export type RemovalDecisions = ReadonlyMap<InstanceKey, string>;
 
 export class CapacityChanges {
   readonly #recent: Recent<CapacityChange>;
+  readonly #sink: HistorySink;
   /** When nodes of each group were last announced to be evicted. */
   readonly #evictions = new Map<NodeGroupId, number>();
   /** The last operation of AKS on each group. */
@@ -31,8 +32,22 @@ export class CapacityChanges {
   /** The last increase of each group, for failures that come later. */
   readonly #increases = new Map<NodeGroupId, DecidedIncrease>();
 
-  constructor(limits: RecentLimits) {
+  constructor(limits: RecentLimits, sink: HistorySink) {
     this.#recent = new Recent(limits);
+    this.#sink = sink;
+  }
+
+  /** Takes in a change that an earlier process saw. A later entry about the same change replaces the earlier one. */
+  restore(change: CapacityChange): void {
+    const isSame = (known: CapacityChange): boolean =>
+      known.atMs === change.atMs && known.group === change.group && known.from === change.from && known.to === change.to;
+    if (this.#recent.all.some(isSame)) this.#recent.update((known) => (isSame(known) ? change : known));
+    else this.#recent.push(change);
+  }
+
+  #record(change: CapacityChange): void {
+    this.#recent.push(change);
+    this.#sink({ kind: 'change', change });
   }
 
   get all(): readonly CapacityChange[] {
@@ -46,7 +61,7 @@ export class CapacityChanges {
     this.#followOperations(observation);
     this.#followEvictions(observation);
     for (const event of observation.cloud.events) this.#recordEvent(event, state);
-    for (const change of removalChanges(removed, observation, decisionOf)) this.#recent.push(change);
+    for (const change of removalChanges(removed, observation, decisionOf)) this.#record(change);
     for (const increase of increases) this.#recordIncrease(increase, state);
   }
 
@@ -57,23 +72,23 @@ export class CapacityChanges {
     if (outcome.kind === 'accepted') this.#increases.set(group, decided);
     const made = { atMs, group, from, to, actor: 'autoscaler' as const, decision };
     const cause = causeOf(decided);
-    if (outcome.kind === 'accepted') this.#recent.push({ ...made, why: cause, outcome: 'accepted' });
-    else if (outcome.kind === 'refused') this.#recent.push({ ...made, why: `${cause}; ${outcome.reason}`, outcome: 'refused' });
-    else this.#recent.push({ ...made, why: failureText(outcome.error.code ?? outcome.error.kind, group, state), outcome: 'refused' });
+    if (outcome.kind === 'accepted') this.#record({ ...made, why: cause, outcome: 'accepted' });
+    else if (outcome.kind === 'refused') this.#record({ ...made, why: `${cause}; ${outcome.reason}`, outcome: 'refused' });
+    else this.#record({ ...made, why: failureText(outcome.error.code ?? outcome.error.kind, group, state), outcome: 'refused' });
   }
 
   #recordEvent(event: CloudEvent, state: LoopState): void {
     const { atMs, group } = event;
     if (event.kind === 'external-change') {
       const { from, to } = event;
-      this.#recent.push({ atMs, group, from, to, ...this.#whoChanged(event), outcome: 'observed' });
+      this.#record({ atMs, group, from, to, ...this.#whoChanged(event), outcome: 'observed' });
     }
     if (event.kind !== 'increase-failed') return;
     const made = this.#increases.get(group);
     const to = made?.increase.to ?? event.requested;
     const why = failureText(event.error.code, group, state);
     const decision = made === undefined ? {} : { decision: made.decision };
-    this.#recent.push({
+    this.#record({
       atMs,
       group,
       from: Math.max(0, to - event.requested),
@@ -108,11 +123,13 @@ export class CapacityChanges {
   }
 
   #attributeToAks(group: NodeGroupId, state: string, nowMs: number): void {
-    this.#recent.update((change) =>
-      change.group === group && change.actor === 'another-writer' && nowMs - change.atMs <= SAME_OPERATION_MS
-        ? { ...change, ...byAks(state) }
-        : change,
-    );
+    this.#recent.update((change) => {
+      const isIts = change.group === group && change.actor === 'another-writer' && nowMs - change.atMs <= SAME_OPERATION_MS;
+      if (!isIts) return change;
+      const attributed = { ...change, ...byAks(state) };
+      this.#sink({ kind: 'change', change: attributed });
+      return attributed;
+    });
   }
 
   #followEvictions({ cloud, cluster, nowMs }: Observation): void {

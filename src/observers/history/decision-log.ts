@@ -2,7 +2,7 @@
  * Decisions that changed something, or that newly found pods that no group helps, as the documents that `explain decision` prints. Must not
  * know who reads them.
  */
-import type { StoredDecision } from '../../domain/history.ts';
+import type { HistorySink, StoredDecision } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { IncreaseRecord, LoopReport, ScaleUpRound } from '../../domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
@@ -20,10 +20,7 @@ interface DecisionLogDeps {
   readonly policy: () => Policy;
   /** The file with all inputs of a plan. undefined: none was written. */
   readonly dumpOf: (plan: ScaleUpPlan | ScaleDownPlan) => string | undefined;
-}
-
-interface LoggedDecision extends StoredDecision {
-  readonly document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'>;
+  readonly sink: HistorySink;
 }
 
 interface NewDecision extends Pick<StoredDecision, 'kind' | 'sentence' | 'groups'> {
@@ -40,7 +37,7 @@ const MOST_INSTANCES = 5_000;
 
 export class DecisionLog {
   readonly #deps: DecisionLogDeps;
-  readonly #recent: Recent<LoggedDecision>;
+  readonly #recent: Recent<StoredDecision>;
   /** The decision that removes each instance. */
   readonly #removals = new Map<InstanceKey, string>();
   #helpless: ReadonlySet<string> = new Set();
@@ -50,7 +47,11 @@ export class DecisionLog {
     this.#recent = new Recent(limits);
   }
 
-  get all(): readonly LoggedDecision[] {
+  restore(decision: StoredDecision): void {
+    this.#recent.push(decision);
+  }
+
+  get all(): readonly StoredDecision[] {
     return this.#recent.all;
   }
 
@@ -110,9 +111,11 @@ export class DecisionLog {
     const input = { observation, policy: this.#deps.policy() };
     const more = defined({ outcomes, pending });
     const answer = answerDecision({ input, scaleUp, scaleDown, id, sentence: `${sentence}.`, ...more });
-    const document = { ...answer, loop: observation.loopId, decidedAt: answer.at };
+    const document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'> = { ...answer, loop: observation.loopId, decidedAt: answer.at };
     const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
-    this.#recent.push({ id, atMs: observation.nowMs, kind, sentence, groups, document, ...defined({ dumpFile }) });
+    const decision = { id, atMs: observation.nowMs, kind, sentence, groups, document, ...defined({ dumpFile }) };
+    this.#recent.push(decision);
+    this.#deps.sink({ kind: 'decision', decision });
     return id;
   }
 

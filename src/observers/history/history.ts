@@ -7,6 +7,7 @@ import type {
   ChangesQuery,
   DecisionsQuery,
   DurationSummary,
+  HistoryEntry,
   HistoryReader,
   ScaleUpProgress,
   SizeSample,
@@ -35,18 +36,58 @@ interface HistoryDeps {
   readonly policy: () => Policy;
   /** The file with all inputs of a plan. undefined: none was written. */
   readonly dumpOf?: (plan: ScaleUpPlan | ScaleDownPlan) => string | undefined;
+  /** Receives the new entries of each loop. If absent, nothing is written down. */
+  readonly write?: ((entries: readonly HistoryEntry[]) => void) | undefined;
 }
 
 export class History implements HistoryReader {
   readonly #startedAtMs: number;
-  readonly #changes = new CapacityChanges(CHANGES);
-  readonly #sizes = new SizeSamples(SIZES);
-  readonly #scaleUps = new ScaleUpFollower(SCALE_UPS);
+  readonly #write: HistoryDeps['write'];
+  readonly #changes: CapacityChanges;
+  readonly #sizes: SizeSamples;
+  readonly #scaleUps: ScaleUpFollower;
   readonly #decisions: DecisionLog;
+  /** New entries of the present loop. */
+  #entries: HistoryEntry[];
+  #sinceMs: number;
 
-  constructor({ startedAtMs, policy, dumpOf = () => undefined }: HistoryDeps) {
+  constructor({ startedAtMs, policy, dumpOf = () => undefined, write }: HistoryDeps) {
     this.#startedAtMs = startedAtMs;
-    this.#decisions = new DecisionLog({ policy, dumpOf }, DECISIONS);
+    this.#sinceMs = startedAtMs;
+    this.#write = write;
+    this.#entries = [{ kind: 'start', atMs: startedAtMs }];
+    const sink = (entry: HistoryEntry): unknown => this.#entries.push(entry);
+    this.#changes = new CapacityChanges(CHANGES, sink);
+    this.#sizes = new SizeSamples(SIZES, sink);
+    this.#scaleUps = new ScaleUpFollower(SCALE_UPS, sink);
+    this.#decisions = new DecisionLog({ policy, dumpOf, sink }, DECISIONS);
+  }
+
+  /** Takes in what earlier processes wrote, as far as it is of the last day. Call it before the first loop. */
+  restore(entries: readonly HistoryEntry[]): void {
+    const fromMs = this.#startedAtMs - DAY_MS;
+    const recent = entries.filter((entry) => timeOf(entry) >= fromMs && timeOf(entry) <= this.#startedAtMs);
+    for (const entry of recent.toSorted((one, other) => timeOf(one) - timeOf(other))) this.#restoreOne(entry);
+    // A process that started before the last day wrote a part of it.
+    if (entries.some((entry) => timeOf(entry) < fromMs)) this.#sinceMs = fromMs;
+  }
+
+  #restoreOne(entry: HistoryEntry): void {
+    this.#sinceMs = Math.min(this.#sinceMs, timeOf(entry));
+    switch (entry.kind) {
+      case 'start':
+        return;
+      case 'change':
+        return this.#changes.restore(entry.change);
+      case 'size':
+        return this.#sizes.restore(entry.group, entry.sample);
+      case 'stage':
+        return this.#scaleUps.restoreStage(entry.group, entry.stage, entry.ms);
+      case 'scale-up':
+        return this.#scaleUps.restore(entry.progress);
+      case 'decision':
+        return this.#decisions.restore(entry.decision);
+    }
   }
 
   /** Takes in what one loop saw and did. */
@@ -56,10 +97,13 @@ export class History implements HistoryReader {
     this.#changes.observe(report, increases, this.#decisions.removals);
     this.#scaleUps.observe(report, increases);
     this.#sizes.observe(report.observation);
+    const entries = this.#entries;
+    this.#entries = [];
+    if (entries.length > 0) this.#write?.(entries);
   }
 
   get sinceMs(): number {
-    return this.#startedAtMs;
+    return this.#sinceMs;
   }
 
   changes({ group, fromMs = 0 }: ChangesQuery): readonly CapacityChange[] {
@@ -95,4 +139,20 @@ export class History implements HistoryReader {
 
 function searchText({ id, sentence, groups, document }: StoredDecision): string {
   return `${id} ${sentence} ${groups.join(' ')} ${JSON.stringify(document)}`.toLowerCase();
+}
+
+function timeOf(entry: HistoryEntry): number {
+  switch (entry.kind) {
+    case 'start':
+    case 'stage':
+      return entry.atMs;
+    case 'change':
+      return entry.change.atMs;
+    case 'size':
+      return entry.sample.atMs;
+    case 'scale-up':
+      return entry.progress.endedMs ?? 0;
+    case 'decision':
+      return entry.decision.atMs;
+  }
 }

@@ -2,7 +2,14 @@
  * Follows each accepted increase from its decision to the pods on its nodes, and learns how long each stage takes. An instance belongs to
  * the oldest increase of its group that still misses one.
  */
-import { type DurationSummary, type ScaleUpProgress, type StageDurations, summarizeDurations } from '../../domain/history.ts';
+import {
+  type DurationSummary,
+  type HistorySink,
+  type ScaleUpProgress,
+  type ScaleUpStage,
+  type StageDurations,
+  summarizeDurations,
+} from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
@@ -12,10 +19,15 @@ import type { CloudEvent, Observation } from '../../domain/observation.ts';
 import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
 import { FollowedIncrease, type InstanceStages } from './followed-increase.ts';
 import { LearnedDurations } from './learned-durations.ts';
-import type { RecentLimits } from './recent.ts';
+import { Recent, type RecentLimits } from './recent.ts';
 
 /** Kubernetes reports whole seconds. */
 const ROUNDING_MS = 1_000;
+
+interface EndedScaleUp {
+  readonly atMs: number;
+  readonly progress: ScaleUpProgress;
+}
 
 export class ScaleUpFollower {
   readonly #limits: RecentLimits;
@@ -24,15 +36,29 @@ export class ScaleUpFollower {
   readonly #learned = new LearnedDurations();
   /** As the loop remembers them. */
   #readyTimes: LoopState['readyTimes'];
+  /** Of earlier processes, the oldest first. */
+  readonly #ended: Recent<EndedScaleUp>;
+  readonly #sink: HistorySink;
 
-  constructor(limits: RecentLimits) {
+  constructor(limits: RecentLimits, sink: HistorySink) {
     this.#limits = limits;
+    this.#ended = new Recent(limits);
+    this.#sink = sink;
+  }
+
+  restore(progress: ScaleUpProgress): void {
+    this.#ended.push({ atMs: progress.endedMs ?? 0, progress });
+  }
+
+  restoreStage(group: NodeGroupId, stage: ScaleUpStage, ms: number): void {
+    this.#learned.add(group, stage, ms);
   }
 
   observe({ observation, startedAtMs, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
     if (observation === undefined) return;
     this.#readyTimes = state.readyTimes;
     this.#dropOld(observation.nowMs);
+    this.#ended.dropOld(observation.nowMs);
     this.#followInstances(observation);
     this.#followPods(observation);
     for (const event of observation.cloud.events) this.#followFailure(event);
@@ -42,7 +68,8 @@ export class ScaleUpFollower {
 
   /** The newest first. */
   progress(): readonly ScaleUpProgress[] {
-    return this.#increases.map((increase) => increase.progress(this.timeToReady(increase.group))).reverse();
+    const own = this.#increases.map((increase) => increase.progress(this.timeToReady(increase.group)));
+    return [...this.#ended.all.map(({ progress }) => progress), ...own].reverse();
   }
 
   durations(group: NodeGroupId | undefined): readonly StageDurations[] {
@@ -63,8 +90,8 @@ export class ScaleUpFollower {
     const { group, from } = increase;
     const pods = increase.pods.filter(({ injected }) => injected !== true);
     for (const { unschedulable } of pods)
-      if (unschedulable !== undefined) this.#learned.add(group, 'decided', decidedMs - unschedulable.sinceMs);
-    this.#learned.add(group, 'accepted', acceptedMs - decidedMs);
+      if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);
+    this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
     const begun = { id: `${decision}/${group}`, group, ...sizes, cause: causeOf(decided), decision, decidedMs, acceptedMs, pods };
     this.#increases = [...this.#increases, new FollowedIncrease(begun)].slice(-this.#limits.maxCount);
@@ -91,16 +118,16 @@ export class ScaleUpFollower {
     if (increase === undefined || (before === undefined && (state === 'failed' || state === 'deleting'))) return;
     const now = stagesOf(created, node);
     increase.reach(key, { ...before, ...now });
-    this.#learn(increase, before, now);
+    this.#learnFrom(increase, before, now);
   }
 
-  #learn({ group, acceptedMs }: FollowedIncrease, before: InstanceStages | undefined, now: InstanceStages): void {
+  #learnFrom({ group, acceptedMs }: FollowedIncrease, before: InstanceStages | undefined, now: InstanceStages): void {
     const { created, registered, ready } = now;
-    if (before === undefined) this.#learned.add(group, 'created', created - acceptedMs);
+    if (before === undefined) this.#learn(group, 'created', created - acceptedMs, created);
     if (registered === undefined) return;
-    if (before?.registered === undefined) this.#learned.add(group, 'registered', registered - created);
+    if (before?.registered === undefined) this.#learn(group, 'registered', registered - created, registered);
     if (ready === undefined || before?.ready !== undefined) return;
-    this.#learned.add(group, 'ready', ready - registered);
+    this.#learn(group, 'ready', ready - registered, ready);
   }
 
   /** Reads all pods, but only while some are awaited. */
@@ -115,14 +142,27 @@ export class ScaleUpFollower {
         const key = cloud.instanceOfNode.get(name);
         const readyMs = key === undefined ? undefined : increase.stagesOf(key)?.ready;
         // If the pod found room on an old node, the last stage has no start.
-        if (readyMs !== undefined) this.#learned.add(increase.group, 'bound', nowMs - readyMs);
+        if (readyMs !== undefined) this.#learn(increase.group, 'bound', nowMs - readyMs, nowMs);
       }
     }
   }
 
   #followFailure(event: CloudEvent): void {
     if (event.kind !== 'increase-failed') return;
-    this.#open.find(({ group }) => group === event.group)?.fail(event.error.code, event.atMs);
+    const failed = this.#open.find(({ group }) => group === event.group);
+    failed?.fail(event.error.code, event.atMs);
+    this.#writeEnded(failed === undefined ? [] : [failed]);
+  }
+
+  #writeEnded(increases: readonly FollowedIncrease[]): void {
+    for (const increase of increases) {
+      if (!increase.isOpen) this.#sink({ kind: 'scale-up', progress: increase.progress(this.timeToReady(increase.group)) });
+    }
+  }
+
+  #learn(group: NodeGroupId, stage: ScaleUpStage, ms: number, atMs: number): void {
+    this.#learned.add(group, stage, ms);
+    this.#sink({ kind: 'stage', atMs, group, stage, ms });
   }
 
   #settle({ cluster, nowMs }: Observation): void {
@@ -130,6 +170,7 @@ export class ScaleUpFollower {
     if (open.length === 0) return;
     const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
     for (const increase of open) increase.settle(pending, nowMs);
+    this.#writeEnded(open);
   }
 
   #dropOld(nowMs: number): void {

@@ -1,31 +1,41 @@
 /** The size of each group over time. Only changes are kept. */
-import type { SizeSample } from '../../domain/history.ts';
+import type { HistorySink, SizeSample } from '../../domain/history.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
 export class SizeSamples {
   readonly #limits: RecentLimits;
+  readonly #sink: HistorySink;
   readonly #groups = new Map<NodeGroupId, Recent<SizeSample>>();
 
-  constructor(limits: RecentLimits) {
+  constructor(limits: RecentLimits, sink: HistorySink) {
     this.#limits = limits;
+    this.#sink = sink;
+  }
+
+  restore(group: NodeGroupId, sample: SizeSample): void {
+    this.#sample(group, sample);
   }
 
   observe(observation: Observation): void {
     const ready = readyByGroup(observation);
     for (const { id, target } of observation.cloud.groups) {
       if (!target.known) continue;
-      this.#sample(id, { atMs: observation.nowMs, target: target.value, ready: ready.get(id) ?? 0 });
+      const sample = { atMs: observation.nowMs, target: target.value, ready: ready.get(id) ?? 0 };
+      if (this.#sample(id, sample)) this.#sink({ kind: 'size', group: id, sample });
     }
     for (const [id, samples] of this.#groups) this.#dropOld(id, samples, observation.nowMs);
   }
 
-  #sample(group: NodeGroupId, sample: SizeSample): void {
+  /** Returns whether it differs from the one before. */
+  #sample(group: NodeGroupId, sample: SizeSample): boolean {
     const samples = this.#groups.get(group) ?? new Recent<SizeSample>(this.#limits);
     this.#groups.set(group, samples);
     const last = samples.all.at(-1);
-    if (last?.target !== sample.target || last.ready !== sample.ready) samples.push(sample);
+    if (last?.target === sample.target && last.ready === sample.ready) return false;
+    samples.push(sample);
+    return true;
   }
 
   /** The last sample of a group says its present size, however old it is. */

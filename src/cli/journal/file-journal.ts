@@ -1,10 +1,10 @@
 /** The decision journal on disk: one JSON file per decision that changes something. Only the newest files stay. Never throws. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ResourceNames } from '../domain/resources.ts';
-import { dumpRecord } from '../loop/replay/dump.ts';
-import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { dumpRecord } from '../../loop/replay/dump.ts';
+import type { DecisionJournal, LoopRecord } from '../../domain/ports/records.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 const MOST_FILES = 200;
 const NAME = /^decision-.*\.json$/;

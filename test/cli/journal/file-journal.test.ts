@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileJournal } from '../../src/cli/file-journal.ts';
-import { ResourceNames } from '../../src/domain/resources.ts';
-import { readDump } from '../../src/loop/replay/dump.ts';
-import { replayDump } from '../../src/loop/replay/replay.ts';
-import { aStage } from '../loop/support.ts';
-import { aGroup, aPod, resourceNames } from '../support/builders.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { fileJournal } from '../../../src/cli/journal/file-journal.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { readDump } from '../../../src/loop/replay/dump.ts';
+import { replayDump } from '../../../src/loop/replay/replay.ts';
+import { aStage } from '../../loop/support.ts';
+import { aGroup, aPod, resourceNames } from '../../support/builders.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 describe('the journal on disk', () => {
   let dir: string;
