@@ -70,7 +70,7 @@ export interface ScaleUpPlan {
   readonly held?: readonly ReservedRoom[] | 'unknown';
   /** How many estimates were made before planning time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
-  /** How many whole plans were made beside the first, to serve priorities better, without buffers, or to explain nodes on their way. */
+  /** How many whole plans were made beside the first, to serve priorities better, with buffers last, or to explain nodes on their way. */
   readonly retried?: number;
   /** If absent, there are no remarks. */
   readonly notes?: readonly PlanNote[];

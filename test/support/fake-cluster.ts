@@ -4,6 +4,7 @@
  * test can fail it or never let it return.
  */
 import { AutoscalerError } from '../../src/lib/errors.ts';
+import type { CapacityObjects } from '../../src/domain/capacity-objects.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
@@ -22,6 +23,7 @@ export interface FakeClusterOptions {
   readonly pods?: readonly Pod[];
   readonly disruptionBudgets?: readonly DisruptionBudget[];
   readonly daemonSets?: readonly DaemonSet[];
+  readonly capacity?: CapacityObjects;
 }
 
 export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, EventRecorder {
@@ -32,6 +34,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   readonly evicted: { readonly pod: string; readonly graceMs: number }[] = [];
   disruptionBudgets: readonly DisruptionBudget[];
   daemonSets: readonly DaemonSet[];
+  readonly #capacity: CapacityObjects | undefined;
   onCall: OnCall = () => undefined;
   /** Answers an eviction instead of granting it. */
   onEvict: (pod: Pod) => EvictOutcome | undefined = () => undefined;
@@ -44,6 +47,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     for (const pod of options.pods ?? []) this.pods.set(pod.uid, pod);
     this.disruptionBudgets = options.disruptionBudgets ?? [];
     this.daemonSets = options.daemonSets ?? [];
+    this.#capacity = options.capacity;
   }
 
   podsOn(node: string): readonly Pod[] {
@@ -63,7 +67,8 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   observe(_nowMs: number): ClusterView {
     const pods = [...this.pods.values()].filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
     const { disruptionBudgets, daemonSets } = this;
-    return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets });
+    const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity };
+    return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets, ...capacity });
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {

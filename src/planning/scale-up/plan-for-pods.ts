@@ -32,14 +32,33 @@ import {
 import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
-import { bestPlanByPriority, splitByPriority } from './pods/priority-order.ts';
+import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { byPrecedence, displacedPods, isExpendable } from './pods/unschedulable-pods.ts';
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
 
-/** Leaves the snapshot as found. */
+/**
+ * Packing goes by size, so a buffer could get the node that a pod needs if capacity is short. Then the plan is made again with buffers
+ * after all other pods, and used if it leaves fewer of these without a place. Leaves the snapshot as found.
+ */
 export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
+  const plan = planOnce(input, toPlan);
+  const [others, buffers] = splitBuffers(toPlan.pods, true);
+  const unplacedIn = (some: ScaleUpPlan): number => others.filter((pod) => isUnplaced(some, pod)).length;
+  if (toPlan.buffersLast === true || !buffers.some((pod) => isPlaced(plan, pod)) || unplacedIn(plan) === 0) return plan;
+  if (!toPlan.tries.startRetry()) return plan;
+  const fair = planOnce(input, { ...toPlan, buffersLast: true });
+  return unplacedIn(fair) < unplacedIn(plan) ? fair : plan;
+}
+
+/** Buffers are the second part, unless they are packed together with the others. */
+function splitBuffers(pods: readonly Pod[], buffersLast: boolean | undefined): readonly [others: readonly Pod[], buffers: readonly Pod[]] {
+  if (buffersLast !== true) return [pods, []];
+  return [pods.filter(({ holds }) => holds !== 'buffer'), pods.filter(({ holds }) => holds === 'buffer')];
+}
+
+function planOnce(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
   const pods = podsToPlace(input, toPlan);
   const { observation, state, policy } = input;
   const toServe = [...pods.pods, ...pods.booked, ...pods.last];
@@ -74,15 +93,19 @@ function isDaemonVerdict(verdict: PodVerdict): boolean {
 
 /** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
 function placeAndExpand(context: ScaleUpContext, snapshot: ClusterSnapshot): ScaleUpPlan {
-  const { pods, byPriority, tries } = context.pods;
+  const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
   const present = existingCapacity(context, snapshot);
   const hopeful = pods.filter((pod) => !present.verdicts.has(pod));
   const { unplaced, capacity } = placePods(context, present);
   const growable = growableGroups(context);
-  const planInSteps = (steps: readonly number[]): ScaleUpPlan =>
-    withFork(snapshot, () => expandAndExplain(context, growable, splitByPriority(unplaced, steps), copyCapacity(capacity)));
-  return byPriority ? bestPlanByPriority(hopeful, planInSteps, tries) : planInSteps([]);
+  const [others, buffers] = splitBuffers(unplaced, buffersLast);
+  const planInSteps = (steps: readonly number[]): ScaleUpPlan => {
+    const parts = [...splitByPriority(others, steps), ...(buffers.length === 0 ? [] : [buffers])];
+    return withFork(snapshot, () => expandAndExplain(context, growable, parts, copyCapacity(capacity)));
+  };
+  const [rivals] = splitBuffers(hopeful, buffersLast);
+  return byPriority ? bestPlanByPriority(rivals, planInSteps, tries) : planInSteps([]);
 }
 
 interface GrowableGroups {
@@ -174,7 +197,8 @@ function placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapacit
   for (const pod of placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
   const inOrder = isRequest ? toServe : [...pods.displaced, ...pods.daemons, ...toServe].sort(byPrecedence);
-  const left = placeAndPack(capacity, inOrder, { awaited, areLast: !isRequest });
+  const parts = splitBuffers(inOrder, pods.buffersLast).filter((part, at) => at === 0 || part.length > 0);
+  const left = parts.flatMap((part, at) => placeAndPack(capacity, part, { awaited, areLast: !isRequest && at === parts.length - 1 }));
   placeOnCapacity(capacity, pods.last);
   return { unplaced: left.filter((pod) => verdicts.get(pod)?.kind !== 'ignored'), capacity };
 }

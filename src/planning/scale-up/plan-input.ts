@@ -49,5 +49,7 @@ export interface PodsToPlan {
   readonly last: readonly Pod[];
   /** Whether pods of higher priority are served first if capacity is short. */
   readonly byPriority: boolean;
+  /** Buffers get what all other pods leave, of nodes on their way and of new nodes, too. If absent, all are packed together. */
+  readonly buffersLast?: true;
   readonly tries: TryLimits;
 }

@@ -7,9 +7,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
-import { isReservation } from '../state/assumed-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
-import { isPlaced, isUnplaced } from './pods/priority-order.ts';
 import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
 import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
@@ -36,7 +34,7 @@ function planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, trie
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
   if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planForPods(input, toPlan);
-  const plan = planWithBuffers(input, { ...toPlan, pods: [...pods, ...expected.pods] }, buffers.pods);
+  const plan = planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
   const injected = expected.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: expected.skipped + buffers.skipped } };
 }
@@ -54,22 +52,6 @@ function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiti
     byPriority: false,
     tries,
   });
-}
-
-/**
- * Packing goes by size, so a buffer could get the node that a pod needs if capacity is short. Then the plan is made again
- * without buffers, and used if it helps more pods.
- */
-function planWithBuffers(input: ScaleUpInput, toPlan: PodsToPlan, buffers: readonly Pod[]): ScaleUpPlan {
-  const plan = planForPods(input, { ...toPlan, pods: [...toPlan.pods, ...buffers] });
-  if (!buffers.some((pod) => isPlaced(plan, pod)) || !toPlan.pods.some((pod) => isUnplaced(plan, pod))) return plan;
-  if (!toPlan.tries.startRetry()) return plan;
-  const without = planForPods(input, toPlan);
-  return countHelpedPods(without) > countHelpedPods(plan) ? { ...without, held: 'unknown' } : plan;
-}
-
-function countHelpedPods({ verdicts }: ScaleUpPlan): number {
-  return [...verdicts].filter(([pod, { kind }]) => kind === 'triggered' && !isReservation(pod)).length;
 }
 
 /** Pods of buffers, as many as the injection limit allows beside `others` pods. */

@@ -9,7 +9,7 @@ import { withAssumedPods } from '../../../src/planning/state/assumed-pods.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aGroup, aNode, aPod, aRef, aShape, resourceNames, START_MS } from '../../support/builders.ts';
+import { aGroup, aNode, aPod, aRef, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, observe, pool, sinceMinutes } from '../scale-down/world.ts';
 import { growth, planFor } from '../scale-up/world.ts';
@@ -157,8 +157,22 @@ describe('the room of buffers', () => {
       pods: [aPod({ cpu: '3' }), urgent],
       capacityPolicy: on,
     });
-    expect([...capped.verdicts.values()].map(({ kind }) => kind).toSorted()).toEqual(['fits-present-node', 'triggered']);
-    expect(capped.held).toBe('unknown');
+    const kinds = [...capped.verdicts].map(([pod, { kind }]) => `${pod.holds ?? 'pod'} ${kind}`).toSorted();
+    expect(kinds).toEqual([...Array.from({ length: 4 }, () => 'buffer helpless'), 'pod fits-present-node', 'pod triggered']);
+  });
+
+  it('is requested in the same plan from another pool if pods need all nodes of the first', () => {
+    const capacity = objects(aBuffer({ status: ready(1) }), { cpu: '3' });
+    const small = Array.from({ length: 4 }, () => aPod({ cpu: '1', shape: { nodeSelector: { pool: 'a' } } }));
+    const template = (id: string) => aTemplate({ cpu: '4', labels: { pool: id } });
+    const groups = [
+      aGroup({ id: 'a', target: 0, maxSize: 1, template: template('a') }),
+      aGroup({ id: 'b', target: 0, template: template('b') }),
+    ];
+    const priorities = [{ priority: 5, patterns: ['a'] }];
+    const plan = planFor({ groups, pods: small, capacity, capacityPolicy: on, policy: { expanders: ['priority'], priorities } });
+    expect(growth(plan)).toEqual(['a 0->1', 'b 0->1']);
+    expect(plan.increases.map(({ pods }) => pods.map(({ holds = 'pod' }) => holds))).toEqual([['pod', 'pod', 'pod', 'pod'], ['buffer']]);
   });
 
   it('that claims devices is not made, and the status of the buffer names it', () => {

@@ -4,7 +4,7 @@
  */
 
 /**
- * The most whole plans that one loop makes beside the first plan of each round of writes: in steps of priorities, without buffers, and
+ * The most whole plans that one loop makes beside the first plan of each round of writes: in steps of priorities, with buffers last, and
  * to explain nodes on their way.
  */
 export const MAX_RETRIES_PER_LOOP = 6;
