@@ -10,6 +10,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
+  'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };

@@ -2,7 +2,7 @@
  * The program's entry: passes the process to `dispatch` and ends with its exit code. The room `cli` turns command lines into
  * running commands and connects the rings. Must not know how a decision is made: planning, loop and adapters decide.
  */
-import { readFileSync } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dispatch } from './dispatch.ts';
 
@@ -12,11 +12,14 @@ process.on('unhandledRejection', (reason) => {
   process.exit(1);
 });
 
+const CHUNK_BYTES = 256 * 1024;
+
 const code = await dispatch(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   readFile: (path) => readFileSync(path, 'utf8'),
+  readChunks: (path) => (path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })),
   hostname: hostname(),
   signals: {
     on: (name, listener) => process.on(name, listener),

@@ -15,7 +15,7 @@ import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/
 import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
-import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './sources/layers.ts';
+import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
 import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
@@ -226,6 +226,12 @@ export interface LoadedPolicy {
   readonly hasChain: boolean;
 }
 
+/** One sentence for each key that no part of the program knows. Settings that reach a cluster may be absent here, but not misspelt. */
+function unknownKeys(merged: Merged): readonly string[] {
+  const { error } = SCHEMA.safeParse(merged.document);
+  return messagesOf((error?.issues ?? []).filter(({ code }) => code === 'unrecognized_keys'), merged);
+}
+
 /**
  * Reads the policy alone, without the settings that reach a cluster. Missing keys get their defaults. With `pricedElsewhere`,
  * the price expander needs no prices of the file.
@@ -235,7 +241,7 @@ export function loadPolicy(file?: { readonly name: string; readonly text: string
   const layer = file === undefined ? undefined : configFileLayer(file.name, file.text);
   const merged = mergeLayers(layer === undefined ? [] : [layer]);
   const parsed = (pricedElsewhere ? POLICY_SCHEMA_PRICED_ELSEWHERE : POLICY_SCHEMA).safeParse(merged.document);
-  const error = layer?.errors[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
+  const error = layer?.errors[0] ?? unknownKeys(merged)[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
   if (error !== undefined || !parsed.success) throw configError(error ?? 'The configuration is invalid.');
   const { retailPrices, ...scaleUpPolicy } = parsed.data.scaleUp;
   return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };

@@ -10,22 +10,44 @@ interface NullOptions {
  * ARM may write null for what is not set, and its SDK passes it on in spite of its types. A manifest may, too.
  */
 export function withoutNulls<Value>(value: Value, options: NullOptions = {}): Value {
-  return (hasNull(value) ? stripped(value, options) : value) as Value;
+  return stripped(value, options, 0) as Value;
 }
 
 /** Documents of Azure and Kubernetes nest less deeply. What lies deeper stays as it is, so that no document exhausts the stack. */
 const MAX_DEPTH = 100;
 
-function hasNull(value: unknown, depth = 0): boolean {
-  if (value === null) return true;
-  return isContainer(value) && depth < MAX_DEPTH && Object.values(value).some((part) => hasNull(part, depth + 1));
+/** Copies only what contains a null: large documents have few. */
+function stripped(value: unknown, options: NullOptions, depth: number): unknown {
+  if (!isContainer(value) || depth >= MAX_DEPTH) return value;
+  return Array.isArray(value) ? strippedList(value, options, depth) : strippedMap(value, options, depth);
 }
 
-function stripped(value: unknown, options: NullOptions, depth = 0): unknown {
-  if (!isContainer(value) || depth >= MAX_DEPTH) return value;
-  const strip = (part: unknown): unknown => stripped(part, options, depth + 1);
-  if (Array.isArray(value)) return (options.keepInLists === true ? value : value.filter((entry) => entry !== null)).map(strip);
-  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, strip(part)]])));
+function strippedList(list: readonly unknown[], options: NullOptions, depth: number): readonly unknown[] {
+  const kept = options.keepInLists === true || !list.includes(null) ? list : list.filter((entry) => entry !== null);
+  let changed: unknown[] | undefined;
+  for (let at = 0; at < kept.length; at++) {
+    const entry = kept[at];
+    if (typeof entry !== 'object') continue;
+    const without = stripped(entry, options, depth + 1);
+    if (without === entry) continue;
+    changed ??= [...kept];
+    changed[at] = without;
+  }
+  return changed ?? kept;
+}
+
+function strippedMap(map: object, options: NullOptions, depth: number): object {
+  let changed: Record<string, unknown> | undefined;
+  for (const key of Object.keys(map)) {
+    const part: unknown = (map as Readonly<Record<string, unknown>>)[key];
+    if (typeof part !== 'object') continue;
+    const kept = stripped(part, options, depth + 1);
+    if (part !== null && kept === part) continue;
+    changed ??= { ...map };
+    if (part === null) delete changed[key];
+    else changed[key] = kept;
+  }
+  return changed ?? map;
 }
 
 /** Dates and other single values are not containers. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,6 +67,7 @@ describe('a stop before the daemon is up', () => {
       out: (text) => void (out += text),
       err: () => undefined,
       readFile: () => '',
+      readChunks: () => Readable.from([]),
       hostname: 'here',
       signals: { on: (_name, listener) => void listeners.push(listener), off: () => undefined, exit: () => undefined },
     });

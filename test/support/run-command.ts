@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { dispatch } from '../../src/cli/dispatch.ts';
 import type { Terminal } from '../../src/cli/process/process.ts';
 
@@ -6,6 +7,8 @@ export interface CommandWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Files that exist in memory only, beside those of the disk. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Files of any bytes, in memory only; `-` is the standard input. */
+  readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
 
 /** One command, as a shell would run it. */
@@ -16,6 +19,10 @@ export async function runCommand(argv: readonly string[], world: CommandWorld = 
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     readFile: (path) => world.files?.[path] ?? readFileSync(path, 'utf8'),
+    readChunks: (path) => {
+      const content = world.bytes?.[path] ?? world.files?.[path];
+      return content === undefined ? createReadStream(path) : Readable.from([Buffer.from(content)]);
+    },
     hostname: 'here',
     signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
   };

@@ -7,7 +7,8 @@ import { podName } from '../../domain/ids.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodClaim } from '../../domain/volumes.ts';
-import { readPod, type ObjectReader } from './cluster-from-file.ts';
+import type { ObjectReader } from './cluster-from-file.ts';
+import { readPod } from './read-pod.ts';
 import { defined } from '../../lib/defined.ts';
 
 const MOST_REPLICAS = 200_000;

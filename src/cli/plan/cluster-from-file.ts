@@ -7,10 +7,10 @@ import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type OwnerState, type OwnerStates } from '../../domain/workloads.ts';
-import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, PodJson, PodSpecJson } from '../../kubernetes/api/core-json.ts';
+import type { DaemonSetJson, DisruptionBudgetJson, NodeJson } from '../../kubernetes/api/core-json.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../kubernetes/projection/devices.ts';
 import { createNodeProjection, projectNode } from '../../kubernetes/projection/node.ts';
-import { createPodProjection, projectPod, type PodProjection } from '../../kubernetes/projection/pod.ts';
+import { createPodProjection, type PodProjection } from '../../kubernetes/projection/pod.ts';
 import {
   projectClaim,
   projectCsiDriver,
@@ -24,10 +24,11 @@ import { KnownDevices } from '../../kubernetes/views/device-view.ts';
 import { byName, PodIndex } from '../../kubernetes/views/pod-index.ts';
 import { KnownStorage } from '../../kubernetes/views/storage-view.ts';
 import { type AutoscalerError, configError } from '../../lib/errors.ts';
-import { withRuntimeClass, type RuntimeClassJson } from './daemon-pods.ts';
+import type { FileCluster } from './collect-objects.ts';
+import type { RuntimeClassJson } from './daemon-pods.ts';
+import { readPod, type PodReader } from './read-pod.ts';
 import type { FileObject } from './files/objects-file.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 
 interface WorkloadJson extends FileObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -41,8 +42,7 @@ interface FileOwners {
 }
 
 /** The owners of these pods. A kind that the file contains is complete; owners of other kinds are unknown. */
-function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly Pod[]>): FileOwners {
-  const kinds = new Set(objects.map(({ kind }) => kind));
+function ownersOf({ objects, kinds }: Pick<FileCluster, 'objects' | 'kinds'>, pods: Iterable<readonly Pod[]>): FileOwners {
   const found = presentOwners(objects);
   const states = new Map<string, OwnerState>();
   const missing = new Set<string>();
@@ -74,13 +74,8 @@ function presentOwners(objects: readonly FileObject[]): OwnerStates {
 }
 
 /** Reads the objects of one plan. All its pods share their shapes. */
-export interface ObjectReader {
+export interface ObjectReader extends PodReader {
   readonly names: ResourceNames;
-  readonly pods: PodProjection;
-  /** Values of PriorityClasses by name; '' is the default. A manifest has the name only: the API server sets the value. */
-  readonly priorities: ReadonlyMap<string, number>;
-  /** RuntimeClasses by name. */
-  readonly runtimes: ReadonlyMap<string, RuntimeClassJson>;
   readonly storage: KnownStorage;
   readonly devices: KnownDevices;
   /** The taints that show the state of a node in this cluster. */
@@ -101,7 +96,14 @@ const SYSTEM_CLASSES: readonly (readonly [string, number])[] = [
   ['system-node-critical', 2_000_001_000],
 ];
 
-export function createObjectReader(names: ResourceNames, objects: readonly FileObject[], nowMs: number, taints?: TaintRules): ObjectReader {
+interface ReaderOptions extends Pick<ObjectReader, 'nowMs'> {
+  readonly taints?: TaintRules | undefined;
+  /** Shared with pods that were read before. */
+  readonly pods?: PodProjection;
+}
+
+export function createObjectReader(names: ResourceNames, objects: readonly FileObject[], options: ReaderOptions): ObjectReader {
+  const { nowMs, taints, pods = createPodProjection(names) } = options;
   const classes = ofKind(objects, 'PriorityClass') as readonly PriorityClass[];
   const named = classes.map(({ metadata, value }) => [metadata.name, value] as const);
   const defaults = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
@@ -109,7 +111,7 @@ export function createObjectReader(names: ResourceNames, objects: readonly FileO
   const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(defaults.length === 0 ? [] : [['', Math.min(...defaults)] as const])]);
   const runtimes = new Map((ofKind(objects, 'RuntimeClass') as readonly RuntimeClassJson[]).map((each) => [each.metadata.name, each]));
   const views = { storage: storageOf(objects, names), devices: devicesOf(objects) };
-  return { names, pods: createPodProjection(names), priorities, runtimes, ...views, taints, nowMs };
+  return { names, pods, priorities, runtimes, ...views, taints, nowMs };
 }
 
 /**
@@ -117,21 +119,22 @@ export function createObjectReader(names: ResourceNames, objects: readonly FileO
  * a node, which the daemon never sees. @throws AutoscalerError `config` for a duplicate name.
  */
 export function clusterOf(
-  objects: readonly FileObject[],
+  { objects, kinds, pods, podObjects }: FileCluster,
   reader: ObjectReader,
 ): { readonly cluster: ClusterView; readonly assumedOwnerKinds: readonly string[]; readonly deletedPods: readonly Pod[] } {
   const nodes = createNodeProjection(reader.names, undefined, reader.taints, () => reader.nowMs);
   const index = new PodIndex();
   const seen = new Set<string>();
   const deletedPods: Pod[] = [];
-  for (const json of ofKind(objects, 'Pod') as readonly PodJson[]) {
-    const pod = readPod(json, reader);
+  const addPod = (pod: Pod): void => {
     const name = podName(pod);
     if (seen.has(name)) throw duplicateName('Pod', name);
     seen.add(name);
     index.replace(undefined, pod);
     if (pod.nodeName === undefined && pod.deletionAtMs !== undefined) deletedPods.push(pod);
-  }
+  };
+  pods.forEach(addPod);
+  for (const json of podObjects) addPod(readPod(json, reader));
   const nodeEntries = (ofKind(objects, 'Node') as readonly NodeJson[])
     .map((json) => withLongReadiness(projectNode(json, nodes)))
     .sort(compareBy(({ name }) => name));
@@ -153,7 +156,7 @@ export function clusterOf(
     stalenessMs: 0,
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
-  const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
+  const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
   const unknown = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
   const cluster = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
   return { cluster, assumedOwnerKinds: missing, deletedPods };
@@ -206,71 +209,6 @@ function tableOf<Item>(
 
 function nameOf({ name }: { readonly name: string }): string {
   return name;
-}
-
-/**
- * Reads one pod. A file has no history: a pod without a scheduler's verdict counts as unschedulable (if it fits, the plan
- * shows where), and a pod's own scale-up delay counts as over.
- */
-export function readPod(json: PodJson, reader: ObjectReader): Pod {
-  const projected = projectPod(withServerDefaults(json, reader), reader.pods);
-  const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
-  if (pod.nodeName !== undefined) return pod;
-  if (isGated(json)) return { ...pod, unschedulable: undefined };
-  if (hasSchedulerVerdict(json)) return pod;
-  return { ...pod, phase: 'Pending', unschedulable: { sinceMs: pod.createdAtMs, message: '' } };
-}
-
-/** Sets the fields that the API server would set in a pod from a manifest. */
-function withServerDefaults(json: PodJson, { priorities, runtimes }: ObjectReader): PodJson {
-  const spec: ManifestSpec = json.spec ?? {};
-  const priority = spec.priority ?? priorities.get(spec.priorityClassName ?? '');
-  const { namespace = '' } = json.metadata ?? {};
-  return {
-    ...json,
-    metadata: { ...json.metadata, namespace: namespace === '' ? 'default' : namespace },
-    spec: { ...withRuntimeClass(spec, runtimes.get(spec.runtimeClassName ?? '')), ...defined({ priority }) },
-  };
-}
-
-type ManifestSpec = PodSpecJson & {
-  readonly priorityClassName?: string;
-  readonly runtimeClassName?: string;
-  readonly schedulingGates?: readonly unknown[];
-};
-
-/** A gated pod is not scheduled, whatever its conditions are. */
-function isGated({ spec = {} }: PodJson): boolean {
-  const { schedulingGates = [] }: ManifestSpec = spec;
-  return schedulingGates.length > 0;
-}
-
-/** The scheduler has set its condition, or the pod has ended. */
-function hasSchedulerVerdict({ status = {} }: PodJson): boolean {
-  const hasCondition = status.conditions?.some(({ type }) => type === 'PodScheduled') === true;
-  return hasCondition || (status.phase !== undefined && status.phase !== 'Pending');
-}
-
-interface DatedCondition {
-  readonly lastHeartbeatTime?: unknown;
-  readonly lastTransitionTime?: unknown;
-}
-
-/** Returns 0 if the value is not a time. */
-function timeOrZero(text: unknown): number {
-  return typeof text === 'string' ? Date.parse(text) || 0 : 0;
-}
-
-/** The newest time in the objects, usually a node's last heartbeat, so that the same file always gives the same plan. */
-export function newestMoment(objects: readonly FileObject[]): number {
-  let newest = 0;
-  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, timeOrZero(metadata?.creationTimestamp));
-  for (const { status } of [...ofKind(objects, 'Node'), ...ofKind(objects, 'Pod')] as readonly NodeJson[]) {
-    for (const { lastHeartbeatTime, lastTransitionTime } of (status?.conditions ?? []) as readonly DatedCondition[]) {
-      newest = Math.max(newest, timeOrZero(lastHeartbeatTime), timeOrZero(lastTransitionTime));
-    }
-  }
-  return newest;
 }
 
 function ofKind(objects: readonly FileObject[], kind: string): readonly unknown[] {

@@ -21,7 +21,8 @@ Usage:
   plan --dump FILE [--json]
 
 Options:
-  --cluster FILE    Kubernetes objects, as written by this command:
+  --cluster FILE    Kubernetes objects of any size, also compressed with gzip, or - for the standard input,
+                    as written by this command (YAML: 50 MiB at most):
       kubectl get nodes,pods,pdb,daemonsets,replicasets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
                     For pods with device claims, also get
                     resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates

@@ -2,23 +2,24 @@
 import { isConfigErrors } from '../../config/types/config.ts';
 import { expandersOf } from '../../config/schema/expanders.ts';
 import { loadConfig, loadPolicy, type LoadedPolicy } from '../../config/load.ts';
-import { readObjects, type FileObject } from './files/objects-file.ts';
+import { readObjectStream } from './files/object-stream.ts';
+import type { FileObject } from './files/objects-file.ts';
 import { readPools, type PoolSpec } from './files/pools-file.ts';
-import { configError } from '../../lib/errors.ts';
+import { AutoscalerError, configError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
+import { createPodProjection } from '../../kubernetes/projection/pod.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { type PlanInput } from './plan-report.ts';
 import { affectsPods } from './added-pods.ts';
-import { clusterOf, newestMoment, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
+import { clusterOf, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
+import { ObjectCollector } from './collect-objects.ts';
 import { recordedInput } from './from-dump.ts';
 import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
 import { stopSignals, systemClock, type Terminal } from '../process/process.ts';
-
-const MOST_CLUSTER_MIB = 400;
 
 /** The options that name a source; all are absent with `--live`. */
 export interface PlanSources {
@@ -62,7 +63,7 @@ async function fromLive(settings: readonly string[], terminal: Terminal): Promis
     const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, withoutDelays), ...expiredTimers(observation) };
     return {
       input: { observation, state, policy: withoutDelays, names },
-      reader: withoutStorage(createObjectReader(names, [], observation.nowMs), 'a live view'),
+      reader: withoutStorage(createObjectReader(names, [], observation), 'a live view'),
     };
   } finally {
     signals.release();
@@ -78,7 +79,7 @@ export interface InputWithReader {
 function fromDump(file: string, terminal: Terminal): InputWithReader {
   const names = new ResourceNames();
   const input = recordedInput(file, readFile(file, terminal), names);
-  return { input, reader: withoutStorage(createObjectReader(names, [], input.observation.nowMs), 'a dump') };
+  return { input, reader: withoutStorage(createObjectReader(names, [], input.observation), 'a dump') };
 }
 
 function withoutStorage(reader: ObjectReader, source: string): ObjectReader {
@@ -86,21 +87,24 @@ function withoutStorage(reader: ObjectReader, source: string): ObjectReader {
   return reader;
 }
 
-function fromFiles(given: PlanSources, manifests: readonly FileObject[], terminal: Terminal): InputWithReader {
+async function fromFiles(given: PlanSources, manifests: readonly FileObject[], terminal: Terminal): Promise<InputWithReader> {
   const { cluster: clusterFile, pools: poolsFile } = given;
   if (clusterFile === undefined || poolsFile === undefined)
     throw configError('plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; see plan --help.');
   const names = new ResourceNames();
-  const objects = readObjects(clusterFile, readFile(clusterFile, terminal), MOST_CLUSTER_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
   const config = given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) };
   const arePriced = pools.some(({ price }) => price !== undefined);
   const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
-  const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
+  const givenMs = given.now === undefined ? undefined : timeOf(given.now);
+  const shared = createPodProjection(names);
+  const content = await readCluster(clusterFile, new ObjectCollector(shared), terminal);
+  const { objects } = content;
+  const nowMs = givenMs ?? content.newestMs;
   // Objects of the cluster come last: they override manifests of the same name.
-  const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], nowMs, taints);
-  const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(objects, reader);
+  const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], { nowMs, taints, pods: shared });
+  const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(content, reader);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);
   const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, region, taints }) };
@@ -154,11 +158,25 @@ function timeOf(text: string): number {
   return ms;
 }
 
+/** `-` is the standard input. */
+async function readCluster(file: string, collector: ObjectCollector, terminal: Terminal): Promise<ObjectCollector> {
+  try {
+    await readObjectStream(file === '-' ? 'The standard input' : file, terminal.readChunks(file), (object) => collector.add(object));
+    return collector;
+  } catch (cause) {
+    throw cause instanceof AutoscalerError ? cause : unreadable(file, cause);
+  }
+}
+
 export function readFile(file: string, terminal: Terminal): string {
   try {
     return terminal.readFile(file);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-    throw configError(code === 'ENOENT' ? `File "${file}" not found.` : `File "${file}" cannot be read (${code}).`, { cause });
+    throw unreadable(file, cause);
   }
+}
+
+function unreadable(file: string, cause: unknown): AutoscalerError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+  return configError(code === 'ENOENT' ? `File "${file}" not found.` : `File "${file}" cannot be read (${code}).`, { cause });
 }

@@ -13,6 +13,8 @@ export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readFile: (path: string) => string;
+  /** The bytes of a file that may be larger than memory; `-` is the standard input. Fails at the first chunk, like `readFile`. */
+  readonly readChunks: (path: string) => AsyncIterable<Uint8Array>;
   readonly hostname: string;
   readonly signals: SignalSource;
 }

@@ -295,6 +295,24 @@ describe('plan answers bad input with one sentence', () => {
       { ...good, 'p.json': '{"scaleUp":{"randomSeed":-1}}' },
       'key scaleUp.randomSeed of p.json, line 1 is -1; it must be a whole number of at least 0.',
     ],
+    [
+      'a setting that is misspelt',
+      [...ASK, '--config=p.json'],
+      { ...good, 'p.json': '{"scaleUp":{"maxNodeTotal":3}}' },
+      'key scaleUp.maxNodeTotal of p.json, line 1 is not known; did you mean scaleUp.maxNodesTotal?',
+    ],
+    [
+      'a section that is misspelt',
+      [...ASK, '--config=p.json'],
+      { ...good, 'p.json': '{"sclaeUp":{"maxNodesTotal":3}}' },
+      'key sclaeUp of p.json, line 1 is not known; did you mean scaleUp?',
+    ],
+    [
+      'a misspelt setting of a section that no plan reads',
+      [...ASK, '--config=p.json'],
+      { ...good, 'p.json': '{"azure":{"tenantID":"x"}}' },
+      'key azure.tenantID of p.json, line 1 is not known; did you mean azure.tenantId?',
+    ],
   ])('%s', async (_, argv, files, sentence) => {
     const { code, out, err } = await plan(argv, files);
     expect({ code, out }).toEqual({ code: 2, out: '' });

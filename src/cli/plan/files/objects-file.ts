@@ -50,16 +50,30 @@ interface Typed {
 }
 
 /** Returns the object, or the items of a list. */
-function flatten(file: string, object: unknown, depth: number): readonly unknown[] {
+export function flatten(file: string, object: unknown, depth: number): readonly unknown[] {
   if (!isMap(object)) return [object];
   const listed = listedKind(object);
   if (!('items' in object) && listed === undefined) return [object];
-  const { apiVersion, items }: Typed = object;
+  const { items }: Typed = object;
   // An empty list of the API may be null.
   const list: unknown = 'items' in object ? (items ?? []) : undefined;
   if (!Array.isArray(list) || depth > MOST_LIST_DEPTH) throw configError(`${file}: List: items is not a list of objects.`);
-  const implied = listed === undefined || listed === '' ? {} : { kind: listed, apiVersion };
+  const implied = impliedKind(object);
   return list.flatMap((item: unknown) => flatten(file, isMap(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
+}
+
+/** What the API omits in the items of a typed list. Empty for a `List` of any kinds, and for what is no list. */
+export interface ImpliedKind {
+  readonly kind?: string;
+  readonly apiVersion?: unknown;
+}
+
+/** Of the items of this list. */
+export function impliedKind(list: unknown): ImpliedKind {
+  if (!isMap(list)) return {};
+  const listed = listedKind(list);
+  const { apiVersion }: Typed = list;
+  return listed === undefined || listed === '' ? {} : { kind: listed, apiVersion };
 }
 
 /** The kind of the items of a `PodList`: the API omits it in the items. Empty for a `List` of any kinds. */
@@ -69,11 +83,12 @@ function listedKind({ kind }: Typed): string | undefined {
   return listed === '' || OBJECT_SCHEMAS.has(listed) ? listed : undefined;
 }
 
-function isMap(value: unknown): value is object {
+export function isMap(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function checkObject(file: string, given: unknown, index: number): FileObject {
+/** The object without null fields, if it is what a decision reads. @throws AutoscalerError `config`: one sentence. */
+export function checkObject(file: string, given: unknown, index: number): FileObject {
   const plain = withoutNulls(given, { keepInLists: true });
   const object: Typed = isMap(plain) ? withName(plain, index) : {};
   const { kind } = object;
