@@ -229,7 +229,10 @@ export interface LoadedPolicy {
 /** One sentence for each key that no part of the program knows. Settings that reach a cluster may be absent here, but not misspelt. */
 function unknownKeys(merged: Merged): readonly string[] {
   const { error } = SCHEMA.safeParse(merged.document);
-  return messagesOf((error?.issues ?? []).filter(({ code }) => code === 'unrecognized_keys'), merged);
+  return messagesOf(
+    (error?.issues ?? []).filter(({ code }) => code === 'unrecognized_keys'),
+    merged,
+  );
 }
 
 /**

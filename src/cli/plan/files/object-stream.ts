@@ -41,7 +41,7 @@ async function unzipped(file: string, chunks: AsyncIterable<Uint8Array>): Promis
 
 async function* gunzipped(file: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const gunzip = createGunzip({ chunkSize: 2 ** 18 });
-  // Whoever reads the result gets the error.
+  // The reader of the result gets the error.
   pipeline(Readable.from(chunks), gunzip, () => undefined);
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
