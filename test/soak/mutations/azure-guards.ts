@@ -131,6 +131,7 @@ export const AZURE_GUARDS: readonly Guard[] = [
     text: "      headers: { 'if-match': write.etag },\n",
     instead: '',
     test: 'test/contract/azure-vms-pools.test.ts',
+    run: { theme: 'slow answers of pools', seed: 2, loops: SHORT },
   },
   {
     guard: 'a lost race is planned again',

@@ -3,6 +3,15 @@ import { aPool } from '../../scenarios/support.ts';
 import { oneOf, whole } from '../chance.ts';
 import { always, BUSY, DELETE, event, NAMES, often, SECOND, SET, THREE_KINDS, type Theme } from './theme.ts';
 
+/** Far quicker than those of Azure. */
+const QUICK_MACHINES = {
+  instanceVisible: { p50: SECOND, p95: SECOND },
+  allocated: { p50: SECOND, p95: SECOND },
+  osUp: { p50: 2 * SECOND, p95: 2 * SECOND },
+  provisioned: { p50: 3 * SECOND, p95: 3 * SECOND },
+  deleteGraceful: { p50: 3 * SECOND, p95: 3 * SECOND },
+};
+
 export const WRITE_THEMES = {
   /** Others write a capacity between our read and our write. */
   racers: {
@@ -95,6 +104,24 @@ export const WRITE_THEMES = {
         event({ foreignScale: { pool: oneOf(random, ['vms', 'two']), delta: oneOf(random, [-1, 1, 2]), when: 'before-next-write' } }),
       ),
       ...often(random, chaosMs, 150, () => event({ rpReconcile: { pool: oneOf(random, ['uni', 'vms']) } })),
+    ],
+  },
+  /**
+   * AKS refuses every write while an operation runs, so the whole operation of another writer must fit between our read and its answer:
+   * machines are quick and answers are slow.
+   */
+  'slow answers of pools': {
+    pools: [
+      aPool({ name: 'vms', count: 2, min: 1, max: 40, kind: 'vms-pool' }),
+      aPool({ name: 'two', count: 2, min: 1, max: 40, kind: 'vms-pool', sizes: [{ vmSize: 'Standard_E4s_v5', count: 1 }] }),
+    ],
+    knobs: QUICK_MACHINES,
+    pods: 'growing',
+    rules: {},
+    flags: ['--scale-down-enabled=false'],
+    assault: (random, chaosMs) => [
+      always('slow pools', { method: 'GET', pathGlob: '**/agentPools/*', prob: 0.7 }, { kind: 'delay', ms: 25 * SECOND })(chaosMs),
+      ...often(random, chaosMs, 14, () => event({ foreignScale: { pool: oneOf(random, ['vms', 'two']), delta: oneOf(random, [-1, 1]) } })),
     ],
   },
   /** The same for pools with scale sets that are written through AKS. */
