@@ -113,6 +113,8 @@ const MISFORTUNES: readonly Misfortune[] = [
     kind: 'event',
     event: { foreignScale: { pool: oneOf(random, ['general', 'machines']), delta: oneOf(random, [-1, 1, 2]) } },
   }),
+  // AKS brings its pool back to its own count, undrained, if the count is behind.
+  (random) => ({ kind: 'event', event: { rpReconcile: { pool: oneOf(random, ['general', 'flexible', 'large']) } } }),
   () => ({ kind: 'kube-watches' }),
   (random) => ({ kind: 'kube-away', forMs: whole(random, 5, 60) * SECOND }),
   (random) => ({ kind: 'restart', kill: random() < 0.5, awayMs: whole(random, 5, 40) * SECOND }),
