@@ -1,13 +1,19 @@
 # A bundle on a distroless Node: no shell, no package manager, no node_modules.
-FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
+# Both base images are build arguments, so that the image can be built without a registry (`npm run image`).
+ARG BUILD_IMAGE=node:24-bookworm-slim
+ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
+
+FROM --platform=$BUILDPLATFORM $BUILD_IMAGE AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src ./src
-RUN npm run bundle
+COPY deploy/image ./deploy/image
+RUN npm run bundle && npm run sbom && npm run licences \
+ && mkdir licenses && mv dist/sbom.cdx.json dist/third-party-licences.txt licenses/
 
-FROM gcr.io/distroless/nodejs24-debian12:nonroot
+FROM $RUNTIME_IMAGE
 ARG VERSION=0.1.0
 LABEL org.opencontainers.image.title="aks-autoscaler" \
       org.opencontainers.image.description="A node autoscaler for Kubernetes on Azure" \
@@ -15,7 +21,8 @@ LABEL org.opencontainers.image.title="aks-autoscaler" \
       org.opencontainers.image.licenses="Apache-2.0"
 # One arena: several threads' worth of freed memory would stay with the process.
 ENV MALLOC_ARENA_MAX=1
-COPY LICENSE /LICENSE
+COPY LICENSE /licenses/LICENSE
+COPY --from=build /build/licenses /licenses
 COPY --from=build /build/dist /app
 USER 65532:65532
 EXPOSE 8085
