@@ -35,6 +35,19 @@ const readsSince = (world: VirtualRun, atMs: number) =>
 
 const isList = ({ path }: { readonly path: string }): boolean => /\/virtualMachines(?:\?|$)/.test(path);
 
+/** The requested size of a pool of any kind. */
+const requested = (world: VirtualRun, name: string): number => {
+  const { sets, agentPools } = world.world.arm.control.state();
+  const sizes = agentPools.find((pool) => pool.name === name)?.sizes ?? {};
+  return sets.find(({ pool }) => pool === name)?.capacity ?? Object.values(sizes).reduce((sum, count) => sum + count, 0);
+};
+
+/** Lists of virtual machines with ids of their own. */
+const listsSince = (world: VirtualRun, atMs: number): number =>
+  world.world.arm.control
+    .journal()
+    .filter(({ at, method, path }) => at >= atMs && method === 'GET' && /Microsoft.Compute\/virtualMachines(?:\?|$)/i.test(path)).length;
+
 describe('partial stock', () => {
   it.each([
     [4, 5],
@@ -83,14 +96,28 @@ describe('partial stock', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('of a Flexible set is seen by its first list, and the next pool is asked within a second', async () => {
-    const world = await start(12, { kind: 'vmss-flexible' });
+  it.each([
+    ['vmss-flexible', 4, 5],
+    ['vmss-flexible', 8, 10],
+    ['vmss-flexible', 12, 20],
+    ['vms-pool', 4, 5],
+    ['vms-pool', 8, 10],
+    ['vms-pool', 12, 20],
+  ] as const)('of a %s, refused after %i s: the next pool is asked within a second of %i s', async (kind, refusedAfter, lookAt) => {
+    const world = await start(refusedAfter, { kind });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '3' }));
-    await world.until('the increase', () => capacity(world, 'short') === 4, MINUTE);
+    await world.until('the increase', () => requested(world, 'short') === 4, MINUTE);
     const increasedAt = world.clock.now();
     await world.until('the next pool', () => capacity(world, 'other') > 0, 2 * MINUTE);
-    expect((world.clock.now() - increasedAt) / SECOND).toBeLessThan(21);
+    const waited = (world.clock.now() - increasedAt) / SECOND;
+    expect(waited).toBeGreaterThanOrEqual(lookAt);
+    expect(waited).toBeLessThan(lookAt + 1);
+    const lists = listsSince(world, increasedAt);
     await world.until('all bound', () => bound(world, 'web') === 4, 8 * MINUTE);
+    expect(lists).toBeLessThanOrEqual(2);
+    await world.advance(5 * MINUTE);
     expect(capacity(world, 'other')).toBe(3);
+    expect(requested(world, 'short')).toBe(1);
+    expect(world.world.violations()).toEqual([]);
   });
 });

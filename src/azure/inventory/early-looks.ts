@@ -1,7 +1,7 @@
 /**
  * Looks at a group soon after its increase, since Azure shows the first failed instances within seconds and another group can take
  * their pods. A look reads how many instances of a scale set are in each state, which is one small answer; it requests a list only
- * if more of them have failed. The last look is a list in any case. Must not know what a failure means.
+ * if more of them have failed. Groups without such a count are looked at by their instances. The last look is a list in any case. Must not know what a failure means.
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -18,6 +18,8 @@ interface EarlyLooksDeps {
   readonly log: Log;
   /** Failed instances as the scale set counts them now; undefined: it has no count. @throws AutoscalerError */
   readonly countFailed: (groupKey: string, signal: AbortSignal) => Promise<number | undefined>;
+  /** Requests what shows the state of the new instances of a group that has no count. */
+  readonly readNew: (groupKey: string) => void;
   /** Failed instances as last listed. */
   readonly listedFailed: (groupKey: string) => number;
   /** Requests a list of a group's instances. */
@@ -70,9 +72,10 @@ export class EarlyLooks {
 
   /** Returns the largest number of failed instances for which a list was requested. */
   async #look(groupKey: string, { list }: Look, reported: number): Promise<number> {
-    const { countFailed, listedFailed, listDue } = this.#deps;
+    const { countFailed, readNew, listedFailed, listDue } = this.#deps;
     const failed = list ? undefined : await countFailed(groupKey, this.#stopped.signal);
-    if (failed === undefined ? list : failed > Math.max(reported, listedFailed(groupKey))) listDue(groupKey);
+    if (failed === undefined && !list) readNew(groupKey);
+    else if (failed === undefined || failed > Math.max(reported, listedFailed(groupKey))) listDue(groupKey);
     return Math.max(reported, failed ?? 0);
   }
 }

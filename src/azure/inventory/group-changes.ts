@@ -4,6 +4,7 @@
  */
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
 import { isUpdating, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { ListTiming } from './list-timing.ts';
 import type { VmsPools } from './vms-pools.ts';
@@ -100,6 +101,14 @@ export class GroupChanges {
     if (before === undefined || after === undefined || before === after) return false;
     if ((this.#deps.scaleSets.view(key)?.inFlight ?? 0) > 0) return false;
     return this.#deps.clock.now() - (this.#touched.get(key) ?? Number.NEGATIVE_INFINITY) > OWN_ECHO_MS;
+  }
+
+  /** Listed instances that are being created, and how many more the target size has than are listed. */
+  newInstances(groupKey: string): { readonly creating: readonly InstanceKey[]; readonly missing: number } {
+    const rows = [...this.#deps.instances.scope(groupKey).values()].filter(({ value }) => value.state !== 'deleting');
+    const creating = rows.filter(({ value: { state } }) => state === 'creating' || state === 'unknown');
+    const missing = (this.#viewOf(groupKey)?.target ?? rows.length) - rows.length;
+    return { creating: creating.map(({ value }) => value.ref.key), missing };
   }
 
   /** The number of our changes to a group that have not ended. */

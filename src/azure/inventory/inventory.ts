@@ -58,6 +58,9 @@ export interface AzureInventoryDeps {
   readonly keptPrices?: StoredText | undefined;
 }
 
+/** The most instances of one group that a look reads singly. */
+const READ_EACH_AT_MOST = 10;
+
 export class AzureInventory {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
@@ -129,9 +132,12 @@ export class AzureInventory {
       clock,
       log: deps.log,
       countFailed: (key, signal) => this.#countFailed(key, signal),
+      readNew: (key) => this.#readNew(key),
       listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
       listDue: (key) => {
         this.changes.listTiming.noteListRequested(key, clock.now());
+        // What is known to be created needs no list, which may have to wait.
+        if (this.listWaitMs(key) > 0) this.#readNew(key);
         this.requestInstanceList(key);
       },
     });
@@ -283,6 +289,14 @@ export class AzureInventory {
   async #countFailed(key: string, signal: AbortSignal): Promise<number | undefined> {
     const set = this.scaleSets.get(key)?.value;
     return set?.orchestration === 'Uniform' ? countInstances(this.#agentDeps, { set: set.name, state: 'failed' }, signal) : undefined;
+  }
+
+  /** By a list if instances are missing in the last one, and by single reads of those that are being created. */
+  #readNew(key: string): void {
+    const { creating, missing } = this.changes.newInstances(key);
+    const isListed = this.listWaitMs(key) === 0 && (missing > 0 || creating.length > READ_EACH_AT_MOST);
+    if (isListed) this.requestInstanceList(key);
+    else for (const each of creating.slice(0, Math.min(READ_EACH_AT_MOST, this.singleReadsLeft(key)))) this.requestInstance(each, key);
   }
 
   /** Does not read while our own change is in progress; its end triggers the read. */

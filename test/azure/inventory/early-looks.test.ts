@@ -8,6 +8,7 @@ function stage(failed: readonly (number | undefined | Error)[], listed = 0) {
   const clock = new FakeClock(0);
   const counts: number[] = [];
   const lists: number[] = [];
+  const readNew: number[] = [];
   const looks = new EarlyLooks({
     clock,
     log: createLog('silent'),
@@ -16,10 +17,11 @@ function stage(failed: readonly (number | undefined | Error)[], listed = 0) {
       counts.push(clock.monotonic() / 1000);
       return count instanceof Error ? Promise.reject(count) : Promise.resolve(count);
     },
+    readNew: () => readNew.push(clock.monotonic() / 1000),
     listedFailed: () => listed,
     listDue: () => lists.push(clock.monotonic() / 1000),
   });
-  return { clock, counts, lists, looks };
+  return { clock, counts, lists, readNew, looks };
 }
 
 describe('looks after an increase', () => {
@@ -29,7 +31,6 @@ describe('looks after an increase', () => {
     ['an instance failed at the second look', [0, 1], 0, [10, 20]],
     ['a second one failed', [1, 2], 0, [5, 10, 20]],
     ['instances that failed before are no news', [3], 3, [20]],
-    ['the set has no count', [undefined], 0, [20]],
     ['a count failed', [new Error('throttled'), 1], 0, [10, 20]],
   ])('%s', async (_name, failed, listed, expected) => {
     const { clock, counts, lists, looks } = stage(failed, listed);
@@ -38,6 +39,14 @@ describe('looks after an increase', () => {
     expect(counts).toEqual([5, 10]);
     expect(lists).toEqual(expected);
     expect(clock.sleeping).toBe(0);
+  });
+
+  it('read the new instances of a group that has no count, and list them at last', async () => {
+    const { clock, lists, readNew, looks } = stage([undefined]);
+    looks.begin('g');
+    await clock.advance(120_000);
+    expect(readNew).toEqual([5, 10]);
+    expect(lists).toEqual([20]);
   });
 
   it('are at least five seconds apart while the group is increased again and again', async () => {
