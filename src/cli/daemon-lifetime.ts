@@ -286,9 +286,10 @@ export class DaemonLifetime implements Daemon {
   }
 
   #startRefresh(groups: ReadonlySet<string> | undefined): void {
-    const { cloud, log } = this.#deps;
+    const { cloud, log, loop } = this.#deps;
     log.info({ nodeGroups: groups === undefined ? undefined : [...groups] }, 'Refresh of Azure data requested');
     if (groups === undefined) cloud.invalidate();
     for (const group of groups ?? []) cloud.invalidate(nodeGroupId(group));
+    loop.releaseBackoffs(groups);
   }
 }

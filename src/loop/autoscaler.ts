@@ -38,6 +38,8 @@ export class Autoscaler {
   #state: LoopState;
   /** Of an earlier process, until the first observation. */
   #saved: SavedMemory | undefined;
+  /** Groups whose backoffs end with the next loop. */
+  #released: ReadonlySet<string> | 'all' | undefined;
   /** Wall clock minus monotonic clock at the start of the last loop. It changes only when the wall clock is set. */
   #wallOffsetMs: number;
   #loopId = 0;
@@ -112,6 +114,7 @@ export class Autoscaler {
           trigger,
           state: this.#state,
           saved: this.#saved,
+          released: this.#takeReleased(),
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
@@ -129,6 +132,12 @@ export class Autoscaler {
       this.#notify(report);
       return report;
     });
+  }
+
+  #takeReleased(): ReadonlySet<string> | 'all' | undefined {
+    const released = this.#released;
+    this.#released = undefined;
+    return released;
   }
 
   #followWallClock(): void {
@@ -164,6 +173,16 @@ export class Autoscaler {
     this.#trigger.reconfigure(settings);
     this.#runner.reconfigure(policy);
     this.#responder.reconfigure(policy);
+  }
+
+  /**
+   * An operator wants to know now: the backoffs of these groups, or of all, end with the next loop, which starts at once. Each group may
+   * then be tried once; a further refusal makes it back off again.
+   */
+  releaseBackoffs(groups: ReadonlySet<string> | undefined): void {
+    const known = this.#released;
+    this.#released = groups === undefined || known === 'all' ? 'all' : new Set([...(known ?? []), ...groups]);
+    this.#trigger.wake('cloud');
   }
 
   /** What an earlier process remembered. Call it before the first loop. */

@@ -16,6 +16,7 @@ import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../planning/promises/corrected-templates.ts';
+import { endBackoffs } from '../planning/state/backoff.ts';
 import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
@@ -38,6 +39,8 @@ interface RunOnceInput {
   readonly state: LoopState;
   /** What an earlier process remembered; undefined if nothing is known, or after the first observation. */
   readonly saved: SavedMemory | undefined;
+  /** Groups whose backoffs end now, since an operator asked; `all`: those of all groups. */
+  readonly released?: ReadonlySet<string> | 'all' | undefined;
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
@@ -127,13 +130,14 @@ function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: numb
   return { loopId, nowMs, cluster, cloud };
 }
 
-function updateState({ deps, runner, state: known, saved }: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
+function updateState(input: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
+  const { deps, runner, state: known, saved } = input;
   const removed = runner.collect();
   const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const { policy, names } = deps;
   const followed = reduceObservation(afterRemovals, observation, policy);
-  const reduced = checkPromises({ state: followed, before: state.accepted, observation, policy, names });
+  const reduced = checkPromises({ state: withReleased(followed, input.released, observation), before: state.accepted, observation, policy, names });
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
@@ -146,6 +150,12 @@ function updateState({ deps, runner, state: known, saved }: RunOnceInput, observ
   runner.recall(before, emptyBefore);
   const { removals, emptyRemovals = [] } = reduced;
   return { state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] }, removed };
+}
+
+function withReleased(state: LoopState, released: RunOnceInput['released'], { cloud, nowMs }: Observation): LoopState {
+  if (released === undefined) return state;
+  const groups = cloud.groups.filter(({ id }) => released === 'all' || released.has(id));
+  return endBackoffs(state, groups, nowMs);
 }
 
 async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {

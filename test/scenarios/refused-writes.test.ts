@@ -144,3 +144,39 @@ describe('a refused capacity write', () => {
     expect([(second - first) / SECOND >= 400, (second - first) / SECOND < 412, more]).toEqual([true, true, []]);
   });
 });
+
+describe('POST /debug/refresh', () => {
+  it.each<Answer & { readonly group?: true }>([
+    UNAVAILABLE,
+    { ...UNAVAILABLE, group: true },
+    { status: 409, code: 'AllocationFailed' },
+    { status: 403, code: 'AuthorizationFailed' },
+    { status: 403, code: 'ScopeLocked', group: true },
+    { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
+  ])('lets a group that backs off after $status $code try once: a further refusal makes it back off again', async (answer) => {
+    const world = await start(['one']);
+    refuse(world, 'one', answer);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3' }));
+    await world.until('a refusal', () => putsOf(world, 'one').length > 0, MINUTE);
+    await world.advance(15 * SECOND);
+    const before = putsOf(world, 'one').length;
+    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('one'))?.id ?? '';
+    const query = answer.group === true ? `?group=${id}` : '';
+    expect((await fetch(`${world.daemon.url ?? ''}/debug/refresh${query}`, { method: 'POST' })).status).toBe(202);
+    await world.advance(3 * SECOND);
+    expect(putsOf(world, 'one')).toHaveLength(before + 1);
+    await world.advance(22 * SECOND);
+    expect(putsOf(world, 'one')).toHaveLength(before + 1);
+  });
+
+  it('for another group releases nothing', async () => {
+    const world = await start(['one']);
+    refuse(world, 'one', UNAVAILABLE);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3' }));
+    await world.until('a refusal', () => putsOf(world, 'one').length > 0, MINUTE);
+    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('system'))?.id ?? '';
+    await fetch(`${world.daemon.url ?? ''}/debug/refresh?group=${id}`, { method: 'POST' });
+    await world.advance(15 * SECOND);
+    expect(putsOf(world, 'one')).toHaveLength(1);
+  });
+});

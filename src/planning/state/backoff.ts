@@ -3,7 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
-import { drawsOn, isStillRelevant } from './stockouts.ts';
+import { drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** One failed increase of a group. `group` is undefined if the group is no longer in the observation. */
@@ -70,6 +70,21 @@ export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: Backo
       [...state.backoffs].filter(([, entry]) => nowMs < entry.lastFailureMs + policy.resetAfterMs || nowMs < entry.untilMs),
     ),
     stockouts: state.stockouts.filter((entry) => isStillRelevant(entry, nowMs)),
+  };
+}
+
+/**
+ * Ends the backoffs of these groups and the stockouts that keep them from growing, so that each may be tried once. What was learned of
+ * their durations stays: a further failure backs off as it would have after the full time, and a stockout is probed with one node.
+ */
+export function endBackoffs(state: LoopState, groups: readonly NodeGroup[], nowMs: number): LoopState {
+  const ids = new Set(groups.map(({ id }) => id));
+  const ended = <Entry extends { readonly untilMs: number }>(entry: Entry): Entry => ({ ...entry, untilMs: Math.min(entry.untilMs, nowMs) });
+  const closes = (lack: Stockout): boolean => groups.some((group) => isClosedFor(lack, group, nowMs));
+  return {
+    ...state,
+    backoffs: new Map([...state.backoffs].map(([id, backoff]) => [id, ids.has(id) ? ended(backoff) : backoff])),
+    stockouts: state.stockouts.map((lack) => (closes(lack) ? ended(lack) : lack)),
   };
 }
 
