@@ -137,7 +137,13 @@ function updateState(input: RunOnceInput, observation: Observation): Pick<Progre
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const { policy, names } = deps;
   const followed = reduceObservation(afterRemovals, observation, policy);
-  const reduced = checkPromises({ state: withReleased(followed, input.released, observation), before: state.accepted, observation, policy, names });
+  const reduced = checkPromises({
+    state: withReleased(followed, input.released, observation),
+    before: state.accepted,
+    observation,
+    policy,
+    names,
+  });
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');

@@ -79,7 +79,10 @@ export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: Backo
  */
 export function endBackoffs(state: LoopState, groups: readonly NodeGroup[], nowMs: number): LoopState {
   const ids = new Set(groups.map(({ id }) => id));
-  const ended = <Entry extends { readonly untilMs: number }>(entry: Entry): Entry => ({ ...entry, untilMs: Math.min(entry.untilMs, nowMs) });
+  const ended = <Entry extends { readonly untilMs: number }>(entry: Entry): Entry => ({
+    ...entry,
+    untilMs: Math.min(entry.untilMs, nowMs),
+  });
   const closes = (lack: Stockout): boolean => groups.some((group) => isClosedFor(lack, group, nowMs));
   return {
     ...state,
