@@ -143,7 +143,9 @@ function shapesOf({ entries, known }: Suspects, template: GroupTemplate, { pendi
 }
 
 function isPromised(shape: PodShape, template: GroupTemplate): boolean {
-  return variantsForPods({ key: '', shape, need: needOf(shape.requests), interdependent: false, pods: [] }, template) !== 0;
+  return (
+    variantsForPods({ key: '', shape, need: needOf(shape.requests), interdependent: false, countable: true, pods: [] }, template) !== 0
+  );
 }
 
 function templateOf(group: NodeGroup, { cluster }: Observation): GroupTemplate | undefined {

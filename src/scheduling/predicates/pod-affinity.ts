@@ -34,9 +34,12 @@ export function termMatches(term: PodAffinityTerm, shape: Pick<PodShape, 'namesp
 
 /** `repelling`: anti-affinity terms of existing pods that match the incoming pod. */
 export function affinityAdmits(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): boolean {
-  return (
-    !repelling.some((counter) => hasPods(counter, slot)) && !rules.apart.some((counter) => hasPods(counter, slot)) && isNear(rules, slot)
-  );
+  return !isCrowded(repelling, slot) && !isCrowded(rules.apart, slot) && (rules.near.length === 0 || isNear(rules, slot));
+}
+
+function isCrowded(counters: readonly DomainCounter[], slot: number): boolean {
+  for (const counter of counters) if (hasPods(counter, slot)) return true;
+  return false;
 }
 
 export function refusedByAffinity(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): readonly FitReason[] {

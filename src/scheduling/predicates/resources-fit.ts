@@ -30,11 +30,11 @@ export function fitsFree(need: Need, free: Resources, offset: number): boolean {
   return true;
 }
 
-/** How many equal pods fit in one free vector. Infinity for a pod without requests. */
-export function countFits(need: Need, free: Resources): number {
+/** How many equal pods fit in the free vector that begins at `offset`. Infinity for a pod without requests. */
+export function countFits(need: Need, free: Resources, offset = 0): number {
   let count = Number.POSITIVE_INFINITY;
   for (let at = 0; at < need.indexes.length; at++) {
-    const room = Math.floor((free[need.indexes[at] ?? 0] ?? 0) / (need.amounts[at] ?? 1));
+    const room = Math.floor((free[offset + (need.indexes[at] ?? 0)] ?? 0) / (need.amounts[at] ?? 1));
     if (room < count) count = room;
   }
   return Math.max(0, count);

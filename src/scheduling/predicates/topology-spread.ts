@@ -14,7 +14,8 @@ export interface SpreadRule {
 }
 
 export function spreadAdmits(rules: readonly SpreadRule[], slot: number): boolean {
-  return rules.every((rule) => rule.counter.key.at(slot) >= 0 && skewAt(rule, slot) <= rule.constraint.maxSkew);
+  for (const rule of rules) if (rule.counter.key.at(slot) < 0 || skewAt(rule, slot) > rule.constraint.maxSkew) return false;
+  return true;
 }
 
 /** The pods of the emptiest domain of each rule. A node that a rule excluded stays excluded until one of these numbers rises. */

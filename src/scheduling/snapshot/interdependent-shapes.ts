@@ -14,6 +14,7 @@ import type { ShapeTies, TopologyIndex } from './topology-index.ts';
  */
 export function findInterdependent(shapes: readonly ShapeTies[], ledger: TopologyIndex): ReadonlySet<PodShape> {
   const ruled = shapes.filter((ties) => ties.hasRules);
+  ledger.prepare(ruled);
   const asked = new Set<DomainCounter>();
   for (const ties of ruled) {
     const rules = ledger.rulesOf(ties);

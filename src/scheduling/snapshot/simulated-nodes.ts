@@ -17,12 +17,6 @@ export interface NodeKind {
   readonly pods: readonly DomainCounter[];
 }
 
-interface PlacedPods {
-  readonly counters: readonly DomainCounter[];
-  readonly slot: number;
-  readonly count: number;
-}
-
 interface SimulationInput {
   readonly ledger: TopologyIndex;
   readonly tiesOf: (shape: PodShape) => ShapeTies;
@@ -41,7 +35,10 @@ export class SimulatedNodes {
   readonly #ledger: TopologyIndex;
   readonly #tiesOf: SimulationInput['tiesOf'];
   readonly #kinds: (NodeKind | undefined)[] = [];
-  readonly #placed: PlacedPods[] = [];
+  /** What was placed, in columns: an estimate places many thousand pods. */
+  readonly #placedIn: (readonly DomainCounter[])[] = [];
+  readonly #placedAt: number[] = [];
+  readonly #placedCounts: number[] = [];
 
   constructor({ ledger, tiesOf, shapes, firstSlot }: SimulationInput) {
     this.#ledger = ledger;
@@ -62,6 +59,13 @@ export class SimulatedNodes {
       included: this.#scopes.map((scope) => scope.includes(node)),
       pods: pods.flatMap(({ shape }) => this.countersOf(shape)),
     };
+  }
+
+  /** Equal for nodes between which no rule makes a difference. */
+  describeKind(node: Node, pods: readonly Pod[]): string {
+    const { values, included, pods: counters } = this.kindOf(node, pods);
+    const numbers = [...this.#counters].map((counter) => counters.filter((other) => other === counter).length);
+    return `${values.join()} ${included.map(Number).join()} ${counters.length === 0 ? '' : numbers.join()}`;
   }
 
   splitRules(shape: PodShape): SplitRules {
@@ -107,17 +111,19 @@ export class SimulatedNodes {
   place(counters: readonly DomainCounter[], slot: number, count: number): void {
     if (counters.length === 0) return;
     for (const counter of counters) counter.movePods(slot, count);
-    this.#placed.push({ counters, slot, count });
+    this.#placedIn.push(counters);
+    this.#placedAt.push(slot);
+    this.#placedCounts.push(count);
   }
 
-  /** Removes all pods and nodes. */
+  /** Removes all pods and nodes. No more can be added after that. */
   clear(): void {
-    for (const { counters, slot, count } of this.#placed) for (const counter of counters) counter.movePods(slot, -count);
-    this.#placed.length = 0;
+    for (let at = 0; at < this.#placedIn.length; at++) {
+      for (const counter of this.#placedIn[at] ?? []) counter.movePods(this.#placedAt[at] ?? 0, -(this.#placedCounts[at] ?? 0));
+    }
     this.#kinds.forEach((kind, at) => {
       if (kind !== undefined) this.#moveNode(this.#firstSlot + at, kind, -1);
     });
-    this.#kinds.length = 0;
   }
 
   /** The pods that come with the node are added after it and removed before it. */

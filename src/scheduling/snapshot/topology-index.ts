@@ -2,6 +2,7 @@
  * The counters of pods per topology domain: which exist, which pods each counts, and which a shape needs. A counter is made when the first
  * shape needs it, and then follows every change of pods and nodes. The inverse change undoes a change. Must not know forks.
  */
+import { AnchoredRules, anchorsOf, ownTerms, selectorAnchors, termAnchor } from './anchored-rules.ts';
 import { matchesSelector } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '../../domain/pod.ts';
@@ -46,11 +47,14 @@ export interface SplitRules {
 export interface ShapeTies {
   readonly shape: PodShape;
   readonly hasRules: boolean;
+  readonly anchors: readonly string[];
   readonly countedBy: DomainCounter[];
   countedSeen: number;
   readonly repelledBy: DomainCounter[];
   repelledSeen: number;
   rules: (AffinityRules & { readonly spread: readonly SpreadRule[] }) | undefined;
+  /** Valid while `repelledBy` has as many counters as when it was made. */
+  split: { readonly rules: SplitRules; readonly repelling: number } | undefined;
 }
 
 const NO_RULES = { spread: [], near: [], nearItself: false, apart: [] };
@@ -61,8 +65,10 @@ export class TopologyIndex {
   readonly #keys = new Map<string, TopologyKey>();
   readonly #scopes = new Map<string, DomainScope>();
   readonly #counters = new Map<string, DomainCounter>();
-  readonly #all: DomainCounter[] = [];
-  readonly #owners: OwnerCounter[] = [];
+  readonly #all = new AnchoredRules<DomainCounter>();
+  readonly #owners = new AnchoredRules<OwnerCounter>();
+  /** Counters that have not counted the present pods yet. */
+  readonly #unlearned: NewCounter[] = [];
 
   constructor(occupancy: Occupancy, labelsOf: NamespaceLabels) {
     this.#occupancy = occupancy;
@@ -70,7 +76,7 @@ export class TopologyIndex {
   }
 
   get size(): number {
-    return this.#all.length;
+    return this.#all.size;
   }
 
   /** The number of known values of topology labels, those of former nodes included. */
@@ -83,7 +89,9 @@ export class TopologyIndex {
   tiesOf(shape: PodShape): ShapeTies {
     for (const term of shape.podAntiAffinity) this.#ownerCounter(withNamespaces(term, shape.namespace));
     const hasRules = shape.topologySpread.length + shape.podAffinity.length + shape.podAntiAffinity.length > 0;
-    return { shape, hasRules, countedBy: [], countedSeen: 0, repelledBy: [], repelledSeen: 0, rules: hasRules ? undefined : NO_RULES };
+    const anchors = anchorsOf(shape);
+    const rules = hasRules ? undefined : NO_RULES;
+    return { shape, hasRules, anchors, countedBy: [], countedSeen: 0, repelledBy: [], repelledSeen: 0, rules, split: undefined };
   }
 
   moveNode(slot: number, node: Node, by: 1 | -1): void {
@@ -109,6 +117,12 @@ export class TopologyIndex {
 
   /** The rules of the shape, and those of other pods against it, as far as these are known by now. */
   splitRules(ties: ShapeTies): SplitRules {
+    const repelling = this.repelledBy(ties).length;
+    if (ties.split?.repelling !== repelling) ties.split = { rules: this.#split(ties), repelling };
+    return ties.split.rules;
+  }
+
+  #split(ties: ShapeTies): SplitRules {
     const { spread, near, nearItself, apart } = this.rulesOf(ties);
     const repelling = this.repelledBy(ties);
     // Affinity to the first pod of a kind depends on all terms at once.
@@ -142,18 +156,22 @@ export class TopologyIndex {
   }
 
   countedBy(ties: ShapeTies): readonly DomainCounter[] {
-    for (; ties.countedSeen < this.#all.length; ties.countedSeen++) {
-      const counter = this.#all[ties.countedSeen];
-      if (counter?.rule.counts(ties.shape) === true) ties.countedBy.push(counter);
+    if (ties.countedSeen < this.#all.size) {
+      for (const counter of this.#all.since(ties.countedSeen, ties.anchors)) {
+        if (counter.rule.counts(ties.shape)) ties.countedBy.push(counter);
+      }
+      ties.countedSeen = this.#all.size;
     }
     return ties.countedBy;
   }
 
   /** Counters of pods whose anti-affinity matches this shape. */
   repelledBy(ties: ShapeTies): readonly DomainCounter[] {
-    for (; ties.repelledSeen < this.#owners.length; ties.repelledSeen++) {
-      const owner = this.#owners[ties.repelledSeen];
-      if (owner !== undefined && termMatches(owner.term, ties.shape, this.#labelsOf)) ties.repelledBy.push(owner.counter);
+    if (ties.repelledSeen < this.#owners.size) {
+      for (const { term, counter } of this.#owners.since(ties.repelledSeen, ties.anchors)) {
+        if (termMatches(term, ties.shape, this.#labelsOf)) ties.repelledBy.push(counter);
+      }
+      ties.repelledSeen = this.#owners.size;
     }
     return ties.repelledBy;
   }
@@ -164,25 +182,29 @@ export class TopologyIndex {
     return [...near, ...apart, ...spread.map(({ counter }) => counter), ...this.repelledBy(ties)];
   }
 
+  /** Makes the rules of all these shapes. Their counters count the present pods in one walk over the cluster. */
+  prepare(all: readonly ShapeTies[]): void {
+    for (const ties of all) ties.rules ??= this.#makeRules(ties.shape);
+    this.#learn();
+  }
+
   rulesOf(ties: ShapeTies): NonNullable<ShapeTies['rules']> {
-    ties.rules ??= this.#makeRules(ties.shape);
-    return ties.rules;
+    if (ties.rules === undefined) this.prepare([ties]);
+    return ties.rules ?? NO_RULES;
   }
 
   #makeRules(shape: PodShape): NonNullable<ShapeTies['rules']> {
     const near = shape.podAffinity.map((term) => withNamespaces(term, shape.namespace));
     const nearAll = (other: PodShape): boolean => near.every((term) => termMatches(term, other, this.#labelsOf));
+    const nearAnchors = near.map(({ selector }) => selectorAnchors(selector)).find((anchors) => anchors !== undefined);
     return {
       spread: shape.topologySpread.map((constraint) => this.#spreadRule(shape, constraint)),
-      near: near.map((term) => this.#counter(['near', near, term.topologyKey], term.topologyKey, affinityRule(nearAll))),
+      near: near.map((term) => this.#counter(['near', near, term.topologyKey], term.topologyKey, affinityRule(nearAll, nearAnchors))),
       nearItself: near.length > 0 && nearAll(shape),
       apart: shape.podAntiAffinity.map((raw) => {
         const term = withNamespaces(raw, shape.namespace);
-        return this.#counter(
-          ['apart', term],
-          term.topologyKey,
-          affinityRule((other) => termMatches(term, other, this.#labelsOf)),
-        );
+        const matches = (other: PodShape): boolean => termMatches(term, other, this.#labelsOf);
+        return this.#counter(['apart', term], term.topologyKey, affinityRule(matches, selectorAnchors(term.selector)));
       }),
     };
   }
@@ -193,41 +215,48 @@ export class TopologyIndex {
     const counts = constraint.selector.requirements.length === 0 ? (): boolean => false : matches;
     const { name, scope } = this.#scopeOf(shape, constraint);
     const question = ['spread', [shape.namespace, constraint.selector], name];
-    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope });
+    const anchors = selectorAnchors(constraint.selector);
+    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope, anchors });
     return { constraint, counter, self: matches(shape) ? 1 : 0 };
   }
 
   /** Made before any pod that owns the term is counted, so there is nothing to count yet. */
   #ownerCounter(term: PodAffinityTerm): void {
-    const name = JSON.stringify(['owners', term]);
+    const name = termAnchor(term);
     if (this.#counters.has(name)) return;
-    const owns = (shape: PodShape): boolean =>
-      shape.podAntiAffinity.some((other) => JSON.stringify(['owners', withNamespaces(other, shape.namespace)]) === name);
-    this.#owners.push({ counter: this.#counter(['owners', term], term.topologyKey, { ...affinityRule(owns), newborn: true }), term });
+    const owns = (shape: PodShape): boolean => ownTerms(shape).some((other) => termAnchor(other) === name);
+    const counter = this.#counter(['owners', term], term.topologyKey, { ...affinityRule(owns, [name]), newborn: true });
+    this.#owners.add({ counter, term }, selectorAnchors(term.selector));
   }
 
-  #counter(question: readonly unknown[], topologyKey: string, rule: CounterRule): DomainCounter {
+  #counter(question: readonly unknown[], topologyKey: string, rule: CounterRule & AnchoredRule): DomainCounter {
     const name = JSON.stringify(question);
     const known = this.#counters.get(name);
     if (known !== undefined) return known;
     const counter = new DomainCounter(this.#key(topologyKey), rule);
-    if (rule.newborn !== true) this.#learn(counter);
+    if (rule.newborn !== true) this.#unlearned.push({ counter, anchors: rule.anchors });
     this.#counters.set(name, counter);
-    this.#all.push(counter);
+    this.#all.add(counter, rule.anchors);
     return counter;
   }
 
-  #learn(counter: DomainCounter): void {
-    const known = new Map<PodShape, boolean>();
-    const counts = (shape: PodShape): boolean => {
-      const answer = known.get(shape) ?? counter.rule.counts(shape);
-      known.set(shape, answer);
-      return answer;
+  /** Counts the present pods with all new counters. */
+  #learn(): void {
+    if (this.#unlearned.length === 0) return;
+    const fresh = new AnchoredRules<DomainCounter>();
+    for (const { counter, anchors } of this.#unlearned.splice(0)) fresh.add(counter, anchors);
+    const known = new Map<PodShape, readonly DomainCounter[]>();
+    const countersOf = (shape: PodShape): readonly DomainCounter[] => {
+      const counters = known.get(shape) ?? fresh.since(0, anchorsOf(shape)).filter(({ rule }) => rule.counts(shape));
+      known.set(shape, counters);
+      return counters;
     };
     this.#occupancy.eachNode((slot, _node, pods) => {
-      let amount = 0;
-      for (const pod of pods) if (counts(pod.shape) && (counter.rule.countsTerminating || pod.deletionAtMs === undefined)) amount += 1;
-      if (amount > 0) counter.movePods(slot, amount);
+      for (const pod of pods) {
+        for (const counter of countersOf(pod.shape)) {
+          if (counter.rule.countsTerminating || pod.deletionAtMs === undefined) counter.movePods(slot, 1);
+        }
+      }
     });
   }
 
@@ -262,6 +291,14 @@ export class TopologyIndex {
   }
 }
 
-function affinityRule(counts: (shape: PodShape) => boolean): CounterRule {
-  return { counts, countsTerminating: true, scope: undefined };
+interface AnchoredRule {
+  readonly anchors: readonly string[] | undefined;
+}
+
+interface NewCounter extends AnchoredRule {
+  readonly counter: DomainCounter;
+}
+
+function affinityRule(counts: (shape: PodShape) => boolean, anchors: readonly string[] | undefined): CounterRule & AnchoredRule {
+  return { counts, countsTerminating: true, scope: undefined, anchors };
 }

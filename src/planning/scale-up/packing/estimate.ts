@@ -94,14 +94,15 @@ function addRuns(
   return { nodes: full + (rest > 0 ? 1 : 0), left: left - full * each - rest };
 }
 
-/** How many of the pods one node takes. Two pods with the same host port never share a node. */
+/** How many of the pods the node takes whose free vector begins at `offset`. Two pods with the same host port never share a node. */
 export function podsFittingOn(
   group: Pick<EquivalenceGroup, 'need' | 'shape' | 'pods'>,
   free: Resources,
   ports: readonly HostPort[],
+  offset = 0,
 ): number {
   const wanted = group.shape.hostPorts;
-  const most = Math.min(countFits(group.need, free), group.pods.length);
+  const most = Math.min(countFits(group.need, free, offset), group.pods.length);
   if (wanted.length === 0) return most;
   return takenPort(wanted, ports) === undefined ? Math.min(1, most) : 0;
 }

@@ -15,6 +15,7 @@ import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts'
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { Expansion, type ExpandInput, type ExpansionResult } from './expansion.ts';
 import type { ExpandOption } from './option-score.ts';
+import { SharedEstimates } from './shared-estimates.ts';
 import {
   areOneOption,
   type Family,
@@ -38,7 +39,8 @@ export function expandGroups({ turns, ...input }: ExpandInput): ExpansionResult 
   const firstOptions = new Map<NodeGroupId, ScoredOption>();
   let ranOutOfRounds = false;
   turns.forEach((groups, at) => {
-    const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1 };
+    const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
+    const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
     if (at > 0) retryPods(turn, groups);
     ranOutOfRounds = serveTurn(turn, firstOptions) || ranOutOfRounds;
@@ -78,9 +80,17 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
 
 /** Named after the oldest pod that an option serves: pods without any option, and later pods, do not change what chance chooses. */
 function choiceName(options: readonly ExpandOption[], round: number): string {
-  const first = options.flatMap(({ estimate }) => [...estimate.placed.keys()].flatMap(({ pods }) => pods.slice(0, 1)));
-  const oldest = first.sort((left, right) => left.createdAtMs - right.createdAtMs || compareText(left.uid, right.uid))[0];
+  const served = new Set(options.flatMap(({ estimate }) => [...estimate.placed.keys()]));
+  let oldest: Pod | undefined;
+  for (const { pods } of served) {
+    const [first] = pods;
+    if (first !== undefined && (oldest === undefined || isOlder(first, oldest))) oldest = first;
+  }
   return `${oldest?.uid ?? ''}|${round}`;
+}
+
+function isOlder(pod: Pod, than: Pod): boolean {
+  return (pod.createdAtMs - than.createdAtMs || compareText(pod.uid, than.uid)) < 0;
 }
 
 /** All members of a family share the option. */
@@ -92,6 +102,7 @@ function recordFirstOption(first: Map<NodeGroupId, ScoredOption>, { family, scor
 }
 
 function findOptions(input: TurnInput, families: readonly Family[], valid: ValidOptions): readonly ExpandOption[] {
+  input.estimates.clear();
   return visitFrom(families, input.rotation, (family): readonly ExpandOption[] => {
     const members = membersOf(input, family);
     if (members === undefined) return [];

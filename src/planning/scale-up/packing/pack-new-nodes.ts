@@ -6,12 +6,12 @@
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { variantsForPods } from '../groups/template-node.ts';
+import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
 import { placeholderNode } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { estimate, podSizeOn, type Estimate } from './estimate.ts';
 import { type NewNodePlace, NodesOfPlace } from './new-nodes.ts';
-import { countedSpace, isCountable, snapshotSpace } from './packing-space.ts';
+import { countedSpace, snapshotSpace } from './packing-space.ts';
 import { type FamilyMember, type Packing, placeIndependent, placeInterdependent, type PodsToPack } from './place-pods.ts';
 
 /** The estimate of the family, and of each member, in the members' order. */
@@ -73,7 +73,7 @@ function startPacking(
 ): Packing {
   const waiting = groups.filter(({ pods }) => pods.length > 0);
   const templates = members.map(({ template }) => template);
-  const isCounted = !keep && waiting.every(isCountable);
+  const isCounted = !keep && waiting.every(({ countable }) => countable);
   return {
     space: isCounted ? countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
     members,
@@ -93,7 +93,7 @@ function startPacking(
 }
 
 function placesOf({ template }: FamilyMember, of: number): readonly NewNodePlace[] {
-  return template.variants.map((variant, index) => ({ of, template, variant, mask: 1 << index, nodes: new NodesOfPlace() }));
+  return template.variants.map((variant, index) => ({ of, template, variant, mask: 1 << index, nodes: new NodesOfPlace(template.free) }));
 }
 
 /** The groups that fit a member at all, biggest pods first. */
@@ -103,7 +103,7 @@ function packingOrder(groups: readonly EquivalenceGroup[], { members, places }: 
     .filter((group) => group.pods.length > 0)
     .map((group) => ({
       group,
-      masks: members.map(({ template }) => variantsForPods(group, template)),
+      masks: members.map(({ template }) => knownVariants(group, template)),
       size: allocatable === undefined ? 0 : podSizeOn(group.need, allocatable),
     }))
     .filter(({ masks }) => masks.some((mask) => mask !== 0))
@@ -113,6 +113,17 @@ function packingOrder(groups: readonly EquivalenceGroup[], { members, places }: 
       masks,
       places: places.map((own, of) => own.filter(({ mask }) => (mask & (masks[of] ?? 0)) !== 0)),
     }));
+}
+
+/** What variants a group of pods allows does not change while its pods find places. */
+const VARIANTS = new WeakMap<GroupTemplate, WeakMap<EquivalenceGroup, number>>();
+
+function knownVariants(group: EquivalenceGroup, template: GroupTemplate): number {
+  const ofTemplate = VARIANTS.get(template) ?? new WeakMap<EquivalenceGroup, number>();
+  VARIANTS.set(template, ofTemplate);
+  const mask = ofTemplate.get(group) ?? variantsForPods(group, template);
+  ofTemplate.set(group, mask);
+  return mask;
 }
 
 function allVariants(member: FamilyMember | undefined): number {

@@ -43,12 +43,6 @@ export interface Placeholders {
   readonly remove: () => void;
 }
 
-/** Whether room and counts of pods per domain decide where the pods go, and all of them count alike. */
-export function isCountable({ shape, pods }: EquivalenceGroup): boolean {
-  const needsNode = shape.devices ?? shape.sharedVolumes ?? shape.loneDisks;
-  return needsNode === undefined && pods.every((pod) => pod.deletionAtMs === undefined);
-}
-
 /** Nodes and pods stay in the snapshot. With `keepsAll`, pods that only need room are put there, too. */
 export function snapshotSpace(snapshot: ClusterSnapshot, prefix: string, keepsAll: boolean): NewNodeSpace {
   return {
@@ -56,7 +50,7 @@ export function snapshotSpace(snapshot: ClusterSnapshot, prefix: string, keepsAl
     admits: (rules, { name }) => snapshot.admitsBy(rules, name),
     admitsBesideRules(group, { name }) {
       const [pod] = group.pods;
-      return isCountable(group) || pod === undefined || snapshot.admitsBesideOthers(pod, name);
+      return group.countable || pod === undefined || snapshot.admitsBesideOthers(pod, name);
     },
     add({ template, variant }, name) {
       snapshot.addNode(newNodeFrom(variant, name), template.daemonPods);

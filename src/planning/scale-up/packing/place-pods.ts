@@ -11,9 +11,8 @@ import type { SplitRules } from '../../../scheduling/snapshot/topology-index.ts'
 import { dependsOnZones } from '../groups/zonal-siblings.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { podsFittingOn } from './estimate.ts';
 import type { NewNode, NewNodePlace } from './new-nodes.ts';
-import { isCountable, type NewNodeSpace, type Placeholders, type PodRange } from './packing-space.ts';
+import type { NewNodeSpace, Placeholders, PodRange } from './packing-space.ts';
 
 /** One of the groups that are packed as one family. */
 export interface FamilyMember {
@@ -52,6 +51,9 @@ export interface PodsToPack {
 interface Cursor {
   readonly place: NewNodePlace;
   at: number;
+  /** The last pod to which rules closed the place, and the last one to which they left it open, by number. */
+  closedTo: number;
+  openTo: number;
 }
 
 /** Pods that only need room: as many as fit, node after node. */
@@ -63,7 +65,7 @@ export function placeInterdependent(packing: Packing, toPack: PodsToPack): void 
   const { group } = toPack;
   const rules = packing.space.rulesOf(group);
   // Without rules of their own, other pods' rules only count them.
-  if (isCountable(group) && isEmpty(rules.byPlace) && isEmpty(rules.byHost)) return placeIndependent(packing, toPack);
+  if (group.countable && isEmpty(rules.byPlace) && isEmpty(rules.byHost)) return placeIndependent(packing, toPack);
   const search = new RuledSearch(packing, toPack, rules);
   let placeholders = addMemberPlaceholders(packing, toPack);
   for (let count = 0; count < group.pods.length;) {
@@ -80,62 +82,76 @@ export function placeInterdependent(packing: Packing, toPack: PodsToPack): void 
   placeholders.remove();
 }
 
+/** No place is closed to it. */
+const ANY_POD = -1;
 const NO_PLACEHOLDERS: Placeholders = { count: 0, remove: () => undefined };
 
 function fillNodes(packing: Packing, toPack: PodsToPack, addNode: () => NewNode | undefined): void {
   const { group } = toPack;
   const cursors = cursorsOf(toPack);
   for (let count = 0; count < group.pods.length;) {
-    const node = firstWithRoom(cursors, group)?.node ?? addNode();
+    const cursor = firstWithRoom(cursors, group, ANY_POD);
+    const node = cursor?.place.nodes.nodeAt(cursor.at) ?? addNode();
     if (node === undefined) return;
-    const to = Math.min(count + podsFittingOn(group, node.free, node.ports), group.pods.length);
+    const to = Math.min(count + node.place.nodes.countFitting(node, group), group.pods.length);
     placePods(packing, node, group, { from: count, to });
     count = to;
-    const cursor = cursors.find(({ place }) => place === node.place);
-    if (cursor !== undefined) cursor.at = node.at + 1;
+    // A node that was added is full now, too: all before it in its place are.
+    if (cursor !== undefined) cursor.at += 1;
   }
 }
 
-/** First fit for pods that have rules about other pods. */
+/**
+ * First fit for pods that have rules about other pods. A node that refuses a pod refuses the next ones, too, until the emptiest host has
+ * more pods: more of its kind only ever crowd it, and affinity needs a pod that is there.
+ */
 class RuledSearch {
   readonly #space: NewNodeSpace;
   readonly #group: EquivalenceGroup;
   readonly #rules: SplitRules;
   readonly #cursors: readonly Cursor[];
-  /** Whether a node that refused a pod refuses the next ones, too, until the floors rise. */
-  readonly #staysRefused: boolean;
+  readonly #hasNoHostRules: boolean;
   /** The lowest floors at which a node was passed over. */
   #floors: readonly number[] | undefined;
+  /** The number of the pod that is placed. */
+  #serial = 0;
 
   constructor({ space }: Packing, toPack: PodsToPack, rules: SplitRules) {
     this.#space = space;
     this.#group = toPack.group;
     this.#rules = rules;
     this.#cursors = cursorsOf(toPack);
-    this.#staysRefused = rules.byHost.near.length === 0 && (isCountable(toPack.group) || rules.byPlace.near.length === 0);
+    this.#hasNoHostRules = isEmpty(rules.byHost);
   }
 
   findNode(): NewNode | undefined {
     const floors = this.#startPod();
-    const open = new Set(this.#staysRefused ? this.#cursors : this.#cursors.map((cursor) => ({ ...cursor })));
-    const judged = new Set<Cursor>();
     for (;;) {
-      const found = firstWithRoom(open, this.#group);
-      if (found === undefined) return undefined;
-      const { cursor, node } = found;
-      if (!judged.has(cursor) && !this.#space.admits(this.#rules.byPlace, node)) {
-        open.delete(cursor);
-        continue;
-      }
-      judged.add(cursor);
-      if (this.#space.admits(this.#rules.byHost, node) && this.#space.admitsBesideRules(this.#group, node)) return node;
+      const cursor = firstWithRoom(this.#cursors, this.#group, this.#serial);
+      const node = cursor?.place.nodes.nodeAt(cursor.at);
+      if (cursor === undefined || node === undefined) return undefined;
+      if (!this.#admitsPlace(cursor, node)) continue;
+      if (this.#admitsNode(node)) return node;
       cursor.at += 1;
       this.#floors = floors.map((floor, at) => Math.min(floor, this.#floors?.[at] ?? floor));
     }
   }
 
+  #admitsPlace(cursor: Cursor, node: NewNode): boolean {
+    if (cursor.openTo === this.#serial) return true;
+    const isOpen = this.#space.admits(this.#rules.byPlace, node);
+    if (isOpen) cursor.openTo = this.#serial;
+    else cursor.closedTo = this.#serial;
+    return isOpen;
+  }
+
+  #admitsNode(node: NewNode): boolean {
+    return (this.#hasNoHostRules || this.#space.admits(this.#rules.byHost, node)) && this.#space.admitsBesideRules(this.#group, node);
+  }
+
   /** A rise of the emptiest host's number of pods may admit pods to nodes that were passed over. */
   #startPod(): readonly number[] {
+    this.#serial += 1;
     const now = floorsOf(this.#rules.byHost.spread);
     if (this.#floors?.some((floor, at) => (now[at] ?? 0) > floor) === true) {
       for (const cursor of this.#cursors) cursor.at = 0;
@@ -150,20 +166,21 @@ function isEmpty({ spread, near, apart, repelling }: SplitRules['byHost']): bool
 }
 
 function cursorsOf({ places }: PodsToPack): readonly Cursor[] {
-  return places.flat().map((place) => ({ place, at: 0 }));
+  return places.flat().map((place) => ({ place, at: 0, closedTo: 0, openTo: 0 }));
 }
 
-/** Of the first node with room of each place, the one that was added first. */
-function firstWithRoom(
-  cursors: Iterable<Cursor>,
-  group: EquivalenceGroup,
-): { readonly cursor: Cursor; readonly node: NewNode } | undefined {
-  let first: { readonly cursor: Cursor; readonly node: NewNode } | undefined;
+/** Of the first node with room of each place, that of the one that was added first. Places that are closed to the pod are left out. */
+function firstWithRoom(cursors: readonly Cursor[], group: EquivalenceGroup, pod: number): Cursor | undefined {
+  let first: Cursor | undefined;
+  let least = Number.POSITIVE_INFINITY;
   for (const cursor of cursors) {
+    if (cursor.closedTo === pod) continue;
     const { nodes } = cursor.place;
     cursor.at = nodes.firstWithRoom(group, cursor.at);
     const node = nodes.nodeAt(cursor.at);
-    if (node !== undefined && (first === undefined || node.index < first.node.index)) first = { cursor, node };
+    if (node === undefined || node.index >= least) continue;
+    first = cursor;
+    least = node.index;
   }
   return first;
 }
@@ -203,11 +220,17 @@ function addAnyNode(packing: Packing, toPack: PodsToPack): NewNode | undefined {
  */
 function nextPlaces({ nodes, counts, members, limit }: Packing, { group, places }: PodsToPack): readonly NewNodePlace[] {
   if (nodes.length >= limit) return [];
+  const [only] = members;
+  if (members.length === 1 && only !== undefined) return nodes.length < only.limit ? rotated(places[0], nodes.length) : [];
   const open = members.flatMap((member, of) => {
     const count = counts[of] ?? 0;
-    return count < member.limit ? rotate(places[of] ?? [], count) : [];
+    return count < member.limit ? rotated(places[of], count) : [];
   });
   return group.interdependent && members.length > 1 && dependsOnZones(group) ? rotate(open, nodes.length) : open;
+}
+
+function rotated(places: readonly NewNodePlace[] = [], by: number): readonly NewNodePlace[] {
+  return places.length < 2 ? places : rotate(places, by);
 }
 
 function nextName({ prefix, nodes }: Packing): NodeName {
@@ -216,7 +239,7 @@ function nextName({ prefix, nodes }: Packing): NodeName {
 
 function recordNode({ nodes, counts }: Packing, place: NewNodePlace, at: { readonly name: NodeName; readonly slot: number }): NewNode {
   const { template, of } = place;
-  const node = { ...at, place, index: nodes.length, at: place.nodes.count, free: template.free.slice(), ports: template.ports };
+  const node = { ...at, place, index: nodes.length, at: place.nodes.count, ports: template.ports };
   place.nodes.add(node);
   nodes.push(node);
   counts[of] = (counts[of] ?? 0) + 1;

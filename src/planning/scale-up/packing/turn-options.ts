@@ -9,6 +9,7 @@ import type { ExpandInput, Expansion } from './expansion.ts';
 import { atomicEstimate, scoreOption, type ExpandOption } from './option-score.ts';
 import { packNewNodes, type PackedNodes } from './pack-new-nodes.ts';
 import type { FamilyMember } from './place-pods.ts';
+import type { SharedEstimates } from './shared-estimates.ts';
 
 /** One turn of a plan: the pods that are served together. */
 export interface TurnInput extends Omit<ExpandInput, 'turns'> {
@@ -16,6 +17,7 @@ export interface TurnInput extends Omit<ExpandInput, 'turns'> {
   readonly groups: readonly EquivalenceGroup[];
   /** Whether new nodes always go into the snapshot: pods of a later turn may use what is left of them. */
   readonly keepsNodes: boolean;
+  readonly estimates: SharedEstimates;
 }
 
 /** Groups that are planned as one. A group alone is a family of one. */
@@ -59,7 +61,7 @@ export function membersOf({ expansion }: TurnInput, family: Family): readonly [F
 export function makeOption(input: TurnInput, family: readonly [FamilyMember, ...FamilyMember[]]): ExpandOption {
   const [{ template, limit }] = family;
   const estimate = atomicEstimate(
-    withFork(input.capacity.snapshot, () => pack(input, family, false)),
+    input.estimates.find(family, nodesAllowed(input, family), () => withFork(input.capacity.snapshot, () => pack(input, family, false))),
     template,
     limit,
   );
@@ -75,6 +77,7 @@ export function takeOption(input: TurnInput, { family, estimate, limit }: Expand
   const stays = family.length > 1 || input.keepsNodes || hasInterdependentPods(input);
   const shares = stays ? keepPacking(input, family) : [estimate];
   expansion.finishPacking();
+  input.estimates.clear();
   shares.forEach((share, index) => {
     const template = family[index]?.template;
     if (template !== undefined && share.placed.size > 0) expansion.addNodes(template, atomicEstimate(share, template, limit));
@@ -87,7 +90,11 @@ function keepPacking(input: TurnInput, family: readonly FamilyMember[]): PackedN
   return kept.shares;
 }
 
-function pack({ groups, expansion, capacity }: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
-  const nodes = Math.min(...family.map(({ template }) => expansion.allowedByLimits(template)));
-  return packNewNodes(groups, family, { nodes, prefix: expansion.nodeNamePrefix, keep }, capacity.snapshot);
+function pack(input: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
+  const { groups, expansion, capacity } = input;
+  return packNewNodes(groups, family, { nodes: nodesAllowed(input, family), prefix: expansion.nodeNamePrefix, keep }, capacity.snapshot);
+}
+
+function nodesAllowed({ expansion }: TurnInput, family: readonly FamilyMember[]): number {
+  return Math.min(...family.map(({ template }) => expansion.allowedByLimits(template)));
 }

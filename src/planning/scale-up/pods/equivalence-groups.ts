@@ -14,6 +14,8 @@ export interface EquivalenceGroup {
   readonly need: Need;
   /** Whether the place of the pods depends on the places of other pods. */
   readonly interdependent: boolean;
+  /** Whether room and counts of pods per domain decide about the pods, and all of them count alike. */
+  readonly countable: boolean;
   /** Pods without a place, in order of precedence. Placed pods are removed from the front. */
   readonly pods: Pod[];
 }
@@ -22,17 +24,24 @@ export interface EquivalenceGroup {
 export function groupPods(pods: readonly Pod[], interdependent: ReadonlySet<PodShape>): readonly EquivalenceGroup[] {
   const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
   const keys = new Map<PodShape, string>();
-  const groups = new Map<string, EquivalenceGroup>();
+  const groups = new Map<string, { -readonly [Part in keyof EquivalenceGroup]: EquivalenceGroup[Part] }>();
   for (const pod of pods) {
-    const isInterdependent = interdependentKeys.has(pod.shape.key);
-    const key = keys.get(pod.shape) ?? (isInterdependent ? `tied ${interdependentKey(pod.shape)}` : packingKey(pod.shape));
-    keys.set(pod.shape, key);
-    const group = groups.get(key);
-    if (group !== undefined) group.pods.push(pod);
-    else groups.set(key, { key, shape: pod.shape, need: needOf(pod.shape.requests), interdependent: isInterdependent, pods: [pod] });
+    const { shape } = pod;
+    const interdependent = interdependentKeys.has(shape.key);
+    const key = keys.get(shape) ?? (interdependent ? `tied ${interdependentKey(shape)}` : packingKey(shape));
+    keys.set(shape, key);
+    const group = groups.get(key) ?? { key, shape, need: needOf(shape.requests), interdependent, countable: isCountable(shape), pods: [] };
+    groups.set(key, group);
+    group.pods.push(pod);
+    // Rules about spread do not count pods that are being deleted.
+    if (pod.deletionAtMs !== undefined) group.countable = false;
   }
   for (const group of groups.values()) group.pods.sort(byPrecedence);
   return [...groups.values()].sort((left, right) => compareText(left.key, right.key));
+}
+
+function isCountable({ devices, sharedVolumes, loneDisks }: PodShape): boolean {
+  return devices === undefined && sharedVolumes === undefined && loneDisks === undefined;
 }
 
 /** Shapes that differ only in priority share a key: the order of the pods decides which is first. */

@@ -43,7 +43,7 @@ const someShape = fc
     memory: fc.constantFrom('128Mi', '1Gi', '3Gi'),
     app: anApp,
     topologySpread: rarely(aSpread, 1),
-    podAffinity: rarely(aTerm, 5),
+    podAffinity: rarely(aTerm, 2),
     podAntiAffinity: rarely(aTerm, 3),
     hostPorts: rarely(fc.constantFrom(80, 81), 6),
     zone: fc.option(fc.constantFrom('we-1', 'we-2'), { freq: 8, nil: undefined }),
@@ -82,6 +82,7 @@ const somePresent = fc.array(
     zone: fc.constantFrom(undefined, 'we-1', 'we-2'),
     rack: fc.constantFrom(undefined, 'r-1'),
     taint: fc.boolean(),
+    host: fc.boolean(),
     of: fc.nat(3),
   }),
   { maxLength: 5 },
@@ -108,8 +109,12 @@ function membersOf({ members, daemon }: RandomWorld): readonly FamilyMember[] {
 }
 
 function snapshotOf({ present, shapes }: RandomWorld): ClusterSnapshot {
-  const nodes = present.map(({ zone, rack, taint }, index): Node => {
-    const labels = { ...(zone === undefined ? {} : { [ZONE]: zone }), ...(rack === undefined ? {} : { [RACK]: rack }) };
+  const nodes = present.map(({ zone, rack, taint, host }, index): Node => {
+    const labels = {
+      ...(host ? {} : { [HOST]: '' }),
+      ...(zone === undefined ? {} : { [ZONE]: zone }),
+      ...(rack === undefined ? {} : { [RACK]: rack }),
+    };
     const taints = taint ? [{ key: 'only', value: '', effect: 'NoSchedule' as const }] : [];
     return aNode({ name: `present-${index}`, cpu: '100m', labels, taints });
   });
@@ -126,6 +131,43 @@ function podsOf({ shapes, counts }: RandomWorld): readonly Pod[] {
 }
 
 describe('pods on new nodes', () => {
+  it('are the first of their kind only if no term counts one', () => {
+    const selector = { requirements: [{ key: 'app', operator: 'In' as const, values: ['a'] }] };
+    const term = { selector, namespaces: [], namespaceSelector: undefined };
+    const podAffinity = [
+      { ...term, topologyKey: ZONE },
+      { ...term, topologyKey: HOST },
+    ];
+    const shape = aShape({ labels: { app: 'a' }, podAffinity });
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    // The node has no host name, so that the term about hosts does not count its pod.
+    const node = aNode({ name: 'present', labels: { [ZONE]: 'we-1', [HOST]: '' } });
+    snapshot.sync(aCluster({ nodes: [node], pods: [aPod({ nodeName: 'present', shape })] }));
+    const group = aGroup({ template: aTemplate({ zones: ['we-1'] }) });
+    const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
+    const groups = groupPods([aPod({ shape })], snapshot.interdependentShapes([shape]));
+    expect(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot).nodes).toBe(0);
+  });
+
+  it('follow others to their host, past hosts with room', () => {
+    const near = { topologyKey: HOST, selector: { requirements: [{ key: 'app', operator: 'In' as const, values: ['b'] }] } };
+    const shapes = [
+      aShape({ cpu: '3', labels: { app: 'a' } }),
+      aShape({ cpu: '2', labels: { app: 'b' } }),
+      aShape({ cpu: '1', labels: { app: 'c' }, podAffinity: [{ ...near, namespaces: [], namespaceSelector: undefined }] }),
+    ];
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    snapshot.sync(aCluster());
+    const group = aGroup({ template: aTemplate({ cpu: '4' }) });
+    const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
+    const groups = groupPods(
+      shapes.map((shape) => aPod({ shape })),
+      snapshot.interdependentShapes(shapes),
+    );
+    const { nodes, placed } = packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot);
+    expect([nodes, placed.size]).toEqual([2, 3]);
+  });
+
   it.each([true, false])('have the places that every pod would find by trying every new node (nodes stay: %s)', (keep) => {
     fc.assert(
       fc.property(aWorld, (world) => {
