@@ -12,14 +12,25 @@ import { awaitedPods } from '../state/accepted-increases.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
+import { repeatedRefusals } from './pods/repeated-refusals.ts';
 import type { ScaleUpInput } from './plan-input.ts';
 
 export type AwaitedPods = ReadonlyMap<PodUid, NodeGroupId>;
 
-/** By the loop's memory; and before its first increase by the age of the pods' verdicts. */
+/**
+ * By the loop's memory; and before its first increase by the age of the pods' verdicts. Pods that kube-scheduler has refused with every
+ * node of the cluster wait no longer for nodes that are ready.
+ */
 export function findAwaitedPods(input: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[], pods: readonly Pod[]): AwaitedPods {
   const { state, observation } = input;
-  return state.accepted === undefined ? podsToLookAt(upcoming, pods, observation.cluster) : awaitedPods(state, observation.nowMs);
+  const isRefusedAgain = repeatedRefusals(observation.cluster);
+  if (state.accepted === undefined)
+    return podsToLookAt(
+      upcoming,
+      pods.filter((pod) => !isRefusedAgain(pod)),
+      observation.cluster,
+    );
+  return awaitedPods(state, observation.nowMs, new Set(pods.filter(isRefusedAgain).map(({ uid }) => uid)));
 }
 
 /** Pods that kube-scheduler refused before a node became ready that would serve them, and that it may not have looked at since. */

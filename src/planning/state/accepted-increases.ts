@@ -224,14 +224,19 @@ function isNeeded({ joinedAtMs, readyAtMs, pods, planned = [] }: AcceptedIncreas
 
 /**
  * The pods for which nodes are on their way, or joined so recently that kube-scheduler may not have looked at the pods again; with the
- * group. No other node is requested for them.
+ * group. No other node is requested for them. `refused` are pods that kube-scheduler has looked at again with all nodes of the cluster.
  */
-export function awaitedPods({ accepted = new Map() }: Pick<LoopState, 'accepted'>, nowMs: number): ReadonlyMap<PodUid, NodeGroupId> {
+export function awaitedPods(
+  { accepted = new Map() }: Pick<LoopState, 'accepted'>,
+  nowMs: number,
+  refused: ReadonlySet<PodUid> = new Set(),
+): ReadonlyMap<PodUid, NodeGroupId> {
   const awaited = new Map<PodUid, NodeGroupId>();
   for (const [group, entries] of accepted) {
     for (const entry of entries) {
       if (entry.incomplete === true || !isAwaited(entry, nowMs)) continue;
-      const uids = entry.pods.flatMap((some) => some.uids ?? []);
+      const all = entry.pods.flatMap((some) => some.uids ?? []);
+      const uids = entry.readyAtMs === undefined ? all : all.filter((uid) => !refused.has(uid));
       for (const uid of [...uids, ...(entry.planned ?? [])]) awaited.set(uid, group);
     }
   }

@@ -62,6 +62,27 @@ describe('a second look at pods whose nodes are on their way', () => {
     expect(growth(planFor(look({ ...settled, nowMs: (settled.nowMs ?? 0) + MINUTE })))).toEqual(['a 5->7']);
   });
 
+  it.each([
+    [
+      'with all nodes, of which none has a taint',
+      '0/5 nodes are available: 5 Insufficient cpu. preemption: 0/5 nodes are available: 5 x.',
+      true,
+    ],
+    ['before the last node joined', '0/4 nodes are available: 4 Insufficient cpu.', false],
+    ['before the last node was ready', '0/5 nodes are available: 1 node(s) had untolerated taint {a: }, 4 Insufficient cpu.', false],
+    ['in other words', 'no node is large enough', false],
+  ])('requests nodes at once for pods that kube-scheduler refused %s: %s', (_name, message, asks) => {
+    const settled = bindInOrder(apply(mixed(), { joined: all }));
+    const refused = (settled.pods ?? []).map((pod) =>
+      pod.unschedulable === undefined ? pod : { ...pod, unschedulable: { ...pod.unschedulable, message } },
+    );
+    const seen = look({ ...settled, pods: refused, nowMs: (settled.nowMs ?? 0) + 1_000 });
+    expect(growth(planFor(seen))).toEqual(asks ? ['a 5->7'] : []);
+    const tainted = { key: 'a', value: '', effect: 'NoSchedule' } as const;
+    const nodes = (seen.nodes ?? []).map((node) => (node.name === 'a-0' ? { ...node, taints: [tainted] } : node));
+    expect(growth(planFor({ ...seen, nodes })).length).toBe(asks || message.includes('untolerated') ? 1 : 0);
+  });
+
   it('gives nodes on their way to the pods that they were requested for before it serves others', () => {
     const applied = apply(fullPools(['a'], pods(2, '3')));
     const late = [1, 2].map(() => aPod({ cpu: '3500m', shape: { priority: 100 } }));
