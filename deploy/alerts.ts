@@ -1,5 +1,5 @@
 /**
- * The seven alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster, except that
+ * The eight alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster, except that
  * AksCountDiffers names a danger that lasts until AKS's count is brought in step. A pod that waits
  * for a decision of people (a maximum, a quota) is not a failure of the autoscaler and raises no alert.
  */
@@ -110,6 +110,17 @@ const ALERTS: readonly Alert[] = [
     description:
       "AKS's own count of the pool has been below its size for an hour. An upgrade, a changed label, a new node image and some changes " +
       'of the cluster set the size to that count. Bring it in step before any such command.',
+  },
+  {
+    name: 'PoolHeld',
+    severity: 'warning',
+    for: '5m',
+    // The metric begins at ten minutes, and an upgrade of a large pool may take an hour.
+    expr: `max ${BY} (aks_autoscaler_longest_node_group_hold_seconds) > 3600`,
+    summary: 'A pool cannot change for {{ $value | humanizeDuration }}.',
+    description:
+      'One state holds it: an upgrade, an operation or a deletion without an end, or a pool that cannot be read. Its nodes are neither added ' +
+      'nor removed meanwhile. The event NodeGroupHeld and the status ConfigMap name the pool and the state.',
   },
 ];
 

@@ -43,6 +43,25 @@ describe('writing through AKS', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
+  it('an operation on another host is not followed: its pool is read until that has ended it, and a warning says so', async () => {
+    const m = await meet(through);
+    const headers = { 'azure-asyncoperation': 'https://elsewhere.example/operations/1' };
+    const pool = { properties: { provisioningState: 'Scaling' } };
+    const match = { method: 'PUT' as const, pathGlob: '**/agentPools/*' };
+    m.arm.control.addFault({ id: 'elsewhere', match, effect: { kind: 'answer', status: 200, body: pool, headers } });
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted' });
+    const running = { kind: 'answer', status: 200, body: { name: 'general', ...pool } } as const;
+    m.arm.control.addFault({ id: 'runs', match: { method: 'GET', pathGlob: '**/agentPools/general' }, effect: running });
+    await m.pass(60_000);
+    expect(m.group('general').growthHeld).toContain('earlier operation of ours');
+    const lines = m.logLines.map((line) => JSON.parse(line) as { readonly level: unknown; readonly msg: string });
+    const warned = lines.filter(({ msg }) => msg === 'An Azure operation cannot be followed; its resource is read instead');
+    expect(warned.map(({ level }) => level)).toEqual(['warn']);
+    for (const id of ['elsewhere', 'runs']) m.arm.control.removeFault(id);
+    await m.pass(60_000);
+    expect(m.group('general').growthHeld).toBeUndefined();
+  });
+
   it('while its own operation runs the group is not frozen, and growth waits for the next turn', async () => {
     const m = await meet(through);
     await m.increase(m.group('general'), 1);

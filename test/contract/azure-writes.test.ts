@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../src/domain/ids.ts';
+import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
-import { refusal, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
@@ -311,18 +311,39 @@ describe('azure: the end of an operation', () => {
     expect(r.view().events).toMatchObject([{ kind: 'increase-succeeded' }]);
   });
 
-  it('an operation on another host is never followed with our token', async () => {
-    const { r } = await started(3);
-    r.arm.intercept = (request) => {
-      if (request.method !== 'PUT') return undefined;
-      const reply = r.arm.route(request);
-      return { ...reply, headers: { ...reply.headers, 'azure-asyncoperation': 'https://example.invalid/operations/op-1' } };
-    };
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
-    const reads = r.arm.sent('GET', USER_POOL).length;
-    await r.pass(13_000);
-    expect(r.arm.requests.filter(({ path }) => path.includes('/operations/'))).toEqual([]);
-    expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThan(reads);
-    expect(r.logLines.filter((line) => line.includes('An Azure operation cannot be followed'))).toHaveLength(1);
-  });
+  it.each([
+    ['PUT', [], 5],
+    ['POST', ['delete-succeeded'], 2],
+  ] as const)(
+    'an operation of a %s on another host is never followed with our token: the set is read, and a warning says so',
+    async (method, ends, size) => {
+      const { r, set } = await started(3);
+      r.arm.intercept = (request) => {
+        if (request.method !== method || request.path.includes('oauth2')) return undefined;
+        const reply = r.arm.route(request);
+        return { ...reply, headers: { ...reply.headers, 'azure-asyncoperation': 'https://example.invalid/operations/op-1' } };
+      };
+      const victim = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|0`.toLowerCase());
+      const request = { group: nodeGroupId(USER_POOL), instances: [victim], allowBelowMin: false };
+      set.state = 'Updating';
+      const written = method === 'PUT' ? r.increase(USER_POOL, 5) : r.azure.deleteInstances(request, r.signal);
+      expect(await written).toMatchObject({ kind: 'accepted' });
+      set.state = 'Updating';
+      const reads = r.arm.sent('GET', USER_POOL).length;
+      await r.pass(26_000);
+      expect(r.arm.requests.filter(({ path }) => path.includes('/operations/'))).toEqual([]);
+      expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThan(reads);
+      const lines = r.logLines.map((line) => JSON.parse(line) as { readonly level: unknown; readonly msg: string });
+      const warned = lines.filter(({ msg }) => msg === 'An Azure operation cannot be followed; its resource is read instead');
+      expect(warned.map(({ level }) => level)).toEqual(['warn']);
+      // While the set says that it works, the operation runs.
+      expect(r.view().events).toEqual([]);
+      set.state = 'Succeeded';
+      set.machines.delete('0');
+      await r.pass(20_000);
+      const { events, groups } = r.view();
+      expect(events.map(({ kind }) => kind)).toEqual(ends);
+      expect(groups[0]?.target).toMatchObject({ value: size, confirmed: true });
+    },
+  );
 });
