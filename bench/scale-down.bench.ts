@@ -5,8 +5,10 @@
 import type { LoopState } from '../src/domain/loop-state.ts';
 import type { Node } from '../src/domain/node.ts';
 import type { Observation } from '../src/domain/observation.ts';
+import type { ScaleDownPlan } from '../src/domain/plan.ts';
 import type { Pod, PodShape } from '../src/domain/pod.ts';
 import type { DisruptionBudget } from '../src/domain/workloads.ts';
+import { RemovalAdviser } from '../src/planning/explain/advice/removal-advice.ts';
 import { totalsByBlocker } from '../src/planning/explain/unremovable-nodes.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
 import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
@@ -49,7 +51,22 @@ export async function scaleDownBench(): Promise<readonly BenchRow[]> {
     { name: 'scale-down, steady state, by the processor', samples: worked, unit: 'ms', note: 'what others on the machine take left out' },
     { name: 'scale-down, every timer over', samples: due.samples, unit: 'ms', note: due.summary },
     { name: 'scale-down explained, totals by blocker', samples: explained, unit: 'ms' },
+    { name: 'advice for one node that a budget blocks, with every simulation', ...adviceOf(plan, observation), unit: 'ms' },
   ];
+}
+
+/** The search for the smallest change that frees the node, from an empty model on. */
+function adviceOf({ kept }: ScaleDownPlan, observation: Observation): Pick<BenchRow, 'samples' | 'note'> {
+  const blocked = kept.find(({ blocker }) => blocker?.reason === 'NotEnoughPdb')?.node ?? '';
+  const input = { observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames };
+  let note = '';
+  const samples = Array.from({ length: COLD_RUNS }, () =>
+    time(() => {
+      const { fix, obstacle, tried } = new RemovalAdviser(input, { kept }).advise(blocked) ?? { tried: 0 };
+      note = `${tried} tried: ${fix === undefined ? (obstacle ?? 'no fix') : `${fix.text}, frees ${fix.proof.nodes}`}`;
+    }),
+  );
+  return { samples, note };
 }
 
 /** The state is carried from loop to loop, as the daemon does; nothing is removed, so that every loop has all the work. */

@@ -68,6 +68,12 @@ export function taintText({ key, value, effect }: Taint): string {
   return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
 }
 
+/** The reverse of {@link taintText}, for a taint that blocks pods; undefined if the text is no such taint. */
+export function blockingTaintOf(text: string): Taint | undefined {
+  const [, key, value = '', effect] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|NoExecute)$/.exec(text) ?? [];
+  return key === undefined || effect === undefined ? undefined : { key, value, effect: effect as TaintEffect };
+}
+
 /** On a node from its registration, and again while it is not ready. The node controller removes it. */
 export const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
 

@@ -13,6 +13,14 @@ export interface DisruptionBudget {
   readonly desiredHealthy: number;
   /** Why it can never allow a disruption as written. If absent, its numbers may still forbid one. */
   readonly neverAllows?: string;
+  /** What its spec demands. If absent, it demands nothing, or the dump is of an earlier version. */
+  readonly demand?: BudgetDemand;
+}
+
+/** A number of pods, or a percentage such as `80%`. */
+export interface BudgetDemand {
+  readonly kind: 'minAvailable' | 'maxUnavailable';
+  readonly value: number | string;
 }
 
 /** A DaemonSet: every new node that matches runs its pod before any other. */

@@ -5,7 +5,7 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
 import type { DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
-import type { Advice, Fix, FixStep } from '../../planning/explain/fix.ts';
+import { type Advice, describeSavings, type Fix, type FixStep } from '../../planning/explain/fix.ts';
 import { formatAmount } from '../../planning/explain/amounts.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
@@ -82,6 +82,13 @@ function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly strin
   return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
 }
 
+function removalAdviceParts(advice: NodeAnswer['advice']): readonly string[] {
+  if (advice === undefined) return [];
+  if (advice.wait !== undefined) return [paragraph(`No change is needed: ${advice.text}.`)];
+  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
+  return [paragraph(`Fix that works: ${advice.text}. ${describeSavings(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+}
+
 /** Commands and texts to copy stand on lines of their own, whatever their length. */
 function stepLines({ where, command, patch, warning }: FixStep): readonly string[] {
   const before = warning === undefined ? [] : [`  Before: ${warning}.`];
@@ -130,6 +137,7 @@ function nodeParts(answer: NodeAnswer, nowMs: number): readonly string[] {
   const since = unneededSince === undefined ? 'needed, or unknown' : formatMoment(Date.parse(unneededSince), nowMs);
   return [
     paragraph(answer.sentence),
+    ...removalAdviceParts(answer.advice),
     facts([
       ['Pool', place.filter((part) => part !== undefined && part !== '').join(', ')],
       ['Requested', `${percent(requested.cpu)} of CPU, ${percent(requested.memory)} of memory`],

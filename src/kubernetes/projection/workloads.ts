@@ -47,8 +47,17 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     expectedPods: countOf(status.expectedPods),
     currentHealthy: countOf(status.currentHealthy),
     desiredHealthy: countOf(status.desiredHealthy),
-    ...defined({ neverAllows: never }),
+    ...defined({ neverAllows: never, demand: demandOf(spec) }),
   };
+}
+
+function demandOf({ minAvailable, maxUnavailable }: NonNullable<DisruptionBudgetJson['spec']>): DisruptionBudget['demand'] {
+  if (isDemand(minAvailable)) return { kind: 'minAvailable', value: minAvailable };
+  return isDemand(maxUnavailable) ? { kind: 'maxUnavailable', value: maxUnavailable } : undefined;
+}
+
+function isDemand(value: unknown): value is number | string {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d+%?$/.test(value));
 }
 
 function countOf(value: unknown): number {

@@ -4,25 +4,27 @@
  * write its own count to the pool comes with a warning.
  */
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Pod } from '../../domain/pod.ts';
 import { taintText } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 import { type Change, type FixStep, LIMIT_SETTINGS } from './fix.ts';
+import type { Workload } from './removal-changes.ts';
 
 interface StepsInput {
   readonly groups: ReadonlyMap<string, NodeGroup>;
-  /** One pod of the class. */
-  readonly pod: Pod | undefined;
+  /** Of the pods of the class. Absent if no change is about pods. */
+  readonly workload?: Workload;
 }
+
+const UNKNOWN_WORKLOAD: Workload = { kind: 'Pod', namespace: '', name: '' };
 
 export function stepsFor(changes: readonly Change[], input: StepsInput): readonly FixStep[] {
   return changes.flatMap((change) => stepsOf(change, input));
 }
 
-function stepsOf(change: Change, { groups, pod }: StepsInput): readonly FixStep[] {
+function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsInput): readonly FixStep[] {
   switch (change.kind) {
     case 'raise-maximum':
-      return maximumSteps(change, groups.get(change.group));
+      return limitSteps(change.group, 'max', { to: change.to, group: groups.get(change.group) });
     case 'raise-cluster-limit': {
       const [section = '', key = ''] = LIMIT_SETTINGS[change.limit].split('.');
       return [{ where: 'the configuration', patch: `${section}: {${key}: ${inSetting(change.limit, change.to)}}` }];
@@ -39,13 +41,15 @@ function stepsOf(change: Change, { groups, pod }: StepsInput): readonly FixStep[
       const { key, value, effect } = change.taint;
       return [
         {
-          where: templateOf(pod),
+          where: templateOf(workload),
           patch: `tolerations: [{key: ${key}, operator: Equal, value: ${JSON.stringify(value)}, effect: ${effect}}]`,
         },
       ];
     }
     case 'lower-request':
-      return [{ where: templateOf(pod), patch: `resources: {requests: {${change.resource}: ${quantityOf(change.resource, change.to)}}}` }];
+      return [
+        { where: templateOf(workload), patch: `resources: {requests: {${change.resource}: ${quantityOf(change.resource, change.to)}}}` },
+      ];
     case 'label-pool':
       return [labelStep(change, groups.get(change.group))];
     case 'add-pool':
@@ -57,35 +61,51 @@ function stepsOf(change: Change, { groups, pod }: StepsInput): readonly FixStep[
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
-function maximumSteps({ group: id, to }: ChangeOf<'raise-maximum'>, group: NodeGroup | undefined): readonly FixStep[] {
-  const min = group?.minSize ?? 0;
+/** Where a limit of the group's size is set. Both limits have the same origin as a rule. */
+export function limitSteps(
+  id: string,
+  limit: 'min' | 'max',
+  { to, group }: { readonly to: number; readonly group: NodeGroup | undefined },
+): readonly FixStep[] {
+  const [min, max] = limit === 'min' ? [to, group?.maxSize ?? to] : [group?.minSize ?? 0, to];
   switch (group?.maxFrom) {
     case 'settings':
       return [
-        { where: 'nodeGroups of the configuration, or the flag --nodes', patch: `nodeGroups: [{name: ${id}, min: ${min}, max: ${to}}]` },
+        { where: 'nodeGroups of the configuration, or the flag --nodes', patch: `nodeGroups: [{name: ${id}, min: ${min}, max: ${max}}]` },
       ];
     case 'discovery-rule':
-      return [{ where: 'discovery of the configuration: the max of the rule that selects the pool' }];
+      return [{ where: `discovery of the configuration: the ${limit} of the rule that selects the pool` }];
     case 'tag':
-      return tagSteps(id, to, group);
+      return tagSteps(id, `${limit}=${to}`, group);
     case 'agent-pool': {
       const pool = group.agentPool?.name ?? 'POOL';
-      const command = `az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${to}`;
+      const command = `az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`;
       return [{ where: `the limits of AKS's own autoscaler in agent pool ${pool}`, command }];
     }
     case undefined:
-      return [{ where: 'the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max' }];
+      return [
+        {
+          where: `the place that sets the ${limit === 'max' ? 'maximum' : 'minimum'}: nodeGroups of the configuration, --nodes, or the tag ${limit}`,
+        },
+      ];
   }
 }
 
 /** A tag of the scale set applies at once, and AKS replaces it by that of the agent pool when it works on the pool. */
-function tagSteps(id: string, to: number, group: NodeGroup): readonly FixStep[] {
+function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[] {
   const pool = group.agentPool?.name;
-  const where = `the tag max of agent pool ${pool ?? id}`;
+  const [name = ''] = tag.split('=');
+  const where = `the tag ${name} of agent pool ${pool ?? id}`;
   if (group.kind === 'vms-pool') return [{ where }];
-  const command = `az tag update --operation merge --tags max=${to} --resource-id "$(az vmss show -g NODE_RESOURCE_GROUP -n ${id} --query id -o tsv)"`;
+  const command = `az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
   const ofPool = pool === undefined ? [] : [{ where, ...defined({ warning: countWarning(group) }) }];
-  return [{ where: `the tag max of scale set ${id}`, command }, ...ofPool];
+  return [{ where: `the tag ${name} of scale set ${id}`, command }, ...ofPool];
+}
+
+/** An instance's key has its resource group, in lower case, which Azure accepts. */
+export function resourceGroupOf({ instances = [] }: NodeGroup): string {
+  const [, name = ''] = instances[0]?.key.split('|') ?? [];
+  return name === '' ? 'NODE_RESOURCE_GROUP' : name;
 }
 
 function labelStep({ group: id, key, value }: ChangeOf<'label-pool'>, group: NodeGroup | undefined): FixStep {
@@ -105,9 +125,9 @@ function taintsToKnow(group: NodeGroup | undefined): readonly FixStep[] {
   return taints.length === 0 ? [] : [{ where: `a new agent pool with the taints ${taints.join(', ')}` }];
 }
 
-function templateOf(pod: Pod | undefined): string {
-  const { controller, namespace = '', name = '' } = pod ?? {};
-  return controller === undefined ? `pod ${namespace}/${name}` : `the pod template of ${controller.kind} ${namespace}/${controller.name}`;
+/** Where the template of such pods is. */
+export function templateOf({ kind, namespace, name, controller }: Workload): string {
+  return controller === undefined ? `pod ${namespace}/${name}` : `the pod template of ${kind} ${namespace}/${name}`;
 }
 
 function inSetting(limit: 'nodes' | 'cores' | 'memory', value: number): number {

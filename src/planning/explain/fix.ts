@@ -6,9 +6,12 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { taintText } from '../../domain/taints.ts';
 import { formatAmount } from './amounts.ts';
+import { describeRemovalChange, isRemovalChange, type RemovalChange, type Workload } from './removal-changes.ts';
+
+export type Change = PlacementChange | RemovalChange;
 
 /** Amounts are in base units: nodes, cores of a limit or quota, millicores, bytes or ones. */
-export type Change =
+type PlacementChange =
   | { readonly kind: 'raise-maximum'; readonly group: NodeGroupId; readonly from: number; readonly to: number }
   /** A limit of our own configuration: nodes, cores or bytes. */
   | { readonly kind: 'raise-cluster-limit'; readonly limit: 'nodes' | 'cores' | 'memory'; readonly from: number; readonly to: number }
@@ -38,8 +41,8 @@ export type Change =
       readonly zone?: string;
     };
 
-/** What the simulation of a fix showed. */
-interface FixProof {
+/** What the simulation of a fix for pods showed. */
+interface PlacementProof {
   /** Pods of the class that get a node. */
   readonly pods: number;
   /** Pods of the class. */
@@ -66,12 +69,29 @@ export interface FixStep {
   readonly warning?: string;
 }
 
-export interface Fix {
+/** What the simulation of a fix for nodes showed: what is removed in time, and would not be removed without the fix. */
+export interface RemovalProof {
+  /** Nodes more than without the fix. */
+  readonly nodes: number;
+  /** The groups that get smaller. */
+  readonly groups: readonly NodeGroupId[];
+  readonly cores: number;
+  readonly memoryGib: number;
+  /** What these nodes cost per hour, in the currency of the price table. Absent if a price is unknown. */
+  readonly perHour?: number;
+}
+
+export interface RemovalFix extends Fix<RemovalProof> {
+  /** Whose pod template the changes are about that do not name it. Absent if there are none. */
+  readonly workload?: Workload;
+}
+
+export interface Fix<Proof = PlacementProof> {
   readonly changes: readonly Change[];
   readonly steps: readonly FixStep[];
   /** One sentence part without a full stop: `raise the maximum of gpu from 4 to 7`. */
   readonly text: string;
-  readonly proof: FixProof;
+  readonly proof: Proof;
 }
 
 /** What helps the pods of one class. */
@@ -84,6 +104,32 @@ export interface Advice {
   readonly nearest?: NodeGroupId;
   /** How many sets of changes were simulated. */
   readonly tried: number;
+}
+
+/** What frees a node. */
+export interface RemovalAdvice {
+  /** The smallest change that was simulated and works. Absent if none does. */
+  readonly fix?: RemovalFix;
+  /** No change is needed: what the removal waits for. */
+  readonly wait?: string;
+  /** Without a fix: what remains in the way. */
+  readonly obstacle?: string;
+  /** How many sets of changes were simulated. */
+  readonly tried: number;
+}
+
+/** What frees a node, or that nothing is known to, in one sentence part. */
+export function describeRemovalAdvice({ fix, wait, obstacle, tried }: RemovalAdvice): string {
+  if (fix !== undefined) return fix.text;
+  if (wait !== undefined) return wait;
+  const why = obstacle === undefined ? '' : `: ${obstacle}`;
+  return tried === 0 ? `no change is known to free the node${why}` : `no single change frees the node${why} (${tried} tried)`;
+}
+
+/** `Frees 5 nodes; saves 2.30 per hour.` */
+export function describeSavings({ nodes, perHour }: Pick<RemovalProof, 'nodes' | 'perHour'>): string {
+  const money = perHour === undefined || perHour <= 0 ? '' : `; saves ${perHour.toFixed(2)} per hour`;
+  return `Frees ${nodes} ${nodes === 1 ? 'node' : 'nodes'}${money}.`;
 }
 
 /** What helps, or that nothing is known to, in one sentence part. */
@@ -101,6 +147,10 @@ export function describeChanges(changes: readonly Change[]): string {
 }
 
 function describeChange(change: Change): string {
+  return isRemovalChange(change) ? describeRemovalChange(change) : describePlacementChange(change);
+}
+
+function describePlacementChange(change: PlacementChange): string {
   switch (change.kind) {
     case 'raise-maximum':
       return `raise the maximum of ${change.group} from ${change.from} to ${change.to}`;

@@ -138,7 +138,8 @@ const MEANING: Partial<Record<UnremovableReason, string>> = {
   GroupUnconfirmed: 'its node group is unknown',
 };
 
-function explainDetail(entry: UnremovableNode | undefined): string | undefined {
+/** What the reason alone does not say, without the blocking pod. undefined: nothing. */
+export function explainDetail(entry: UnremovableNode | undefined): string | undefined {
   if (entry === undefined) return undefined;
   const { reason, detail, utilization, threshold } = entry;
   if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];

@@ -98,6 +98,7 @@ export class BudgetLedger {
    * marks as safe to evict does not count here: its eviction is tried until the Eviction API grants it.
    */
   exhaustedBudget(pods: readonly Pod[]): DisruptionBudget | undefined {
+    if (this.#context.inSequence) return undefined;
     const counts = this.#count(pods.filter(({ safeToEvict }) => safeToEvict !== 'true'));
     return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
   }

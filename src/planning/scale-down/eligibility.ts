@@ -39,7 +39,7 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
   const candidates: Candidate[] = [];
   const kept: UnremovableNode[] = [];
   const pausedBy = new Set<string>();
-  for (const name of [...context.observation.cluster.nodes.keys()].sort(compareText)) {
+  for (const name of [...(context.only ?? context.observation.cluster.nodes.keys())].sort(compareText)) {
     const node = context.observation.cluster.nodes.get(name);
     if (node === undefined) continue;
     const verdict = checkNode(node, context);

@@ -11,12 +11,14 @@ import type { ZoneSurplus } from './removal-order.ts';
 
 /** Follows one plan as nodes are selected, starting with the drains in progress. */
 export class ParallelDrains {
+  readonly #inSequence: boolean;
   readonly #zones: ZoneSurplus;
   readonly #destinations: Set<NodeName>;
   #drains: number;
   #endsZone = false;
 
   constructor(context: ScaleDownContext, zones: ZoneSurplus, reserved: ReadonlySet<NodeName>) {
+    this.#inSequence = context.inSequence;
     this.#zones = zones;
     this.#destinations = new Set(reserved);
     const { nodes, podsByNode } = context.observation.cluster;
@@ -33,7 +35,7 @@ export class ParallelDrains {
 
   /** Why this node waits for drains in progress or planned; undefined if it shares nothing with them. */
   refusal(candidate: Unneeded): Pick<UnremovableNode, 'reason' | 'detail'> | undefined {
-    if (candidate.drain.movable.length === 0 || this.#drains === 0) return undefined;
+    if (this.#inSequence || candidate.drain.movable.length === 0 || this.#drains === 0) return undefined;
     const shared = [...candidate.destinations].find((name) => this.#destinations.has(name));
     if (shared !== undefined) return { reason: 'RemovalBudgetSpent', detail: `another drain moves pods to ${shared}` };
     if (this.#endsZone || this.#zones.isLast(candidate.group.id, candidate.node)) {

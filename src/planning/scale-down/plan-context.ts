@@ -27,6 +27,10 @@ export interface ScaleDownContext {
   /** Instances that Azure is deleting, whatever requested it. */
   readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
   readonly fullGroups: FullGroups;
+  /** See {@link ScaleDownContextInput}. */
+  readonly inSequence: boolean;
+  /** See {@link ScaleDownContextInput}. */
+  readonly only: ReadonlySet<NodeName> | undefined;
   /** Instances that more than one node names as its own: it is unknown whose pods a deletion would end. */
   readonly disputedInstances: ReadonlySet<InstanceKey>;
   /** Instances that their owners protect, and from what. */
@@ -42,6 +46,13 @@ export interface ScaleDownContextInput {
   readonly snapshot: Snapshot;
   /** By the scale-up plan of the same loop. If absent, no pod waits for a group at its maximum. */
   readonly fullGroups?: FullGroups | undefined;
+  /**
+   * Plans what is removed in time, one node after the other: neither drains nor disruption budgets limit each other then. If absent, the
+   * plan is one that can begin now.
+   */
+  readonly inSequence?: boolean;
+  /** If present, all other nodes stay and take pods: the plan has no word on them. */
+  readonly only?: ReadonlySet<NodeName> | undefined;
 }
 
 export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
@@ -56,6 +67,8 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
     draining: drainingByGroup(observation, state),
     fullGroups: input.fullGroups ?? new Map(),
+    inSequence: input.inSequence === true,
+    only: input.only,
     instancesBeingDeleted: new Set(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),

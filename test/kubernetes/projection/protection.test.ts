@@ -73,3 +73,14 @@ describe('a budget that allows nothing', () => {
     expect(drains({ maxUnavailable: '0%' }, { disruptionsAllowed: 1 })).toEqual({ kind: 'move' });
   });
 });
+
+describe('what a budget demands', () => {
+  it.each([
+    [{ minAvailable: 2 }, { kind: 'minAvailable', value: 2 }],
+    [{ maxUnavailable: '25%' }, { kind: 'maxUnavailable', value: '25%' }],
+    [{ minAvailable: 'all' }, undefined],
+    [{}, undefined],
+  ])('%j', (spec, demand) => {
+    expect(projectBudget({ metadata: { name: 'b' }, spec: { selector: {}, ...spec } }).demand).toEqual(demand);
+  });
+});

@@ -13,6 +13,7 @@ import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.t
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { type Advice, type Change, describeChanges, type Fix } from '../fix.ts';
 import { stepsFor } from '../fix-steps.ts';
+import { workloadOf } from '../removal-changes.ts';
 import { addedPoolId } from './apply-changes.ts';
 import { type Candidate, candidatesFor, isWaiting, type NodesToAllow } from './candidates.ts';
 import { simulate, type Simulation, type Subject } from './simulate.ts';
@@ -213,7 +214,11 @@ class Search {
     const isFixed = JSON.stringify(candidate.changesFor({ of: () => 1, all: 1 })) === JSON.stringify(changes);
     const least = isFixed ? undefined : leastThatHolds(countAdded(simulation), holdsFor);
     const chosen = (least === undefined ? undefined : simulated.get(least)) ?? { changes, simulation };
-    const steps = stepsFor(chosen.changes, { groups: this.#groups, pod: this.#pods[0] });
+    const [pod] = this.#pods;
+    const steps = stepsFor(chosen.changes, {
+      groups: this.#groups,
+      ...defined({ workload: pod === undefined ? undefined : workloadOf(pod) }),
+    });
     return { changes: chosen.changes, steps, text: describeChanges(chosen.changes), proof: chosen.simulation.proof };
   }
 }

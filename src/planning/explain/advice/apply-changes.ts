@@ -149,12 +149,7 @@ function changedPods(pending: readonly Pod[], { pods, changes, names }: PodChang
   const shapes = new Map<PodShape, PodShape>();
   return pending.map((pod) => {
     if (!pods.has(pod.uid)) return pod;
-    const shape =
-      shapes.get(pod.shape) ??
-      withKey(
-        edits.reduce((before, change) => changedShape(before, change, names), pod.shape),
-        edits,
-      );
+    const shape = shapes.get(pod.shape) ?? changeShape(pod.shape, edits, names);
     shapes.set(pod.shape, shape);
     return { ...pod, shape };
   });
@@ -169,6 +164,14 @@ const WORKLOAD_CHANGES: ReadonlySet<Change['kind']> = new Set([
   'drop-host-port',
   'repair-claims',
 ]);
+
+/** The shape after changes of the pod template; other changes have no effect. */
+export function changeShape(shape: PodShape, changes: readonly Change[], names: ResourceNames): PodShape {
+  return withKey(
+    changes.reduce((before, change) => changedShape(before, change, names), shape),
+    changes,
+  );
+}
 
 /** Equal keys mean interchangeable pods, so a changed shape has a key of its own. */
 function withKey(shape: PodShape, changes: readonly Change[]): PodShape {

@@ -16,8 +16,8 @@ import {
   type SkipReason,
 } from '../../../domain/reasons.ts';
 import { isAttachResource, type ResourceNames } from '../../../domain/resources.ts';
+import { blockingTaintOf } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
-import type { Taint } from '../../../domain/taints.ts';
 import { speakable } from '../amounts.ts';
 import type { Change } from '../fix.ts';
 import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from './label-keys.ts';
@@ -196,7 +196,7 @@ function remediesFor(reason: FitReason, input: CandidateInput): Remedies {
     case 'insufficient-resource':
       return remediesForResource(reason, input);
     case 'untolerated-taint': {
-      const taint = taintOf(reason.taint);
+      const taint = blockingTaintOf(reason.taint);
       return taint === undefined ? undefined : [[[{ kind: 'tolerate', taint }, 3]]];
     }
     case 'node-selector-mismatch':
@@ -237,11 +237,6 @@ function remediesForResource(reason: Extract<FitReason, { kind: 'insufficient-re
   const to = speakable(resource, free, 'down');
   if (!REDUCIBLE.has(resource) || to <= 0) return [[larger]];
   return [[[{ kind: 'lower-request', resource, from: requested, to }, 3 + 8 * (1 - to / requested)]], [larger]];
-}
-
-function taintOf(text: string): Taint | undefined {
-  const [, key, value = '', effect] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|NoExecute)$/.exec(text) ?? [];
-  return key === undefined || effect === undefined ? undefined : { key, value, effect: effect as Taint['effect'] };
 }
 
 function remediesForLabels(

@@ -6,6 +6,9 @@ import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, taintText, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/price.ts';
+import { fullGroups } from '../../scale-down/full-groups.ts';
+import { RemovalAdviser } from '../advice/removal-advice.ts';
+import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
@@ -34,10 +37,12 @@ export interface NodeAnswer {
   /** `by`: the autoscaler, or another writer as far as is known. */
   readonly taints: readonly { readonly taint: string; readonly by: 'autoscaler' | 'another writer' }[];
   readonly pods: readonly string[];
+  /** What was simulated to free it. Absent if it is removed, or belongs to no managed pool. */
+  readonly advice?: RemovalAdvice & { readonly text: string };
 }
 
 /** undefined: the cluster has no such node. */
-export function answerNode({ input, scaleDown }: AnswerInput, name: string): NodeAnswer | undefined {
+export function answerNode({ input, scaleUp, scaleDown, mostTried }: AnswerInput, name: string): NodeAnswer | undefined {
   const { observation, policy } = input;
   const node = observation.cluster.nodes.get(name);
   if (node === undefined) return undefined;
@@ -59,8 +64,19 @@ export function answerNode({ input, scaleDown }: AnswerInput, name: string): Nod
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],
       perHour: group === undefined ? undefined : priceOf(policy.scaleUp, group),
+      advice: explained?.verdict === 'stays' ? adviseOn(name, { input, scaleUp, scaleDown, ...defined({ mostTried }) }) : undefined,
     }),
   };
+}
+
+function adviseOn(name: string, { input, scaleUp, scaleDown, mostTried }: AnswerInput): NodeAnswer['advice'] {
+  const { observation, state, policy, names } = input;
+  const full = fullGroups(scaleUp, observation.cloud.groups);
+  const advice = new RemovalAdviser({ observation, state, policy, names, fullGroups: full }, { kept: scaleDown?.kept ?? [] }).advise(
+    name,
+    mostTried,
+  );
+  return advice === undefined ? undefined : { ...advice, text: describeRemovalAdvice(advice) };
 }
 
 type Decided = Pick<NodeAnswer, 'verdict' | 'sentence' | 'utilization' | 'reason' | 'blocker' | 'unneededSince' | 'nextCheck'>;

@@ -1,0 +1,23 @@
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Node } from '../../../domain/node.ts';
+import type { Change } from '../fix.ts';
+import type { Workload } from '../removal-changes.ts';
+import type { RemovalInput } from './after-removals.ts';
+import type { RemovalSimulator, RemovalsInTime } from './simulate-removals.ts';
+
+export interface RemovalRemedy {
+  readonly changes: readonly Change[];
+  /** How much is asked of people; 1 is a number in our own configuration. */
+  readonly effort: number;
+  /** Whose pod template the changes are about, for those that do not name it. */
+  readonly workload?: Workload;
+}
+
+/** One node that is not removed in a plan. */
+export interface KeptNode {
+  readonly input: RemovalInput;
+  readonly plan: RemovalsInTime;
+  readonly node: Node;
+  readonly group: NodeGroup | undefined;
+  readonly simulator: RemovalSimulator;
+}

@@ -1,0 +1,61 @@
+import type { NodeName } from '../../../domain/ids.ts';
+import type { ClusterView } from '../../../domain/observation.ts';
+import type { Pod, PodShape } from '../../../domain/pod.ts';
+import { termMatches, withNamespaces } from '../../../scheduling/predicates/pod-affinity.ts';
+import { isOf, workloadOf, type Workload } from '../removal-changes.ts';
+
+interface Repelled {
+  readonly shape: PodShape;
+  readonly topologyKey: string;
+  /** The domain of this node counts. If absent, every domain. */
+  readonly near?: NodeName;
+}
+
+/** The workloads whose running pods keep such a pod away by a required anti-affinity rule, each once. */
+export function repellingWorkloads(
+  { nodes, podsByNode, namespaces }: ClusterView,
+  { shape, topologyKey, near }: Repelled,
+): readonly Workload[] {
+  const domain = near === undefined ? undefined : nodes.get(near)?.labels[topologyKey];
+  const found = new Map<string, Workload>();
+  for (const [name, pods] of podsByNode) {
+    const value = nodes.get(name)?.labels[topologyKey];
+    if (value === undefined || (near !== undefined && value !== domain)) continue;
+    for (const pod of pods) {
+      if (!repels(pod, { shape, topologyKey }, namespaces)) continue;
+      const workload = workloadOf(pod);
+      found.set(JSON.stringify(workload), workload);
+    }
+  }
+  return [...found.values()];
+}
+
+function repels(
+  { shape: { podAntiAffinity, namespace } }: Pod,
+  { shape, topologyKey }: Repelled,
+  namespaces: ClusterView['namespaces'],
+): boolean {
+  return podAntiAffinity.some(
+    (term) => term.topologyKey === topologyKey && termMatches(withNamespaces(term, namespace), shape, (name) => namespaces.get(name) ?? {}),
+  );
+}
+
+/** The cluster without those rules of the workload's running pods. */
+export function withoutRepulsion(
+  podsByNode: ClusterView['podsByNode'],
+  workload: Workload,
+  topologyKey: string,
+): ClusterView['podsByNode'] {
+  const changed = [...podsByNode].flatMap(([name, pods]) =>
+    pods.some((pod) => isOf(pod, workload))
+      ? [[name, pods.map((pod) => (isOf(pod, workload) ? withoutTerms(pod, topologyKey) : pod))] as const]
+      : [],
+  );
+  return new Map([...podsByNode, ...changed]);
+}
+
+function withoutTerms(pod: Pod, topologyKey: string): Pod {
+  const { shape } = pod;
+  const podAntiAffinity = shape.podAntiAffinity.filter((term) => term.topologyKey !== topologyKey);
+  return { ...pod, shape: { ...shape, podAntiAffinity, key: `${shape.key}|apart from none by ${topologyKey}` } };
+}
