@@ -10,6 +10,7 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { fullGroups, type FullGroups } from '../../planning/scale-down/full-groups.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
+import { wasteRows, type WasteRow } from '../../planning/explain/advice/waste.ts';
 import { adviseClass, helplessClasses } from '../../planning/explain/advice/advice.ts';
 import { type Advice, describeAdvice } from '../../planning/explain/fix.ts';
 import { explainRefusal, explainSkip } from '../../planning/explain/refusals.ts';
@@ -83,7 +84,8 @@ export function planLoop(input: PlanInput): PlannedLoop {
 
 export function planReport(input: PlanInput): PlanReport {
   const { policy } = input;
-  const { input: scaleUpInput, scaleUp, scaleDown, observation } = planLoop(input);
+  const planned = planLoop(input);
+  const { input: scaleUpInput, scaleUp, scaleDown, observation } = planned;
   const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
     ...assumedOwnerNotes(scaleDown, observation, input.assumedOwnerKinds ?? []),
@@ -98,9 +100,14 @@ export function planReport(input: PlanInput): PlanReport {
       advice: adviseClasses(scaleUpInput, scaleUp),
     }),
     scaleDown: reportRemovals(scaleDown, observation),
-    explained: explainRemovals(scaleDown, observation, policy.scaleUp),
+    explained: explainRemovals(scaleDown, observation, wasteOf(input, planned)),
     ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, scaleUp }: PlannedLoop): readonly WasteRow[] {
+  const full = fullGroups(scaleUp, observation.cloud.groups);
+  return wasteRows({ observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
 }
 
 /** Each simulation takes as long as a plan, so only the classes with the most pods get advice. */

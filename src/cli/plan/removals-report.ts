@@ -2,8 +2,9 @@
 import { podName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
-import { explainNodes, totalsByBlocker, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
-import type { PriceSources } from '../../domain/policy.ts';
+import type { WasteRow } from '../../planning/explain/advice/waste.ts';
+import type { RemovalFix } from '../../planning/explain/fix.ts';
+import { explainNodes, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -41,6 +42,8 @@ export interface RemovalsExplained {
     readonly memoryGib: number;
     readonly perHour?: number;
     readonly examples: readonly string[];
+    /** Of the fixes that were tried, the one that frees most nodes. Absent if none works, or time alone removes the nodes. */
+    readonly fix?: RemovalFix;
   }[];
 }
 
@@ -62,7 +65,7 @@ export function reportRemovals(plan: ScaleDownPlan, observation: Observation): R
 }
 
 /** Nodes by name; totals by cores, largest first. */
-export function explainRemovals(plan: ScaleDownPlan, observation: Observation, prices: PriceSources): RemovalsExplained {
+export function explainRemovals(plan: ScaleDownPlan, observation: Observation, totals: readonly WasteRow[]): RemovalsExplained {
   return {
     nodes: explainNodes(plan, observation).map(({ node, group, verdict, reason, detail, blocker, utilization, ...times }) => ({
       node,
@@ -70,7 +73,7 @@ export function explainRemovals(plan: ScaleDownPlan, observation: Observation, p
       ...defined({ group, reason, detail, blocker, unneededSince: isoOf(times.unneededSinceMs), looksAgainAt: isoOf(times.recheckAtMs) }),
       ...defined({ utilization: rounded(utilization) }),
     })),
-    totals: totalsByBlocker(plan, observation, prices).map(({ blockedBy, perHour, cores, memoryGib, ...total }) => ({
+    totals: totals.map(({ blockedBy, perHour, cores, memoryGib, ...total }) => ({
       ...total,
       cores: rounded(cores) ?? 0,
       memoryGib: rounded(memoryGib) ?? 0,

@@ -1,4 +1,5 @@
 /** Renders the report of `plan` as tables for a terminal. Text is aligned left, numbers right; an empty column is left out. */
+import { describeSavings } from '../../planning/explain/fix.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import type { PlanReport } from './plan-report.ts';
 
@@ -68,14 +69,15 @@ function scaleDownSections({ scaleDown, explained }: PlanReport): readonly strin
     ),
     section(
       'Waste by blocker',
-      [text('REASON'), text('BLOCKED BY'), number('NODES'), number('CORES'), number('GIB'), number('PER HOUR')],
-      explained.totals.map(({ reason, blockedBy = '', nodes, cores, memoryGib, perHour }) => [
+      [text('REASON'), text('BLOCKED BY'), number('NODES'), number('CORES'), number('GIB'), number('PER HOUR'), text('FIX THAT WORKS')],
+      explained.totals.map(({ reason, blockedBy = '', nodes, cores, memoryGib, perHour, fix }) => [
         reason,
         blockedBy,
         `${nodes}`,
         cores.toFixed(2),
         memoryGib.toFixed(1),
         perHour?.toFixed(2) ?? '',
+        fix === undefined ? '' : `${fix.text}: ${describeSavings(fix.proof)}`.replace(/\.$/, ''),
       ]),
     ),
   ];

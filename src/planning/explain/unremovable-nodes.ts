@@ -40,7 +40,7 @@ export interface ExplainedNode {
 }
 
 /** The sum over the nodes of one kind of blocker. Nodes of unmanaged groups do not count. */
-interface BlockerTotal {
+export interface BlockerTotal {
   readonly reason: UnremovableOrInhibited;
   /** The reason of the blocking pods, if pods block. */
   readonly blockedBy: BlockingPodReason | undefined;

@@ -1,7 +1,7 @@
 /** Which nodes one change may free together. In a large cluster, only they are planned: all others are taken to stay. */
 import { podName, type NodeName } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
-import type { ClusterView } from '../../../domain/observation.ts';
+import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { workloadOf } from '../removal-changes.ts';
@@ -21,14 +21,13 @@ export function relatedNodes(name: NodeName, input: RemovalInput, kept: readonly
     (node) => group !== undefined && isWhole(group) && cloud.groupOfNode.get(node) === group.id,
   );
   const own = kept.find(({ node }) => node === name);
-  const key = own === undefined ? undefined : blockerKey(own, input);
-  const alike = kept.filter((entry) => key !== undefined && blockerKey(entry, input) === key).slice(0, MOST_RELATED);
+  const key = own === undefined ? undefined : blockerKey(own, input.observation);
+  const alike = kept.filter((entry) => key !== undefined && blockerKey(entry, input.observation) === key).slice(0, MOST_RELATED);
   return new Set([name, ...siblings, ...alike.map(({ node }) => node)].filter((node) => cluster.nodes.has(node)));
 }
 
 /** Equal for nodes that the same budget, workload or group keeps. */
-export function blockerKey({ node, reason, blocker }: UnremovableNode, { observation }: RemovalInput): string {
-  const { cluster, cloud } = observation;
+export function blockerKey({ node, reason, blocker }: UnremovableNode, { cluster, cloud }: Observation): string {
   const pod = blocker === undefined ? undefined : (cluster.podsByNode.get(node) ?? []).find((each) => podName(each) === blocker.pod);
   if (blocker === undefined || pod === undefined) return JSON.stringify([reason, cloud.groupOfNode.get(node)]);
   return JSON.stringify([blocker.reason, blocker.reason === 'NotEnoughPdb' ? budgetsOf(pod, cluster) : workloadOf(pod)]);
