@@ -59,13 +59,19 @@ describe('why nodes stay, in full', () => {
         utilization: 0.25,
       },
     ]);
+    const fix = expect.objectContaining({
+      text: 'run pod default/pet as a Deployment, StatefulSet or Job',
+      proof: expect.objectContaining({ nodes: 1, perHour: 0.2 }),
+    });
     expect(explained.totals).toEqual([
-      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2, examples: ['n-2'] },
+      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2, examples: ['n-2'], fix },
       { reason: 'NotUnderutilized', nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2, examples: ['n-0'] },
     ]);
     const { out } = await plan(['--cluster=c.json', '--pools=p.yaml', '--now=2026-11-21T10:00:00Z'], { 'p.yaml': POOLS, ...files });
     expect(out).toMatch(/n-2 +BlockedByPod +default\/pet: NotReplicated \(no controller\) +2026-11-21T10:05:00\.000Z/);
-    expect(out).toMatch(/BlockedByPod +NotReplicated +1 +4\.00 +16\.0 +0\.20\n/);
+    expect(out).toMatch(
+      /BlockedByPod +NotReplicated +1 +4\.00 +16\.0 +0\.20 +run pod default\/pet as a .*: Frees 1 node; saves 0\.20 per hour\n/,
+    );
   });
 
   it('says which budget of the plan is spent', async () => {
