@@ -51,7 +51,7 @@ function remedyFor(reasons: readonly FitReason[], place: Place): RemovalRemedy |
 
 const REDUCIBLE: ReadonlySet<string> = new Set(['cpu', 'memory']);
 /** A pod that asks for less than this share of today's request is another pod. */
-const LEAST_SHARE = 0.5;
+const LEAST_SHARE = 0.75;
 
 /** undefined: nothing that a person could change is known to help. */
 type PlaceChanges = readonly [changes: readonly Change[], effort: number] | undefined;

@@ -20,8 +20,9 @@ import { compareRemovals, obstacleOf, RemovalSimulator, type RemovalsInTime } fr
 
 /** How many sets of changes are simulated for one node. */
 const MOST_TRIED = 12;
-/** Of changes that are needed together, more than these are no advice. */
+/** Of changes that are needed together, more than these are no advice, and neither are those that together ask for too much. */
 const MOST_CHANGES = 3;
+const MOST_EFFORT = 9;
 
 interface AdviserOptions {
   readonly kept?: readonly UnremovableNode[];
@@ -165,7 +166,7 @@ class Search {
     return this.#remediesAfter(plan)
       .filter((more) => more.workload === undefined || workload === undefined || more.workload.name === workload.name)
       .filter((more) =>
-        more.changes.every((change) => !known.has(JSON.stringify(change)) && !changes.some((one) => isSameLimit(one, change))),
+        more.changes.every((change) => !known.has(JSON.stringify(change)) && !changes.some((one) => areNoPair(one, change))),
       )
       .map((more) => ({
         changes: [...changes, ...more.changes],
@@ -181,9 +182,10 @@ class Search {
   }
 }
 
-/** Two numbers for one limit are no combination. */
-function isSameLimit(one: Change, other: Change): boolean {
-  return one.kind === other.kind && (one.kind === 'lower-minimum' || one.kind === 'raise-threshold' || one.kind === 'scale-workload');
+/** Two numbers for one limit are no combination, and neither is a node that is in use with pods that ask for less. */
+function areNoPair(one: Change, other: Change): boolean {
+  if (one.kind === other.kind) return one.kind === 'lower-minimum' || one.kind === 'raise-threshold' || one.kind === 'scale-workload';
+  return one.kind === 'raise-threshold' && other.kind === 'lower-request';
 }
 
 function byEffort(left: RemovalRemedy, right: RemovalRemedy): number {
