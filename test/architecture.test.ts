@@ -46,7 +46,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   domain: [['domain/ports'], ['domain']],
   scheduling: [['scheduling/snapshot'], ['scheduling/devices', 'scheduling/volumes', 'scheduling/drainability'], ['scheduling/predicates']],
   planning: [
-    ['planning/explain/answers'],
+    ['planning/explain/answers', 'planning/shadow'],
     ['planning/explain/advice'],
     ['planning/explain'],
     ['planning/scale-up'],

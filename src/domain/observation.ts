@@ -59,7 +59,15 @@ export type CloudEvent =
       readonly atMs: number;
     }
   | { readonly kind: 'delete-succeeded'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[]; readonly atMs: number }
-  | { readonly kind: 'external-change'; readonly group: NodeGroupId; readonly from: number; readonly to: number; readonly atMs: number }
+  /** `followed`: a dry run takes the other writer's change for its own. Absent: it is only noted. */
+  | {
+      readonly kind: 'external-change';
+      readonly group: NodeGroupId;
+      readonly from: number;
+      readonly to: number;
+      readonly atMs: number;
+      readonly followed?: true;
+    }
   | { readonly kind: 'group-appeared'; readonly group: NodeGroupId; readonly atMs: number }
   | { readonly kind: 'group-vanished'; readonly group: NodeGroupId; readonly because?: string; readonly atMs: number };
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
+import { aPool, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
 let run: VirtualRun | undefined;
 afterEach(async () => {
@@ -13,8 +13,8 @@ afterEach(async () => {
 const ofAks = (change: Partial<PoolSpec> & { readonly name: string }): PoolSpec => aPool({ ...change, managedAutoscaler: true });
 
 /** No tags, no flags: only the subscription, the resource groups and the cluster name, from the environment. */
-async function withoutSettings(pools: readonly PoolSpec[], flags: readonly string[]): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(pools, { discoveryTags: {} }), discovery: [], flags });
+async function withoutSettings(pools: readonly PoolSpec[], flags: readonly string[], managedAutoscaler = false): Promise<VirtualRun> {
+  run = await VirtualRun.start({ spec: worldOf(pools, { discoveryTags: {} }), discovery: [], flags, managedAutoscaler });
   return run;
 }
 
@@ -67,5 +67,37 @@ describe('a pool that the autoscaler of AKS scales', () => {
     await world.advance(MINUTE);
     expect(wanted(world)).toContain('general 1 -> 2');
     expect(capacity(world, 'general')).toBe(1);
+  });
+});
+
+function removed(world: VirtualRun): readonly string[] {
+  return world.reports.flatMap(({ scaleDown }) => scaleDown?.removals.map(({ node }) => node) ?? []);
+}
+
+describe("a dry run beside AKS's own autoscaler", () => {
+  const idle = ofAks({ name: 'idle', count: 3, min: 3, labels: { idle: 'yes' }, taints: ['idle=yes:NoSchedule'] });
+  const busy = ofAks({ name: 'busy', count: 1, min: 1, max: 5 });
+
+  it('wants nothing more once the other autoscaler has requested the nodes, although its own increase was withheld', async () => {
+    const world = await withoutSettings([idle, busy], ['--dry-run'], true);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
+    await world.until('AKS increases the pool', () => capacity(world, 'busy') === 3, MINUTE);
+    expect(wanted(world)).toContain('busy 1 -> 3');
+    await world.advance(90 * SECOND);
+    const after = world.reports.length;
+    await world.advance(5 * MINUTE);
+    const late = world.reports.slice(after).flatMap(({ rounds }) => rounds.flatMap(({ increases }) => increases));
+    expect(late).toEqual([]);
+  });
+
+  it("removes nothing for as long after the other's increase as after its own", async () => {
+    const world = await withoutSettings([{ ...idle, min: 0, managedAutoscaler: true }, busy], ['--dry-run', '--scale-down-unneeded-time=10m', '--scale-down-delay-after-add=10m'], true);
+    world.world.cluster.apply(deployment({ name: 'pinned', replicas: 1, cpu: '100m', annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } }));
+    await world.advance(8 * MINUTE);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
+    await world.advance(8 * MINUTE);
+    expect(capacity(world, 'busy')).toBe(3);
+    expect(removed(world)).toEqual([]);
+    expect(world.writes()).toEqual([]);
   });
 });

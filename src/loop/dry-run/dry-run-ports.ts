@@ -9,6 +9,7 @@ import type { Node } from '../../domain/node.ts';
 import { TO_BE_DELETED_TAINT, hasTaint, type Taint } from '../../domain/taints.ts';
 import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
+import type { CloudView } from '../../domain/observation.ts';
 import type { ClusterReader } from '../../domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
@@ -44,7 +45,7 @@ function withoutActs(metrics: Metrics): Metrics {
 function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): CloudNodeGroups {
   return {
     start: (signal) => cloud.start(signal),
-    observe: (cluster, nowMs) => cloud.observe(cluster, nowMs),
+    observe: (cluster, nowMs) => followingOthers(cloud.observe(cluster, nowMs)),
     refresh: (group, signal) => cloud.refresh(group, signal),
     invalidate: (group) => cloud.invalidate(group),
     onWake: (listener) => cloud.onWake(listener),
@@ -58,6 +59,15 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
       return Promise.resolve({ kind: 'accepted', group, instances });
     },
   };
+}
+
+/**
+ * What another autoscaler adds counts as added by this one: had it added the nodes itself, its removals would wait as long. Else a
+ * dry run would remove nodes that it would keep if it ran alone.
+ */
+function followingOthers(view: CloudView): CloudView {
+  if (!view.events.some(({ kind }) => kind === 'external-change')) return view;
+  return { ...view, events: view.events.map((event) => (event.kind === 'external-change' ? { ...event, followed: true as const } : event)) };
 }
 
 /** A deletion taint that was withheld. A removal in progress must find it on its node. */

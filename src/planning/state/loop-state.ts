@@ -19,7 +19,7 @@ import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, reque
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
-import { LONG_AGO_MS, settleScaleUpTimes } from './scale-up-times.ts';
+import { followIncreases, LONG_AGO_MS, settleScaleUpTimes } from './scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -45,7 +45,8 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const { nowMs } = observation;
   const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
-  const settled = settleScaleUpTimes(trackAccepted(increased, { observation, before: state }, policy), state.increases, observation);
+  const followed = followIncreases(trackAccepted(increased, { observation, before: state }, policy), observation);
+  const settled = settleScaleUpTimes(followed, state.increases, observation);
   const tracked = trackRequestIncreases(settled, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {

@@ -18,6 +18,16 @@ export function settleScaleUpTimes(state: LoopState, before: LoopState['increase
   }, state);
 }
 
+/** Increases by another writer that a dry run follows: its own increases would have started the cooldown. */
+export function followIncreases(state: LoopState, { cloud }: Observation): LoopState {
+  return cloud.events.reduce((next, event) => {
+    if (event.kind !== 'external-change' || event.followed !== true || event.to <= event.from) return next;
+    const { group, atMs: scaleUpMs } = event;
+    const times = { ...next.groupTimes?.get(group), scaleUpMs };
+    return withGroupTimes({ ...next, lastScaleUpMs: Math.max(next.lastScaleUpMs, scaleUpMs) }, group, times);
+  }, state);
+}
+
 /** When the newest node of each group was created. */
 function newestNodes({ cluster, cloud }: Observation): ReadonlyMap<NodeGroupId, number> {
   const newest = new Map<NodeGroupId, number>();

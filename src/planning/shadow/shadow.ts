@@ -1,0 +1,192 @@
+/**
+ * Follows the loops of a dry run and writes down, line by line, what it would have done and what others did. Pure: the memory is
+ * an input. Must not know files, nor how the lines are compared.
+ */
+import { compareText } from '../../lib/comparison.ts';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { LoopReport } from '../../domain/loop-report.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { priceOf } from '../expanders/price.ts';
+import { describeSkip } from '../explain/describe-reasons.ts';
+import { explainNodes } from '../explain/unremovable-nodes.ts';
+import { addSample, emptySample, type RunningSample } from './sample.ts';
+import type { ForeignStatement, RecordedPool, ShadowLine } from './record.ts';
+
+interface OpenWish {
+  readonly nodes: number;
+  readonly pods: number;
+}
+
+interface OpenRemoval {
+  readonly pool: string;
+  readonly sinceMs: number;
+}
+
+/** What the last loop showed. */
+interface LastLoop {
+  readonly observation: Observation;
+  readonly scaleDown: ScaleDownPlan | undefined;
+}
+
+export interface ShadowMemory {
+  /** As JSON: the pools of the last line. */
+  readonly pools: string;
+  readonly sizes: ReadonlyMap<NodeGroupId, number>;
+  readonly wishes: ReadonlyMap<NodeGroupId, OpenWish>;
+  readonly removals: ReadonlyMap<NodeName, OpenRemoval>;
+  readonly sample: RunningSample;
+  readonly last: LastLoop | undefined;
+}
+
+export interface FollowedLoop {
+  readonly memory: ShadowMemory;
+  readonly lines: readonly ShadowLine[];
+}
+
+/** `statements`: what the other autoscaler said since the last loop. A loop without an observation changes nothing. */
+export function followLoop(before: ShadowMemory | undefined, report: LoopReport, statements: readonly ForeignStatement[] = []): FollowedLoop {
+  const { observation } = report;
+  if (observation === undefined || report.outcome !== 'completed') return { memory: before ?? EMPTY, lines: [] };
+  const memory = before ?? { ...EMPTY, sample: emptySample(observation.nowMs) };
+  const atMs = observation.nowMs;
+  const pools = recordedPools(observation, report);
+  const sizes = knownSizes(observation, memory.sizes);
+  const sampled = addSample(memory.sample, { observation, sizes, pools });
+  const wishes = followWishes(memory.wishes, report, atMs);
+  const removals = followRemovals(memory, report, observation);
+  const text = JSON.stringify(pools);
+  const lines: readonly ShadowLine[] = [
+    ...(text === memory.pools ? [] : [{ kind: 'pools' as const, atMs, pools, ...(before === undefined ? { started: true as const } : {}) }]),
+    ...statements.map((statement) => ({ kind: 'said' as const, ...statement })),
+    ...sizeLines(memory.sizes, sizes, report),
+    ...wishes.lines,
+    ...removals.lines,
+    ...sampled.lines,
+  ];
+  const last = { observation, scaleDown: report.scaleDown ?? memory.last?.scaleDown };
+  return { memory: { pools: text, sizes, wishes: wishes.open, removals: removals.open, sample: sampled.sample, last }, lines };
+}
+
+const EMPTY: ShadowMemory = {
+  pools: '',
+  sizes: new Map(),
+  wishes: new Map(),
+  removals: new Map(),
+  sample: emptySample(0),
+  last: undefined,
+};
+
+function recordedPools({ cloud }: Observation, { prices = {} }: LoopReport): readonly RecordedPool[] {
+  return cloud.groups.map((group) => {
+    const { id, minSize: min, maxSize: max, vmSize } = group;
+    const perHour = priceOf(prices, group);
+    return { pool: id, min, max, vmSize, ...(perHour === undefined ? {} : { perHour }) };
+  });
+}
+
+/** The last known sizes. A pool that is gone has none. */
+function knownSizes({ cloud }: Observation, before: ShadowMemory['sizes']): ShadowMemory['sizes'] {
+  return new Map(
+    cloud.groups.flatMap(({ id, target }) => {
+      const size = target.known ? target.value : before.get(id);
+      return size === undefined ? [] : [[id, size] as const];
+    }),
+  );
+}
+
+function sizeLines(before: ShadowMemory['sizes'], sizes: ShadowMemory['sizes'], { observation, rounds }: LoopReport): readonly ShadowLine[] {
+  const plan = rounds.at(-1)?.plan;
+  return (observation?.cloud.groups ?? []).flatMap((group): readonly ShadowLine[] => {
+    const [from, to] = [before.get(group.id), sizes.get(group.id)];
+    if (from === undefined || to === undefined || from === to) return [];
+    const atMs = changedAtMs(group, to > from, observation?.nowMs ?? 0);
+    const ours = to > from ? reasonAgainst(plan, group.id) : undefined;
+    const isAgreed = to > from && isAwaited(plan, group.id);
+    return [{ kind: 'size', atMs, pool: group.id, from, to, ...(ours === undefined ? {} : { ours }), ...(isAgreed ? { agreed: true as const } : {}) }];
+  });
+}
+
+/** A list may be a minute old: new instances carry the time of their creation. */
+function changedAtMs({ instances = [] }: NodeGroup, isGrowth: boolean, nowMs: number): number {
+  if (!isGrowth) return nowMs;
+  const recent = instances.flatMap(({ createdAtMs, state }) => (state !== 'deleting' && createdAtMs !== undefined && nowMs - createdAtMs < 120_000 ? [createdAtMs] : []));
+  return recent.length === 0 ? nowMs : Math.min(nowMs, ...recent);
+}
+
+/** undefined: the plan increases the group. */
+function reasonAgainst(plan: ScaleUpPlan | undefined, group: NodeGroupId): string | undefined {
+  if (plan === undefined || plan.increases.some((increase) => increase.group === group)) return undefined;
+  const skipped = plan.skipped.find((entry) => entry.group === group);
+  return skipped === undefined ? 'no pending pod needs it' : describeSkip(skipped.reason);
+}
+
+function isAwaited(plan: ScaleUpPlan | undefined, group: NodeGroupId): boolean {
+  return [...(plan?.verdicts.values() ?? [])].some((verdict) => verdict.kind === 'fits-upcoming-node' && verdict.group === group);
+}
+
+function followWishes(before: ShadowMemory['wishes'], { rounds }: LoopReport, atMs: number) {
+  const wanted = wantedIncreases(rounds);
+  const lines: ShadowLine[] = [];
+  const open = new Map<NodeGroupId, OpenWish>();
+  for (const [pool, { nodes, pods, why }] of wanted) {
+    const known = before.get(pool);
+    if (known === undefined || nodes > known.nodes) lines.push({ kind: 'wish', atMs, pool, nodes, pods, why });
+    open.set(pool, { nodes: Math.max(nodes, known?.nodes ?? 0), pods: Math.max(pods, known?.pods ?? 0) });
+  }
+  for (const [pool, wish] of before) if (!wanted.has(pool)) lines.push({ kind: 'wish-end', atMs, pool, ...wish });
+  return { open, lines };
+}
+
+function wantedIncreases(rounds: LoopReport['rounds']): ReadonlyMap<NodeGroupId, OpenWish & { readonly why: string }> {
+  const wanted = new Map<NodeGroupId, OpenWish & { readonly why: string }>();
+  for (const { increases } of rounds) {
+    for (const { increase, outcome } of increases) {
+      const { group, from, to, pods, cause } = increase;
+      if (outcome.kind !== 'withheld') continue;
+      const why = cause === 'min-size' ? 'below its minimum size' : `${pods.length} pending pods fit ${to - from} new nodes`;
+      wanted.set(group, { nodes: to - from, pods: pods.length, why });
+    }
+  }
+  return wanted;
+}
+
+function followRemovals(memory: ShadowMemory, report: LoopReport, observation: Observation) {
+  const { nowMs, cluster, cloud } = observation;
+  const lines: ShadowLine[] = [];
+  const open = new Map(memory.removals);
+  for (const { node, group, cause, pods } of report.scaleDown?.removals ?? []) {
+    if (open.has(node)) continue;
+    open.set(node, { pool: group, sinceMs: nowMs });
+    const why = cause === 'empty' ? 'empty' : `${cause}, ${pods.length} pods fit elsewhere`;
+    lines.push({ kind: 'free', atMs: nowMs, pool: group, node, why });
+  }
+  for (const [node, { pool, sinceMs }] of memory.removals) {
+    const how = cluster.nodes.has(node) ? (isNeededAgain(node, report) ? 'needed' : undefined) : 'removed';
+    if (how === undefined) continue;
+    open.delete(node);
+    const pods = (cluster.podsByNode.get(node) ?? []).filter(({ daemonSet, createdAtMs }) => !daemonSet && createdAtMs >= sinceMs).length;
+    lines.push({ kind: 'free-end', atMs: nowMs, pool, node, how, pods });
+  }
+  const known = new Set(cloud.groups.map(({ id }) => id));
+  return { open, lines: [...lines, ...goneLines(memory, observation, known)] };
+}
+
+/** Its removal is neither in progress nor waiting for a timer, although this loop looked. */
+function isNeededAgain(node: NodeName, { scaleDown, state }: LoopReport): boolean {
+  if (scaleDown === undefined || state.deleting.has(node) || scaleDown.unneeded.has(node)) return false;
+  return scaleDown.kept.some((entry) => entry.node === node && NEEDS_IT.has(entry.reason));
+}
+
+const NEEDS_IT: ReadonlySet<string> = new Set(['NotUnderutilized', 'NoPlaceToMovePods', 'BlockedByPod', 'BlockedByOnCompletionPod']);
+
+function goneLines({ last, removals }: ShadowMemory, { nowMs, cluster }: Observation, pools: ReadonlySet<NodeGroupId>): readonly ShadowLine[] {
+  if (last === undefined) return [];
+  const gone = [...last.observation.cloud.groupOfNode].filter(([node, pool]) => !cluster.nodes.has(node) && !removals.has(node) && pools.has(pool));
+  if (gone.length === 0) return [];
+  const reasons = new Map(last.scaleDown === undefined ? [] : explainNodes(last.scaleDown, last.observation).map(({ node, sentence }) => [node, sentence]));
+  return gone
+    .sort(([left], [right]) => compareText(left, right))
+    .map(([node, pool]) => ({ kind: 'gone', atMs: nowMs, pool, node, ours: reasons.get(node) ?? 'its last plan did not look at the node' }));
+}
