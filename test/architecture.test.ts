@@ -84,7 +84,13 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  cli: [['cli'], ['cli/explain'], ['cli/plan', 'cli/doctor', 'cli/demo'], ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal']],
+  cli: [
+    ['cli'],
+    ['cli/report'],
+    ['cli/explain'],
+    ['cli/plan', 'cli/doctor', 'cli/demo'],
+    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal'],
+  ],
   simulator: [
     ['simulator'],
     ['simulator/managed-autoscaler'],
@@ -118,6 +124,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/explain': 'explain-command.ts',
   'cli/journal': 'history-files.ts',
   'cli/plan': 'plan-command.ts',
+  'cli/report': 'report-command.ts',
   'cli/plan/files': 'objects-file.ts',
   config: 'load.ts',
   'config/sources': 'layers.ts',

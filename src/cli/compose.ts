@@ -22,6 +22,7 @@ import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { HistoryFiles } from './journal/history-files.ts';
+import { ShadowRecord } from './journal/shadow-record.ts';
 import { fileJournal, noJournal } from './journal/file-journal.ts';
 import { LastDecision } from './last-decision.ts';
 import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
@@ -58,6 +59,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const decisions = new LastDecision({ journal: composeJournal(input, connections, dumps), names: connections.names, history });
   const deps = composeLoopDeps(input, connections, { withheld, decisions });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
+  const shadow = withheld === undefined ? undefined : composeShadow(input, connections, loop);
   attachObservers(input, { loop, deps, connections, live, history });
   const health = attachHealth(input, loop);
   const status = composeStatus(input, connections);
@@ -81,6 +83,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     decisions,
     history,
     historyFiles,
+    shadow,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }
@@ -116,6 +119,17 @@ function composeLoopDeps(
 /** undefined: the configuration names no directory. */
 function composeHistoryFiles({ config: { historyDirectory: directory }, clock, log }: ComposeInput): HistoryFiles | undefined {
   return directory === undefined ? undefined : new HistoryFiles({ directory, clock, log });
+}
+
+/** What a dry run would have done is compared with what others did. */
+function composeShadow(
+  { config: { historyDirectory: directory }, clock, log }: ComposeInput,
+  { kubernetes }: Connections,
+  loop: Autoscaler,
+): ShadowRecord {
+  const shadow = new ShadowRecord({ clock, log, directory, statements: (...asked) => kubernetes.foreignEvents(...asked) });
+  loop.onLoop((report) => shadow.observe(report));
+  return shadow;
 }
 
 /** `dumps`: receives the file of each plan. */

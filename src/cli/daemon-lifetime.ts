@@ -34,6 +34,7 @@ import { debugAccess } from './debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
 import { readHistory } from './journal/history-entries.ts';
 import type { HistoryFiles } from './journal/history-files.ts';
+import type { ShadowRecord } from './journal/shadow-record.ts';
 import { RefreshRequests } from './refresh-requests.ts';
 import { stopInTime } from './stop-in-time.ts';
 
@@ -65,6 +66,8 @@ export interface DaemonDeps {
   readonly history: HistoryReader & { restore(entries: readonly HistoryEntry[]): void };
   /** undefined: the history is not written down. */
   readonly historyFiles: HistoryFiles | undefined;
+  /** undefined: not a dry run. */
+  readonly shadow: ShadowRecord | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -120,7 +123,7 @@ export class DaemonLifetime implements Daemon {
     await kubernetes.lease.acquire(signal);
     this.#lead();
     const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.watchForeignLock(signal) : undefined;
-    const restored = [templates.restore(signal), memory.restore(signal), this.#restoreHistory()];
+    const restored = [templates.restore(signal), memory.restore(signal), this.#restoreHistory(), this.#deps.shadow?.restore()];
     await Promise.all([watching, lockFollowed, this.#followPriorityRules(), ...restored, cloud.start(signal)]);
     if (options.loop === false) return;
     // The loop's promise never rejects: it carries its error as a value.
@@ -219,6 +222,7 @@ export class DaemonLifetime implements Daemon {
       ['writes of the status', async () => this.#settled()],
       ['writes of learned templates', () => templates.settled()],
       ['writes of the history', async () => this.#deps.historyFiles?.settled()],
+      ['record of the dry run', async () => this.#deps.shadow?.close()],
       // Before the lease is released: the next leader reads the memory, and writes its own status.
       ['memory', async () => (this.#lost ? undefined : memory.end(overdue.signal))],
       ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],
@@ -253,7 +257,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #httpDeps(): HttpDeps {
-    const { metrics, health, clock, cloud, stalls, withheld, decisions, history } = this.#deps;
+    const { metrics, health, clock, cloud, stalls, withheld, decisions, history, shadow } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
@@ -271,6 +275,7 @@ export class DaemonLifetime implements Daemon {
       withheld: () => withheld?.list(),
       explain: (subject) => decisions.answer(subject),
       history,
+      report: (spanMs) => shadow?.report(clock.now() - spanMs),
       refresh: (group) => this.#refresh(group),
     };
   }

@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Explain why a pod is pending, a node stays, or a pool does not grow',
     run: async (argv, terminal) => (await import('./explain/explain-command.ts')).run(argv, terminal),
   },
+  report: {
+    help: 'Compare what a dry run would have done with what the AKS autoscaler did',
+    run: async (argv, terminal) => (await import('./report/report-command.ts')).run(argv, terminal),
+  },
   doctor: {
     help: 'Check whether the autoscaler can work here, and print a fix for each problem',
     run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),

@@ -5,6 +5,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
+import { parseDurationMs } from '../lib/duration.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
 import { SUBJECT_KINDS, type Subject } from '../planning/explain/answers/answer.ts';
 import type { HistoryReader } from '../domain/history.ts';
@@ -27,6 +28,8 @@ export interface HttpDeps {
   readonly explain: (subject: Subject) => object | 'missing' | undefined;
   /** Changes, sizes, scale-ups and decisions of the last day. */
   readonly history: HistoryReader;
+  /** What a dry run would have done against what others did, in this long, milliseconds. undefined: not a dry run. */
+  readonly report: (spanMs: number) => object | undefined;
   /** Invalidates the cached data of one node group, so it is read again. undefined: of all node groups. */
   readonly refresh: (group: string | undefined) => RefreshResult;
 }
@@ -51,10 +54,11 @@ interface HttpOptions {
 }
 
 const REFRESH = '/debug/refresh';
+const REPORT = '/api/v1/report';
 const REFRESH_STATUS = { begun: 202, deferred: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
 const PATHS =
   '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh, /api/v1/pods/NAMESPACE/NAME, ' +
-  '/api/v1/nodes/NAME, /api/v1/pools/NAME, /api/v1/decisions/ID';
+  '/api/v1/nodes/NAME, /api/v1/pools/NAME, /api/v1/decisions/ID, /api/v1/report?since=SPAN';
 
 /** What clients can make the server hold. Probes, Prometheus and a few people need far less. */
 interface HttpLimits {
@@ -83,7 +87,9 @@ export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: Ht
     const responded =
       path === REFRESH && request.method === 'POST'
         ? respondToRefresh(new URLSearchParams(query).get('group') ?? undefined, response, deps)
-        : respond(isRead && path !== REFRESH ? path : 'not allowed', response, deps);
+        : isRead && path === REPORT
+          ? respondToReport(query, response, deps)
+          : respond(isRead && path !== REFRESH ? path : 'not allowed', response, deps);
     responded.catch((error: unknown) => {
       if (!response.headersSent)
         send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
@@ -165,6 +171,17 @@ function respondToQuestion(path: string, response: ServerResponse, { explain }: 
   const answer = explain({ kind, name });
   if (answer === 'missing') return send(response, 404, { type: 'text/plain', text: `${kind} ${name} not found\n` });
   return sendOrMissing(response, answer, 503, 'no loop has decided anything yet');
+}
+
+/** `since` is a span such as `12h` or `7d`. */
+async function respondToReport(query: string, response: ServerResponse, { duty, report }: HttpDeps): Promise<void> {
+  const since = new URLSearchParams(query).get('since') ?? '7d';
+  const spanMs = parseDurationMs(since, { days: true });
+  const { leads, sentence } = duty();
+  if (spanMs === undefined)
+    return send(response, 400, { type: 'text/plain', text: `since is "${since}"; it must be a span such as 12h or 7d\n` });
+  if (!leads) return send(response, 503, { type: 'text/plain', text: `this replica ${sentence}\n` });
+  sendOrMissing(response, report(spanMs), 404, 'nothing is compared: this is not a dry run (--dry-run)');
 }
 
 /** undefined: a percent sign that encodes nothing. */

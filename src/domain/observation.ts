@@ -59,7 +59,7 @@ export type CloudEvent =
       readonly atMs: number;
     }
   | { readonly kind: 'delete-succeeded'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[]; readonly atMs: number }
-  /** `followed`: a dry run takes the other writer's change for its own. Absent: it is only noted. */
+  /** `followed`: a dry run takes the other writer's change for its own. If absent, it is only noted. */
   | {
       readonly kind: 'external-change';
       readonly group: NodeGroupId;

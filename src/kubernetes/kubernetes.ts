@@ -22,6 +22,7 @@ import type { Kubernetes, KubernetesOptions } from './api/options.ts';
 import { QueuedEventRecorder } from './writes/events.ts';
 import { ResourceLocker } from './leadership/resource-locker.ts';
 import { createRest, type Rest } from './api/rest.ts';
+import { ForeignEvents } from './views/foreign-events.ts';
 import { WatchedClusterReader } from './views/cluster-reader.ts';
 import { defined } from '../lib/defined.ts';
 
@@ -71,6 +72,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
   const locker = new ResourceLocker({ rest, clock, log });
+  const foreign = new ForeignEvents({ rest, log });
   const closing = new AbortController();
   const watchedConfigMaps: WatchedConfigMap[] = [];
   return {
@@ -90,6 +92,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
       watchedConfigMaps.push(watched);
       return watched.start(AbortSignal.any([signal, closing.signal]));
     },
+    foreignEvents: (component, sinceMs, signal) => foreign.since(component, sinceMs, AbortSignal.any([signal, closing.signal])),
     storedText: (name, key) => new StoredConfigMap(rest, { namespace, name, key }),
     close: async () => {
       closing.abort();

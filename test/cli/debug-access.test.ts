@@ -100,6 +100,7 @@ describe('access to /debug', () => {
         agents: () => [],
         templates: () => [],
         snapshot: () => ({}),
+        report: () => undefined,
         withheld: () => [],
         history: aHistory(),
         explain: () => ({}),

@@ -116,6 +116,7 @@ describe('explain asks the leader', () => {
         agents: () => [],
         templates: () => [],
         snapshot: () => undefined,
+        report: () => undefined,
         withheld: () => undefined,
         history: aHistory(),
         explain: ({ name }) => (name === 'n' ? { ...answer, ...rest } : 'missing'),

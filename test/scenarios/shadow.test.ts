@@ -1,6 +1,11 @@
 /** Beside the autoscaler that AKS runs: a dry run decides over its pools, and no process ever writes them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import { runCommand } from '../support/run-command.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
@@ -91,8 +96,14 @@ describe("a dry run beside AKS's own autoscaler", () => {
   });
 
   it("removes nothing for as long after the other's increase as after its own", async () => {
-    const world = await withoutSettings([{ ...idle, min: 0, managedAutoscaler: true }, busy], ['--dry-run', '--scale-down-unneeded-time=10m', '--scale-down-delay-after-add=10m'], true);
-    world.world.cluster.apply(deployment({ name: 'pinned', replicas: 1, cpu: '100m', annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } }));
+    const world = await withoutSettings(
+      [{ ...idle, min: 0, managedAutoscaler: true }, busy],
+      ['--dry-run', '--scale-down-unneeded-time=10m', '--scale-down-delay-after-add=10m'],
+      true,
+    );
+    world.world.cluster.apply(
+      deployment({ name: 'pinned', replicas: 1, cpu: '100m', annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } }),
+    );
     await world.advance(8 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
     await world.advance(8 * MINUTE);
@@ -101,3 +112,63 @@ describe("a dry run beside AKS's own autoscaler", () => {
     expect(world.writes()).toEqual([]);
   });
 });
+
+describe('the report about a dry run', () => {
+  it("names a removal that AKS's own autoscaler does not make, and the increases of both, with numbers of the real sizes", async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'aks-autoscaler-shadow-'));
+    try {
+      const world = await withoutSettings(
+        [
+          ofAks({ name: 'general', count: 1, min: 1, max: 6 }),
+          ofAks({ name: 'logs', count: 2, min: 0, max: 4, labels: { logs: 'yes' }, taints: ['logs=yes:NoSchedule'] }),
+        ],
+        ['--dry-run', `--history-directory=${directory}`, '--skip-nodes-with-local-storage=false', '--config', pricesIn(directory)],
+        true,
+      );
+      const onLogs = { nodeSelector: { logs: 'yes' }, tolerations: [{ key: 'logs', operator: 'Exists' }] };
+      world.world.cluster.apply(
+        deployment({ name: 'agent', replicas: 2, cpu: '500m', spec: { ...onLogs, volumes: [{ name: 'data', emptyDir: {} }] } }),
+      );
+      await world.advance(2 * MINUTE);
+      world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
+      await world.advance(58 * MINUTE);
+      expect([capacity(world, 'general'), capacity(world, 'logs')]).toEqual([3, 2]);
+
+      const answer = await fetch(`${world.daemon.url}/api/v1/report?since=7d`);
+      const report = (await answer.json()) as ShadowReport;
+      expect(report).toMatchObject({
+        isPartial: true,
+        pools: 2,
+        theirs: { nodesAdded: 2, nodesRemoved: 0 },
+        ours: { nodesAdded: 2, nodesRemoved: 1 },
+      });
+      expect(report.disagreements.map(({ kind, pools }) => [kind, pools.map((pool) => pool.split('-')[1])])).toEqual([
+        ['removal only here', ['logs']],
+      ]);
+      const [removal] = report.disagreements;
+      expect(removal).toMatchObject({ nodes: 1, theirs: 'kept; its events give no reason' });
+      expect(removal?.ours).toMatch(/^aks-logs-\S+ removed: underutilized, its pod fits elsewhere$/);
+      // Three nodes of general for most of the hour and two of logs, at 1 USD each.
+      expect(report.theirs.cost).toBeGreaterThan(4);
+      expect(report.theirs.cost).toBeLessThan(5);
+      const idleMs = report.toMs - (removal?.atMs ?? 0);
+      expect(removal?.cost).toBeCloseTo(-idleMs / 3_600_000, 1);
+      expect(report.theirs.podMinutes).toBeGreaterThan(6);
+
+      await world.stopDaemon();
+      const shown = await runCommand(['report', '--since', '7d', '--directory', directory, '--all']);
+      expect(shown.code).toBe(0);
+      expect(shown.out).toMatch(/^aks-autoscaler would have saved \d\.\d\d USD \(\d+\.\d %\)\.\n/);
+      expect(shown.out).toContain('node removed that the AKS autoscaler kept');
+      expect(world.writes()).toEqual([]);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+function pricesIn(directory: string): string {
+  const file = join(directory, 'config.yaml');
+  writeFileSync(file, 'scaleUp: { prices: { Standard_D4s_v5: 1 } }\n');
+  return file;
+}

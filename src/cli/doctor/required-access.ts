@@ -48,7 +48,8 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['podtemplates', 'resourcequotas'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['replicationcontrollers'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  // A dry run lists what the other autoscaler says in its events.
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
 /** The name of the lease unless the configuration sets another. */

@@ -11,8 +11,13 @@ export interface HistoryFilesDeps {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits?: HistoryFileLimits;
+  readonly limits?: Partial<HistoryFileLimits>;
+  /** The first word of the files' names. Default: `history`. */
+  readonly name?: RecordName;
 }
+
+/** Records of one directory: each has files of its own. */
+export type RecordName = 'history' | 'shadow';
 
 interface HistoryFileLimits {
   /** After this size, a new file begins. */
@@ -21,11 +26,14 @@ interface HistoryFileLimits {
   readonly totalBytes: number;
   /** What may wait for a slow disk. More is dropped. */
   readonly waitingBytes: number;
+  /** After this time, a new file begins, milliseconds. */
+  readonly fileMs: number;
+  /** Files that began earlier are deleted when a new one begins, milliseconds. */
+  readonly keptMs: number;
 }
 
 const MIB = 2 ** 20;
-const LIMITS: HistoryFileLimits = { fileBytes: 4 * MIB, totalBytes: 64 * MIB, waitingBytes: 8 * MIB };
-const NAME = /^history-.*\.jsonl$/;
+const LIMITS: HistoryFileLimits = { fileBytes: 4 * MIB, totalBytes: 64 * MIB, waitingBytes: 8 * MIB, fileMs: Infinity, keptMs: Infinity };
 /** A repeated failure is logged again after this time. */
 const SAME_WARNING_MS = 600_000;
 
@@ -37,14 +45,14 @@ export class HistoryFiles {
   #writing: Promise<void> = Promise.resolve();
   #busy = false;
   /** The file that lines are added to. undefined: the next write begins one. */
-  #file: { readonly path: string; bytes: number } | undefined;
+  #file: { readonly path: string; readonly beganAtMs: number; bytes: number } | undefined;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   /** The end of the last write may lie within a line. */
   #broken = false;
 
   constructor(deps: HistoryFilesDeps) {
     this.#deps = deps;
-    this.#limits = deps.limits ?? LIMITS;
+    this.#limits = { ...LIMITS, ...deps.limits };
   }
 
   /** Adds the entries in the background. Never throws and never waits. */
@@ -80,12 +88,13 @@ export class HistoryFiles {
   }
 
   async #write(text: string): Promise<void> {
-    const { directory, clock } = this.#deps;
+    const { directory, clock, name = 'history' } = this.#deps;
+    const nowMs = clock.now();
     try {
-      if (this.#file === undefined || this.#file.bytes >= this.#limits.fileBytes) {
+      if (this.#file === undefined || this.#isFull(this.#file, nowMs)) {
         await mkdir(directory, { recursive: true });
-        await this.#deleteOldest();
-        this.#file = { path: join(directory, `history-${new Date(clock.now()).toISOString().replace(/[:.]/g, '-')}.jsonl`), bytes: 0 };
+        await this.#deleteOldest(nowMs);
+        this.#file = { path: join(directory, `${name}-${stampOf(nowMs)}.jsonl`), beganAtMs: nowMs, bytes: 0 };
       }
       await appendFile(this.#file.path, text, { mode: 0o600 });
       this.#file.bytes += Buffer.byteLength(text);
@@ -105,19 +114,30 @@ export class HistoryFiles {
     this.#deps.log.warn({ directory: this.#deps.directory, error }, 'History could not be written');
   }
 
-  async #deleteOldest(): Promise<void> {
-    const { directory } = this.#deps;
-    let left = this.#limits.totalBytes - this.#limits.fileBytes;
-    for (const name of (await historyFilesIn(directory)).toReversed()) {
+  #isFull({ bytes, beganAtMs }: { readonly bytes: number; readonly beganAtMs: number }, nowMs: number): boolean {
+    return bytes >= this.#limits.fileBytes || nowMs - beganAtMs >= this.#limits.fileMs;
+  }
+
+  async #deleteOldest(nowMs: number): Promise<void> {
+    const { directory, name: record = 'history' } = this.#deps;
+    const { totalBytes, fileBytes, keptMs } = this.#limits;
+    const oldest = keptMs === Infinity ? '' : `${record}-${stampOf(nowMs - keptMs)}`;
+    let left = totalBytes - fileBytes;
+    for (const name of (await historyFilesIn(directory, record)).toReversed()) {
       const { size } = await stat(join(directory, name));
       left -= size;
-      if (left < 0) await rm(join(directory, name));
+      if (left < 0 || name < oldest) await rm(join(directory, name));
     }
   }
 }
 
-async function historyFilesIn(directory: string): Promise<readonly string[]> {
-  return (await readdir(directory)).filter((name) => NAME.test(name)).sort();
+/** Sorts by time. */
+function stampOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/[:.]/g, '-');
+}
+
+async function historyFilesIn(directory: string, record: RecordName): Promise<readonly string[]> {
+  return (await readdir(directory)).filter((name) => name.startsWith(`${record}-`) && name.endsWith('.jsonl')).sort();
 }
 
 /** What one or more processes wrote, and how many lines could not be read. */
@@ -128,10 +148,10 @@ export interface ReadHistory {
 }
 
 /** Every entry in the directory. A directory that does not exist holds none. @throws what the disk throws. */
-export async function readHistoryFiles(directory: string): Promise<ReadHistory> {
+export async function readHistoryFiles(directory: string, record: RecordName = 'history'): Promise<ReadHistory> {
   const entries: unknown[] = [];
   let skippedLines = 0;
-  for (const name of await namesOrNone(directory)) {
+  for (const name of await namesOrNone(directory, record)) {
     for (const line of (await readFile(join(directory, name), 'utf8')).split('\n')) {
       if (line === '') continue;
       const entry = parsed(line);
@@ -142,9 +162,9 @@ export async function readHistoryFiles(directory: string): Promise<ReadHistory> 
   return { entries, skippedLines };
 }
 
-async function namesOrNone(directory: string): Promise<readonly string[]> {
+async function namesOrNone(directory: string, record: RecordName): Promise<readonly string[]> {
   try {
-    return await historyFilesIn(directory);
+    return await historyFilesIn(directory, record);
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return [];
     throw thrown;

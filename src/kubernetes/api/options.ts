@@ -67,6 +67,16 @@ export interface ConfigMapContent {
 }
 
 /** Everything the program does with the Kubernetes API. */
+/** An event of another component, newest occurrence. */
+export interface ForeignEvent {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** `Pod NAMESPACE/NAME`, `Node NAME`. */
+  readonly about: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface Kubernetes {
   readonly reader: ClusterReader;
   readonly tainter: NodeTainter;
@@ -85,6 +95,8 @@ export interface Kubernetes {
   deleteConfigMap(name: ConfigMapName, signal: AbortSignal): Promise<void>;
   /** Reports the content of a ConfigMap now and after each change. Resolves at the first content, or if it may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
+  /** What another component said in events after this time, milliseconds since the epoch. Empty if they cannot be read. */
+  foreignEvents(component: string, sinceMs: number, signal: AbortSignal): Promise<readonly ForeignEvent[]>;
   /** A text in one key of a ConfigMap of our namespace. */
   storedText(name: string, key: string): StoredText;
   /** Stops the watches, drops queued events, closes every connection. Does not release the lease. */

@@ -67,7 +67,10 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
  */
 function followingOthers(view: CloudView): CloudView {
   if (!view.events.some(({ kind }) => kind === 'external-change')) return view;
-  return { ...view, events: view.events.map((event) => (event.kind === 'external-change' ? { ...event, followed: true as const } : event)) };
+  return {
+    ...view,
+    events: view.events.map((event) => (event.kind === 'external-change' ? { ...event, followed: true as const } : event)),
+  };
 }
 
 /** A deletion taint that was withheld. A removal in progress must find it on its node. */

@@ -26,7 +26,7 @@ export function compareShadow(input: CompareInput): ShadowReport {
   for (const line of inside) readLine(all, line);
   for (const [pool, wish] of all.wishes) endWish(all, pool, { wish, atMs: input.nowMs });
   for (const [node, { pool, atMs, why }] of all.frees) removedOnlyHere(all, { node, pool, atMs, why, untilMs: input.nowMs, pods: 0 });
-  return reportOf(all, inside);
+  return reportOf(all);
 }
 
 function notePools({ pools }: Ledger, lines: readonly RecordedPool[]): void {
@@ -102,7 +102,10 @@ function noteGrowth(all: Ledger, line: SizeLine): void {
 }
 
 /** Its pods would have waited less by the difference, and its nodes cost more by it. */
-function earlierIncrease(all: Ledger, { pool, wish, nodes, atMs }: { readonly pool: string; readonly wish: Wish; readonly nodes: number; readonly atMs: number }): void {
+function earlierIncrease(
+  all: Ledger,
+  { pool, wish, nodes, atMs }: { readonly pool: string; readonly wish: Wish; readonly nodes: number; readonly atMs: number },
+): void {
   const laterMs = atMs - wish.atMs;
   if (laterMs <= SAME_TIME_MS) return;
   add(all, {
@@ -119,7 +122,9 @@ function earlierIncrease(all: Ledger, { pool, wish, nodes, atMs }: { readonly po
 
 /** The two choices cost differently until the pool that was chosen shrinks. @returns the nodes that no wish explains. */
 function otherPool(all: Ledger, { pool, atMs, ours: reason }: SizeLine, nodes: number): number {
-  const [found] = [...all.wishes].filter(([name, wish]) => name !== pool && wish.left > 0).sort(([, left], [, right]) => left.atMs - right.atMs);
+  const [found] = [...all.wishes]
+    .filter(([name, wish]) => name !== pool && wish.left > 0)
+    .sort(([, left], [, right]) => left.atMs - right.atMs);
   if (found === undefined) return nodes;
   const [wished, wish] = found;
   const untilMs = all.next(pool, atMs, 'shrinks');
@@ -177,7 +182,8 @@ function endWish(all: Ledger, pool: string, { wish, atMs }: { readonly wish: Wis
     pools: [pool],
     nodes: wish.left,
     ours: `${pool} by ${wish.left}: ${wish.why}`,
-    theirs: all.statement(pool, wish.atMs) ?? all.statement("didn't trigger scale-up", wish.atMs) ?? 'no increase',
+    theirs:
+      all.statement(pool, wish.atMs) ?? all.statement("didn't trigger scale-up", wish.atMs) ?? 'no increase; its events give no reason',
     cost: all.cost(pool, wish.left, forMs),
     podMinutes: (-Math.max(0, forMs - START_MS) * wish.pods * (wish.left / wish.nodes)) / MINUTE_MS,
   });
@@ -221,7 +227,7 @@ function removedOnlyHere(all: Ledger, { node, pool, atMs, untilMs, why, pods }: 
     pools: [pool],
     nodes: 1,
     ours: `${node} removed: ${why}`,
-    theirs: all.statement(node, atMs) ?? 'kept',
+    theirs: all.statement(node, atMs) ?? 'kept; its events give no reason',
     cost: negative(all.cost(pool, 1, untilMs - atMs)),
     podMinutes: (pods * START_MS) / MINUTE_MS,
   });
@@ -235,7 +241,7 @@ function removedOnlyThere(all: Ledger, { node, pool, atMs, ours }: Extract<Shado
     pools: [pool],
     nodes: 1,
     ours: `${node} kept: ${ours}`,
-    theirs: all.statement(node, atMs) ?? 'removed',
+    theirs: all.statement(node, atMs) ?? 'removed; its events give no reason',
     cost: all.cost(pool, 1, all.next(pool, atMs, 'grows') - atMs),
     podMinutes: 0,
   });
@@ -249,7 +255,7 @@ function negative(cost: number | undefined): number | undefined {
   return cost === undefined ? undefined : -cost;
 }
 
-function reportOf(all: Ledger, inside: readonly ShadowLine[]): ShadowReport {
+function reportOf(all: Ledger): ShadowReport {
   const { input, found, theirs, ours } = all;
   const { sinceMs, nowMs } = input;
   const firstMs = input.lines[0]?.atMs ?? nowMs;
@@ -259,7 +265,7 @@ function reportOf(all: Ledger, inside: readonly ShadowLine[]): ShadowReport {
   const money = found.reduce((sum, each) => sum + (each.cost ?? 0), 0);
   return {
     fromMs,
-    toMs: inside.at(-1)?.atMs ?? nowMs,
+    toMs: nowMs,
     isPartial: firstMs > sinceMs + MINUTE_MS,
     seenMs: theirs.seenMs,
     pools: all.pools.size,
@@ -271,7 +277,9 @@ function reportOf(all: Ledger, inside: readonly ShadowLine[]): ShadowReport {
       nodesRemoved: ours.removed,
     },
     disagreements: found.toSorted((left, right) => left.atMs - right.atMs),
-    sizesWithoutPrice: [...new Set([...all.pools.values()].flatMap(({ perHour, vmSize }) => (perHour === undefined ? [vmSize] : [])))].sort(),
+    sizesWithoutPrice: [
+      ...new Set([...all.pools.values()].flatMap(({ perHour, vmSize }) => (perHour === undefined ? [vmSize] : []))),
+    ].sort(),
     assumptions: ASSUMPTIONS,
   };
 }

@@ -1,5 +1,5 @@
 /** What is open while the lines of a record are compared: wishes, removals, and the facts that both sides' totals are made from. */
-import type { RecordedPool, ShadowLine } from './record.ts';
+import type { RecordedPool, ShadowLine, SizeLine } from './record.ts';
 import type { Disagreement } from './report.ts';
 
 const HOUR_MS = 3_600_000;
@@ -32,8 +32,12 @@ export class Ledger {
   ours = { added: 0, removed: 0 };
   theirs = { added: 0, removed: 0, cost: undefined as number | undefined, waitedMs: 0, longestMs: 0, seenMs: 0 };
 
+  readonly #sizes: ReadonlyMap<string, readonly SizeLine[]>;
+
   constructor(input: CompareInput) {
     this.input = input;
+    const sizes = input.lines.flatMap((line) => (line.kind === 'size' ? [line] : []));
+    this.#sizes = Map.groupBy(sizes, ({ pool }) => pool);
   }
 
   price(pool: string): number | undefined {
@@ -55,9 +59,8 @@ export class Ledger {
 
   /** When the pool next shrinks (or grows) after this time, or the end of the report. */
   next(pool: string, atMs: number, way: 'shrinks' | 'grows'): number {
-    const line = this.input.lines.find(
-      (each) => each.kind === 'size' && each.pool === pool && each.atMs > atMs && (way === 'grows' ? each.to > each.from : each.to < each.from),
-    );
+    const isWay = ({ from, to }: SizeLine): boolean => (way === 'grows' ? to > from : to < from);
+    const line = this.#sizes.get(pool)?.find((each) => each.atMs > atMs && isWay(each));
     return line?.atMs ?? this.input.nowMs;
   }
 }

@@ -9,7 +9,7 @@ export interface RecordedPool {
   readonly min: number;
   readonly max: number;
   readonly vmSize: string;
-  /** Of one node. Absent: the size has no price. */
+  /** Of one node. If absent, the size has no price. */
   readonly perHour?: number;
 }
 

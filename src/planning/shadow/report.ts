@@ -20,7 +20,7 @@ export interface Disagreement {
   readonly ours: string;
   /** What the other autoscaler did, and why as far as it said. */
   readonly theirs: string;
-  /** Ours minus theirs. Absent: a size has no price. */
+  /** Ours minus theirs. If absent, a size has no price. */
   readonly cost?: number;
   /** Ours minus theirs, in pod-minutes. */
   readonly podMinutes: number;

@@ -36,7 +36,9 @@ export function addSample(
   const { nowMs, cluster } = input.observation;
   const passedMs = Math.max(0, nowMs - sample.lastMs);
   const forMs = passedMs > LONGEST_GAP_MS ? 0 : passedMs;
-  const waits = cluster.pendingPods.flatMap(({ unschedulable }) => (unschedulable === undefined ? [] : [Math.max(0, nowMs - unschedulable.sinceMs)]));
+  const waits = cluster.pendingPods.flatMap(({ unschedulable }) =>
+    unschedulable === undefined ? [] : [Math.max(0, nowMs - unschedulable.sinceMs)],
+  );
   const cost = costOf(input, forMs);
   const next = {
     ...sample,

@@ -46,7 +46,11 @@ export interface FollowedLoop {
 }
 
 /** `statements`: what the other autoscaler said since the last loop. A loop without an observation changes nothing. */
-export function followLoop(before: ShadowMemory | undefined, report: LoopReport, statements: readonly ForeignStatement[] = []): FollowedLoop {
+export function followLoop(
+  before: ShadowMemory | undefined,
+  report: LoopReport,
+  statements: readonly ForeignStatement[] = [],
+): FollowedLoop {
   const { observation } = report;
   if (observation === undefined || report.outcome !== 'completed') return { memory: before ?? EMPTY, lines: [] };
   const memory = before ?? { ...EMPTY, sample: emptySample(observation.nowMs) };
@@ -58,7 +62,9 @@ export function followLoop(before: ShadowMemory | undefined, report: LoopReport,
   const removals = followRemovals(memory, report, observation);
   const text = JSON.stringify(pools);
   const lines: readonly ShadowLine[] = [
-    ...(text === memory.pools ? [] : [{ kind: 'pools' as const, atMs, pools, ...(before === undefined ? { started: true as const } : {}) }]),
+    ...(text === memory.pools
+      ? []
+      : [{ kind: 'pools' as const, atMs, pools, ...(before === undefined ? { started: true as const } : {}) }]),
     ...statements.map((statement) => ({ kind: 'said' as const, ...statement })),
     ...sizeLines(memory.sizes, sizes, report),
     ...wishes.lines,
@@ -96,7 +102,11 @@ function knownSizes({ cloud }: Observation, before: ShadowMemory['sizes']): Shad
   );
 }
 
-function sizeLines(before: ShadowMemory['sizes'], sizes: ShadowMemory['sizes'], { observation, rounds }: LoopReport): readonly ShadowLine[] {
+function sizeLines(
+  before: ShadowMemory['sizes'],
+  sizes: ShadowMemory['sizes'],
+  { observation, rounds }: LoopReport,
+): readonly ShadowLine[] {
   const plan = rounds.at(-1)?.plan;
   return (observation?.cloud.groups ?? []).flatMap((group): readonly ShadowLine[] => {
     const [from, to] = [before.get(group.id), sizes.get(group.id)];
@@ -104,14 +114,26 @@ function sizeLines(before: ShadowMemory['sizes'], sizes: ShadowMemory['sizes'], 
     const atMs = changedAtMs(group, to > from, observation?.nowMs ?? 0);
     const ours = to > from ? reasonAgainst(plan, group.id) : undefined;
     const isAgreed = to > from && isAwaited(plan, group.id);
-    return [{ kind: 'size', atMs, pool: group.id, from, to, ...(ours === undefined ? {} : { ours }), ...(isAgreed ? { agreed: true as const } : {}) }];
+    return [
+      {
+        kind: 'size',
+        atMs,
+        pool: group.id,
+        from,
+        to,
+        ...(ours === undefined ? {} : { ours }),
+        ...(isAgreed ? { agreed: true as const } : {}),
+      },
+    ];
   });
 }
 
 /** A list may be a minute old: new instances carry the time of their creation. */
 function changedAtMs({ instances = [] }: NodeGroup, isGrowth: boolean, nowMs: number): number {
   if (!isGrowth) return nowMs;
-  const recent = instances.flatMap(({ createdAtMs, state }) => (state !== 'deleting' && createdAtMs !== undefined && nowMs - createdAtMs < 120_000 ? [createdAtMs] : []));
+  const recent = instances.flatMap(({ createdAtMs, state }) =>
+    state !== 'deleting' && createdAtMs !== undefined && nowMs - createdAtMs < 120_000 ? [createdAtMs] : [],
+  );
   return recent.length === 0 ? nowMs : Math.min(nowMs, ...recent);
 }
 
@@ -145,7 +167,7 @@ function wantedIncreases(rounds: LoopReport['rounds']): ReadonlyMap<NodeGroupId,
     for (const { increase, outcome } of increases) {
       const { group, from, to, pods, cause } = increase;
       if (outcome.kind !== 'withheld') continue;
-      const why = cause === 'min-size' ? 'below its minimum size' : `${pods.length} pending pods fit ${to - from} new nodes`;
+      const why = cause === 'min-size' ? 'below its minimum size' : `pending pods: ${pods.length}, new nodes: ${to - from}`;
       wanted.set(group, { nodes: to - from, pods: pods.length, why });
     }
   }
@@ -159,7 +181,8 @@ function followRemovals(memory: ShadowMemory, report: LoopReport, observation: O
   for (const { node, group, cause, pods } of report.scaleDown?.removals ?? []) {
     if (open.has(node)) continue;
     open.set(node, { pool: group, sinceMs: nowMs });
-    const why = cause === 'empty' ? 'empty' : `${cause}, ${pods.length} pods fit elsewhere`;
+    const moving = pods.length === 1 ? 'its pod fits elsewhere' : `its ${pods.length} pods fit elsewhere`;
+    const why = cause === 'empty' ? 'empty' : `${cause}, ${moving}`;
     lines.push({ kind: 'free', atMs: nowMs, pool: group, node, why });
   }
   for (const [node, { pool, sinceMs }] of memory.removals) {
@@ -181,12 +204,26 @@ function isNeededAgain(node: NodeName, { scaleDown, state }: LoopReport): boolea
 
 const NEEDS_IT: ReadonlySet<string> = new Set(['NotUnderutilized', 'NoPlaceToMovePods', 'BlockedByPod', 'BlockedByOnCompletionPod']);
 
-function goneLines({ last, removals }: ShadowMemory, { nowMs, cluster }: Observation, pools: ReadonlySet<NodeGroupId>): readonly ShadowLine[] {
+function goneLines(
+  { last, removals }: ShadowMemory,
+  { nowMs, cluster }: Observation,
+  pools: ReadonlySet<NodeGroupId>,
+): readonly ShadowLine[] {
   if (last === undefined) return [];
-  const gone = [...last.observation.cloud.groupOfNode].filter(([node, pool]) => !cluster.nodes.has(node) && !removals.has(node) && pools.has(pool));
+  const gone = [...last.observation.cloud.groupOfNode].filter(
+    ([node, pool]) => !cluster.nodes.has(node) && !removals.has(node) && pools.has(pool),
+  );
   if (gone.length === 0) return [];
-  const reasons = new Map(last.scaleDown === undefined ? [] : explainNodes(last.scaleDown, last.observation).map(({ node, sentence }) => [node, sentence]));
+  const reasons = new Map(
+    last.scaleDown === undefined ? [] : explainNodes(last.scaleDown, last.observation).map(({ node, sentence }) => [node, sentence]),
+  );
   return gone
     .sort(([left], [right]) => compareText(left, right))
-    .map(([node, pool]) => ({ kind: 'gone', atMs: nowMs, pool, node, ours: reasons.get(node) ?? 'its last plan did not look at the node' }));
+    .map(([node, pool]) => ({
+      kind: 'gone',
+      atMs: nowMs,
+      pool,
+      node,
+      ours: reasons.get(node) ?? 'its last plan did not look at the node',
+    }));
 }

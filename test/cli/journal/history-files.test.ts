@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readHistory } from '../../../src/cli/journal/history-entries.ts';
-import { HistoryFiles, type HistoryFilesDeps } from '../../../src/cli/journal/history-files.ts';
+import { HistoryFiles, readHistoryFiles, type HistoryFilesDeps } from '../../../src/cli/journal/history-files.ts';
 import { History } from '../../../src/observers/history/history.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aRecord, aReport, GROUP } from '../../observers/history/support.ts';
@@ -39,6 +39,22 @@ describe('the history on disk', () => {
     history.restore((await readHistory(directory)).entries);
     return { history, written };
   }
+
+  it('keeps two records of one directory apart, and a record of days only as long as it says', async () => {
+    const DAY = 24 * HOUR;
+    const shadow = files({ name: 'shadow', limits: { fileMs: DAY, keptMs: 3 * DAY } });
+    const history = files();
+    for (let day = 0; day < 6; day++) {
+      shadow.append([{ day }]);
+      history.append([{ day }]);
+      await shadow.settled();
+      await history.settled();
+      await clock.advance(DAY);
+    }
+    expect((await readHistoryFiles(directory, 'shadow')).entries).toEqual([{ day: 2 }, { day: 3 }, { day: 4 }, { day: 5 }]);
+    expect((await readHistoryFiles(directory)).entries).toHaveLength(6);
+    expect(readdirSync(directory).filter((name) => name.startsWith('history-'))).toHaveLength(1);
+  });
 
   it('is the same in the next process', async () => {
     const pod = aPod({ name: 'web' });

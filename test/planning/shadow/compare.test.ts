@@ -17,15 +17,50 @@ const POOLS: ShadowLine = {
   ],
 };
 
-const wish = (minute: number, pool: string, nodes: number, pods = nodes): ShadowLine => ({ kind: 'wish', atMs: minute * MINUTE, pool, nodes, pods, why: 'pods fit' });
-const wishEnd = (minute: number, pool: string, nodes: number, pods = nodes): ShadowLine => ({ kind: 'wish-end', atMs: minute * MINUTE, pool, nodes, pods });
-const size = (minute: number, pool: string, from: number, to: number, more: object = {}): ShadowLine => ({ kind: 'size', atMs: minute * MINUTE, pool, from, to, ...more });
+const wish = (minute: number, pool: string, nodes: number, pods = nodes): ShadowLine => ({
+  kind: 'wish',
+  atMs: minute * MINUTE,
+  pool,
+  nodes,
+  pods,
+  why: 'pods fit',
+});
+const wishEnd = (minute: number, pool: string, nodes: number, pods = nodes): ShadowLine => ({
+  kind: 'wish-end',
+  atMs: minute * MINUTE,
+  pool,
+  nodes,
+  pods,
+});
+const size = (minute: number, pool: string, from: number, to: number, more: object = {}): ShadowLine => ({
+  kind: 'size',
+  atMs: minute * MINUTE,
+  pool,
+  from,
+  to,
+  ...more,
+});
 const free = (minute: number, node: string): ShadowLine => ({ kind: 'free', atMs: minute * MINUTE, pool: A, node, why: 'empty' });
-const freeEnd = (minute: number, node: string, how: 'removed' | 'needed', pods = 0): ShadowLine => ({ kind: 'free-end', atMs: minute * MINUTE, pool: A, node, how, pods });
+const freeEnd = (minute: number, node: string, how: 'removed' | 'needed', pods = 0): ShadowLine => ({
+  kind: 'free-end',
+  atMs: minute * MINUTE,
+  pool: A,
+  node,
+  how,
+  pods,
+});
 const gone = (minute: number, node: string): ShadowLine => ({ kind: 'gone', atMs: minute * MINUTE, pool: A, node, ours: 'BlockedByPod' });
-const sample = (minute: number, cost: number, waitedMinutes: number): ShadowLine => ({ kind: 'sample', atMs: minute * MINUTE, forMs: 5 * MINUTE, waitedMs: waitedMinutes * MINUTE, longestMs: MINUTE, cost });
+const sample = (minute: number, cost: number, waitedMinutes: number): ShadowLine => ({
+  kind: 'sample',
+  atMs: minute * MINUTE,
+  forMs: 5 * MINUTE,
+  waitedMs: waitedMinutes * MINUTE,
+  longestMs: MINUTE,
+  cost,
+});
 
-const compared = (lines: readonly ShadowLine[], nowMinute = 120) => compareShadow({ lines: [POOLS, ...lines], sinceMs: 0, nowMs: nowMinute * MINUTE });
+const compared = (lines: readonly ShadowLine[], nowMinute = 120) =>
+  compareShadow({ lines: [POOLS, ...lines], sinceMs: 0, nowMs: nowMinute * MINUTE });
 
 describe('what both sides decide alike is no disagreement', () => {
   it.each<[string, readonly ShadowLine[]]>([
@@ -40,15 +75,47 @@ describe('what both sides decide alike is no disagreement', () => {
 
 describe('a disagreement', () => {
   it.each<[string, readonly ShadowLine[], object]>([
-    ['an increase that came 5 min later', [wish(1, A, 2, 4), size(6, A, 0, 2), wishEnd(6, A, 2)], { kind: 'increase earlier', nodes: 2, cost: 2 * 5 / 60, podMinutes: -20 }],
-    ['another pool, which costs more until it shrinks', [wish(0, A, 2), size(0, B, 0, 1), wishEnd(1, A, 2), size(60, B, 1, 0)], { kind: 'other pool, cheaper', pools: [A, B], cost: 2 - 3, podMinutes: -0 }],
-    ['another pool, whose capacity we know to be lacking', [wish(0, A, 2), size(0, B, 0, 1, { ours: 'out of capacity in Azure (AllocationFailed)' })], { kind: 'other pool, no capacity' }],
-    ['an increase that only we would have made', [wish(0, A, 1, 6), wishEnd(13, A, 1, 6)], { kind: 'increase only here', nodes: 1, cost: 13 / 60, podMinutes: -60 }],
-    ['an increase that we see no need for', [size(0, A, 1, 3, { ours: 'no pending pod needs it' }), size(30, A, 3, 1)], { kind: 'increase only there', nodes: 2, ours: 'no increase of small: no pending pod needs it', cost: -1 }],
-    ['a removal that came an hour later', [free(0, 'n1'), freeEnd(60, 'n1', 'removed')], { kind: 'removal earlier', cost: -1, podMinutes: 0 }],
-    ['a node that was needed again, by 2 pods', [free(0, 'n1'), freeEnd(30, 'n1', 'needed', 2)], { kind: 'removal only here', cost: -0.5, podMinutes: 6 }],
-    ['a node that is still kept', [free(60, 'n1')], { kind: 'removal only here', theirs: 'kept', cost: -1 }],
-    ['a node that we would have kept until the pool grew', [gone(0, 'n1'), size(30, A, 1, 2, { agreed: true })], { kind: 'removal only there', ours: 'n1 kept: BlockedByPod', cost: 0.5 }],
+    [
+      'an increase that came 5 min later',
+      [wish(1, A, 2, 4), size(6, A, 0, 2), wishEnd(6, A, 2)],
+      { kind: 'increase earlier', nodes: 2, cost: (2 * 5) / 60, podMinutes: -20 },
+    ],
+    [
+      'another pool, which costs more until it shrinks',
+      [wish(0, A, 2), size(0, B, 0, 1), wishEnd(1, A, 2), size(60, B, 1, 0)],
+      { kind: 'other pool, cheaper', pools: [A, B], cost: 2 - 3, podMinutes: -0 },
+    ],
+    [
+      'another pool, whose capacity we know to be lacking',
+      [wish(0, A, 2), size(0, B, 0, 1, { ours: 'out of capacity in Azure (AllocationFailed)' })],
+      { kind: 'other pool, no capacity' },
+    ],
+    [
+      'an increase that only we would have made',
+      [wish(0, A, 1, 6), wishEnd(13, A, 1, 6)],
+      { kind: 'increase only here', nodes: 1, cost: 13 / 60, podMinutes: -60 },
+    ],
+    [
+      'an increase that we see no need for',
+      [size(0, A, 1, 3, { ours: 'no pending pod needs it' }), size(30, A, 3, 1)],
+      { kind: 'increase only there', nodes: 2, ours: 'no increase of small: no pending pod needs it', cost: -1 },
+    ],
+    [
+      'a removal that came an hour later',
+      [free(0, 'n1'), freeEnd(60, 'n1', 'removed')],
+      { kind: 'removal earlier', cost: -1, podMinutes: 0 },
+    ],
+    [
+      'a node that was needed again, by 2 pods',
+      [free(0, 'n1'), freeEnd(30, 'n1', 'needed', 2)],
+      { kind: 'removal only here', cost: -0.5, podMinutes: 6 },
+    ],
+    ['a node that is still kept', [free(60, 'n1')], { kind: 'removal only here', theirs: 'kept; its events give no reason', cost: -1 }],
+    [
+      'a node that we would have kept until the pool grew',
+      [gone(0, 'n1'), size(30, A, 1, 2, { agreed: true })],
+      { kind: 'removal only there', ours: 'n1 kept: BlockedByPod', cost: 0.5 },
+    ],
   ])('%s', (_what, lines, expected) => {
     const { disagreements } = compared(lines);
     expect(disagreements).toHaveLength(1);
@@ -56,13 +123,23 @@ describe('a disagreement', () => {
   });
 
   it('names what the other side said about the pod, the pool or the node at that time', () => {
-    const said: ShadowLine = { kind: 'said', atMs: 6 * MINUTE, about: 'Pod default/web', reason: 'TriggeredScaleUp', message: `[{${A} 0->2 (max: 9)}]` };
+    const said: ShadowLine = {
+      kind: 'said',
+      atMs: 6 * MINUTE,
+      about: 'Pod default/web',
+      reason: 'TriggeredScaleUp',
+      message: `[{${A} 0->2 (max: 9)}]`,
+    };
     expect(compared([wish(1, A, 2), said, size(6, A, 0, 2)]).disagreements[0]?.theirs).toBe('TriggeredScaleUp: [{small 0->2 (max: 9)}]');
     expect(compared([wish(1, A, 2), { ...said, atMs: HOUR }, size(6, A, 0, 2)]).disagreements[0]?.theirs).toBe('the same 300 s later');
   });
 
   it('of a size without a price has no money', () => {
-    const lines: readonly ShadowLine[] = [{ kind: 'pools', atMs: 0, pools: [{ pool: A, min: 0, max: 9, vmSize: 'Standard_X' }] }, wish(1, A, 2), size(9, A, 0, 2)];
+    const lines: readonly ShadowLine[] = [
+      { kind: 'pools', atMs: 0, pools: [{ pool: A, min: 0, max: 9, vmSize: 'Standard_X' }] },
+      wish(1, A, 2),
+      size(9, A, 0, 2),
+    ];
     const report = compareShadow({ lines, sinceMs: 0, nowMs: HOUR });
     expect(report.disagreements[0]).not.toHaveProperty('cost');
     expect(report).toMatchObject({ sizesWithoutPrice: ['Standard_X'], theirs: { podMinutes: 0 } });
@@ -76,7 +153,16 @@ describe('a disagreement', () => {
 });
 
 describe('the totals', () => {
-  const lines = [sample(5, 10, 8), wish(6, A, 2, 4), sample(10, 10, 12), size(11, A, 0, 2), wishEnd(11, A, 2, 4), free(20, 'n1'), freeEnd(80, 'n1', 'removed'), size(80, A, 2, 1)];
+  const lines = [
+    sample(5, 10, 8),
+    wish(6, A, 2, 4),
+    sample(10, 10, 12),
+    size(11, A, 0, 2),
+    wishEnd(11, A, 2, 4),
+    free(20, 'n1'),
+    freeEnd(80, 'n1', 'removed'),
+    size(80, A, 2, 1),
+  ];
 
   it('of the other side are what was real, and ours add the disagreements', () => {
     const { theirs, ours } = compared(lines);

@@ -115,6 +115,15 @@ describe('backoff', () => {
     expect(reduceObservation(START, look(group(3), 1, START_MS, [event]), policy).backoffs.size).toBe(0);
   });
 
+  it("another writer's increase starts the cooldown of removals only where a dry run follows it, and a decrease never", () => {
+    const event: CloudEvent = { kind: 'external-change', group: G, from: 1, to: 3, atMs: START_MS };
+    const cooldown = (change: Partial<CloudEvent>): number =>
+      reduceObservation(START, look(group(3), 1, START_MS, [{ ...event, ...change } as CloudEvent]), policy).lastScaleUpMs;
+    expect(cooldown({ followed: true })).toBe(START_MS);
+    expect(cooldown({})).toBe(START.lastScaleUpMs);
+    expect(cooldown({ followed: true, from: 3, to: 1 })).toBe(START.lastScaleUpMs);
+  });
+
   it.each([
     { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5' } },
     { kind: 'quota', quota: 'cores' },

@@ -1,0 +1,111 @@
+/**
+ * The record of a dry run: follows every loop, keeps eight days in memory and, if there is a directory, on disk, and compares them
+ * on request. Must not know what the lines mean.
+ */
+import type { LoopReport } from '../../domain/loop-report.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { compareShadow } from '../../planning/shadow/compare.ts';
+import type { ForeignStatement, ShadowLine } from '../../planning/shadow/record.ts';
+import type { ShadowReport } from '../../planning/shadow/report.ts';
+import { followLoop, type ShadowMemory } from '../../planning/shadow/shadow.ts';
+import { HistoryFiles } from './history-files.ts';
+import { readShadowLines } from './shadow-lines.ts';
+
+const DAY_MS = 86_400_000;
+/** A report about a week needs the day before it, too. */
+const KEPT_MS = 8 * DAY_MS;
+/** A day in a file, so that whole files become too old. */
+const FILES = { fileMs: DAY_MS, keptMs: KEPT_MS + DAY_MS };
+/** About 30 MB. A quiet cluster has two thousand in eight days. */
+const MOST_LINES = 100_000;
+const READ_EVERY_MS = 60_000;
+/** The `source` of the events of AKS's own autoscaler. */
+const OTHER = 'cluster-autoscaler';
+
+interface ShadowRecordDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where lines are kept for later processes. undefined: only in memory. */
+  readonly directory: string | undefined;
+  /** What the other autoscaler said after this time. Never rejects. */
+  readonly statements: (component: string, sinceMs: number, signal: AbortSignal) => Promise<readonly ForeignStatement[]>;
+}
+
+export class ShadowRecord {
+  readonly #deps: ShadowRecordDeps;
+  readonly #files: HistoryFiles | undefined;
+  readonly #closing = new AbortController();
+  #lines: ShadowLine[] = [];
+  #memory: ShadowMemory | undefined;
+  #said: readonly ForeignStatement[] = [];
+  #saidUntilMs: number;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(deps: ShadowRecordDeps) {
+    const { directory, clock, log } = deps;
+    this.#deps = deps;
+    this.#files = directory === undefined ? undefined : new HistoryFiles({ directory, clock, log, name: 'shadow', limits: FILES });
+    this.#saidUntilMs = deps.clock.now();
+  }
+
+  /** Reads the lines of earlier processes. A directory that cannot be read is a warning: then the record begins with this process. */
+  async restore(): Promise<void> {
+    const { directory, log } = this.#deps;
+    if (directory === undefined) return;
+    try {
+      const { lines, skippedLines } = await readShadowLines(directory);
+      this.#lines = [...lines, ...this.#lines];
+      this.#forgetOld();
+      log.info({ directory, lines: lines.length, skippedLines }, 'Record of earlier dry runs read');
+    } catch (thrown) {
+      log.warn({ directory, error: asAutoscalerError(thrown).message }, 'Record of earlier dry runs could not be read');
+    }
+  }
+
+  observe(report: LoopReport): void {
+    const said = this.#said;
+    this.#said = [];
+    const { memory, lines } = followLoop(this.#memory, report, said);
+    this.#memory = memory;
+    this.#lines.push(...lines);
+    this.#forgetOld();
+    if (lines.length > 0) this.#files?.append(lines);
+    this.#readStatements();
+  }
+
+  /** @throws nothing; a record that begins later says so. */
+  report(sinceMs: number): ShadowReport {
+    return compareShadow({ lines: this.#lines, sinceMs, nowMs: this.#deps.clock.now() });
+  }
+
+  /** Ends the reading of events, and waits for writes. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#reading;
+    await this.#files?.settled();
+  }
+
+  #readStatements(): void {
+    const { clock, statements } = this.#deps;
+    if (clock.monotonic() - this.#readAtMs < READ_EVERY_MS || this.#closing.signal.aborted) return;
+    this.#readAtMs = clock.monotonic();
+    this.#reading = statements(OTHER, this.#saidUntilMs, this.#closing.signal).then((said) => {
+      this.#saidUntilMs = Math.max(this.#saidUntilMs, ...said.map(({ atMs }) => atMs));
+      this.#said = [...this.#said, ...said];
+    });
+  }
+
+  #forgetOld(): void {
+    const oldestMs = this.#deps.clock.now() - KEPT_MS;
+    const isOld = ({ atMs }: ShadowLine): boolean => atMs < oldestMs;
+    const first = this.#lines.findIndex((line) => !isOld(line));
+    const drop = Math.max(first === -1 ? 0 : first, this.#lines.length - MOST_LINES);
+    if (drop <= 0) return;
+    // The last description of the pools stays: later lines refer to it.
+    const pools = this.#lines.slice(0, drop).findLast(({ kind }) => kind === 'pools');
+    this.#lines = [...(pools === undefined ? [] : [pools]), ...this.#lines.slice(drop)];
+  }
+}
