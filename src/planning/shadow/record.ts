@@ -27,7 +27,7 @@ export interface SizeLine {
 }
 
 /** An increase that was withheld, from its first plan on. */
-export interface WishLine {
+interface WishLine {
   readonly kind: 'wish';
   readonly atMs: number;
   readonly pool: string;
