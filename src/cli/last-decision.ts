@@ -15,7 +15,7 @@ interface LastDecisionDeps {
   readonly journal: DecisionJournal;
   readonly names: ResourceNames;
   /** Earlier decisions. */
-  readonly history: Pick<HistoryReader, 'decision'>;
+  readonly history: HistoryReader;
 }
 
 export class LastDecision implements DecisionJournal {
@@ -54,6 +54,6 @@ export class LastDecision implements DecisionJournal {
     // Removals are planned from a later state of the same loop.
     const observation = kind === 'node' && down !== undefined ? down.observation : up.observation;
     const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#deps.names, exclude: new Set(up.excluded) };
-    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED };
+    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history: this.#deps.history };
   }
 }

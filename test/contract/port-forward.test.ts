@@ -134,7 +134,7 @@ describe('explain asks the leader', () => {
     const { code, out, err } = await explain('node', 'n');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out.split('\n')[0]).toBe('Not removed: busy.');
-    expect(out).toContain(`From the leader ${POD}, loop 7 at 2026-11-21 00:00:00 UTC.`);
+    expect(out).toMatch(new RegExp(`\\nFrom the leader ${POD}, loop 7, 2026-11-21 00:00:00, (in )?[^.]+\\.\\n$`));
     expect(await explain('node', 'm')).toEqual({ code: 3, out: '', err: 'node m not found\n' });
     expect(JSON.parse((await explain('node', 'n', '--json')).out)).toMatchObject({ kind: 'node', loop: 7 });
   });

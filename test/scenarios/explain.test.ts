@@ -38,7 +38,7 @@ describe('explain on a running daemon', () => {
     const { code, out } = await runCommand(['explain', 'pod', `default/${pod}`, '--json', '--url', world.daemon.url ?? '']);
     expect(code).toBe(0);
     const { sentence, advice } = JSON.parse(out) as SaidFix;
-    expect(sentence).toContain('fits but cannot grow: at its maximum (2 of 2 nodes).');
+    expect(sentence).toContain('fits and is at its maximum (2 of 2 nodes).');
     const [change] = advice.fix.changes;
     expect([advice.fix.changes.length, change?.kind]).toEqual([1, 'raise-maximum']);
     expect(events(world, 'NotTriggerScaleUp').join()).toContain(`Fix that works: ${advice.fix.text}.`);

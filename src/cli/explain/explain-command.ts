@@ -11,6 +11,7 @@ import { podName } from '../../domain/ids.ts';
 import { type PlanInput, planLoop } from '../plan/plan-report.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import { formatMoment } from '../../planning/explain/spans.ts';
 import { askDaemon } from './live-answers.ts';
 import { type AnswerSource, renderAnswer } from './explain-text.ts';
 
@@ -42,6 +43,7 @@ Other sources:
 
 Options:
   --json              print the answer as JSON, with every number that the text has
+  --all               show every pool and name
   --watch             ask again every 10 seconds, and print the answer when it changes
 
 'Fix that works' is the smallest change that was simulated on this input and places the pod.
@@ -67,6 +69,7 @@ const OPTIONS = {
   port: { type: 'string' },
   'token-file': { type: 'string' },
   json: { type: 'boolean' },
+  all: { type: 'boolean' },
   watch: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
@@ -97,7 +100,11 @@ async function explainFiles(subject: Subject, values: ExplainOptions, terminal: 
     terminal.err(`${notFound(subject, decision)}\n`);
     return EXIT_NOT_FOUND;
   }
-  terminal.out(values.json === true ? `${JSON.stringify(answer, undefined, 2)}\n` : renderAnswer(answer, sourceOf(values, input)));
+  terminal.out(
+    values.json === true
+      ? `${JSON.stringify(answer, undefined, 2)}\n`
+      : renderAnswer(answer, { ...sourceOf(values, input), all: values.all === true }),
+  );
   return EXIT_OK;
 }
 
@@ -136,22 +143,32 @@ interface ShownAnswer {
 async function askOnce({ kind, name }: Subject, values: ExplainOptions, terminal: Terminal, signal: AbortSignal): Promise<ShownAnswer> {
   const path = `/api/v1/${kind}s/${name.split('/').map(encodeURIComponent).join('/')}`;
   const { status, text, from } = await askDaemon(values, path, terminal, signal);
-  if (status === 200) return shownAnswer(text, { from, asJson: values.json === true });
+  if (status === 200) return shownAnswer(text, { from, asJson: values.json === true, all: values.all === true });
   const code = { 404: EXIT_NOT_FOUND, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
   return { code, text, key: text };
 }
 
-function shownAnswer(text: string, { from, asJson }: { readonly from: string; readonly asJson: boolean }): ShownAnswer {
+interface ShownOptions {
+  readonly from: string;
+  readonly asJson: boolean;
+  readonly all: boolean;
+}
+
+function shownAnswer(text: string, { from, asJson, all }: ShownOptions): ShownAnswer {
   const answer = JSON.parse(text) as LiveAnswer;
   const { loop, decidedAt, ...rest } = answer;
   const nowMs = Date.parse(decidedAt);
-  const source = `\nFrom ${from}, loop ${loop} at ${decidedAt.slice(0, 19).replace('T', ' ')} UTC.`;
-  return { code: EXIT_OK, text: asJson ? text : renderAnswer(rest, { nowMs, from: source }), key: JSON.stringify(withoutTicking(rest)) };
+  const source = `From ${from}, loop ${loop}, ${formatMoment(nowMs, systemClock.now())}.`;
+  return {
+    code: EXIT_OK,
+    text: asJson ? text : renderAnswer(rest, { nowMs, from: source, all }),
+    key: JSON.stringify(withoutTicking(rest)),
+  };
 }
 
-/** The sentence counts the minutes of the wait. */
+/** Sentences count the minutes of waits. */
 function withoutTicking(answer: Answer): object {
-  return { ...answer, sentence: answer.sentence.replace(/^Pending for [^:]+/, '') };
+  return { ...answer, sentence: answer.sentence.replace(/^Pending for [^:]+/, '').replace(/, in \d+ (s|min)/, '') };
 }
 
 function readArguments(argv: readonly string[]) {
@@ -188,13 +205,13 @@ function notFound({ kind, name }: Subject, { input }: AnswerInput): string {
 function sourceOf(
   { dump, cluster }: { readonly dump?: string | undefined; readonly cluster?: string | undefined },
   { observation }: PlanInput,
-): AnswerSource {
+): Omit<AnswerSource, 'all'> {
   const { nowMs, loopId } = observation;
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-  if (dump !== undefined) return { nowMs, from: `\nFrom ${dump}, loop ${loopId} at ${at}.` };
+  if (dump !== undefined) return { nowMs, from: `From ${dump}, loop ${loopId} at ${at}.` };
   return {
     nowMs,
-    from: `\nFrom ${cluster ?? ''}, as of ${at}.`,
+    from: `From ${cluster ?? ''}, as of ${at}.`,
     lacks: "Without the daemon's memory: back-offs and idle timers are unknown.",
   };
 }

@@ -150,21 +150,34 @@ function failureText(code: string, group: NodeGroupId, { backoffs }: LoopState):
   return backoff === undefined ? `failed: ${code}` : `failed: ${code}; backs off ${formatSpan(backoff.durationMs)}`;
 }
 
+interface Removed {
+  readonly nodes: readonly InstanceKey[];
+  /** Instances that failed or never registered. */
+  readonly others: readonly InstanceKey[];
+}
+
+const NOTHING: Removed = { nodes: [], others: [] };
+
 /** One change per group and loop, however many nodes were removed. */
 function removalChanges(removed: readonly RemovalOutcome[], { cloud, nowMs }: Observation, decisionOf: RemovalDecisions): CapacityChange[] {
-  const instances = new Map<NodeGroupId, readonly InstanceKey[]>();
+  const byGroup = new Map<NodeGroupId, Removed>();
   for (const outcome of removed) {
-    const gone =
-      outcome.kind === 'deleted' ? [outcome.instance] : outcome.kind === 'instances' && outcome.accepted ? outcome.instances : [];
-    if (gone.length > 0) instances.set(outcome.group, [...(instances.get(outcome.group) ?? []), ...gone]);
+    const { nodes, others } = byGroup.get(outcome.group) ?? NOTHING;
+    if (outcome.kind === 'deleted') byGroup.set(outcome.group, { nodes: [...nodes, outcome.instance], others });
+    if (outcome.kind === 'instances' && outcome.accepted) byGroup.set(outcome.group, { nodes, others: [...others, ...outcome.instances] });
   }
-  return [...instances].flatMap(([group, gone]) => {
+  return [...byGroup].flatMap(([group, { nodes, others }]) => {
     const target = cloud.groups.find(({ id }) => id === group)?.target;
     if (target?.known !== true) return [];
-    const { length: count } = gone;
-    const sizes = { from: target.value + count, to: target.value };
-    const why = `${count} ${count === 1 ? 'node' : 'nodes'} removed`;
+    const gone = [...nodes, ...others];
+    const sizes = { from: target.value + gone.length, to: target.value };
     const [decision] = gone.flatMap((instance) => decisionOf.get(instance) ?? []);
+    const parts = [counted(nodes.length, 'node', 'removed'), counted(others.length, 'instance', 'that never joined deleted')];
+    const why = parts.filter((part) => part !== '').join(', ');
     return [{ atMs: nowMs, group, ...sizes, actor: 'autoscaler' as const, why, outcome: 'accepted' as const, ...defined({ decision }) }];
   });
+}
+
+function counted(count: number, noun: string, what: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'} ${what}`;
 }

@@ -109,10 +109,10 @@ export class DecisionLog {
     const { kind, sentence, groups, scaleUp = NO_PLAN, scaleDown, outcomes, pending, dumped } = made;
     const id = this.#idAt(observation.nowMs);
     const input = { observation, policy: this.#deps.policy() };
-    const more = defined({ outcomes, pending });
+    const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
+    const more = defined({ outcomes, pending, dumpFile });
     const answer = answerDecision({ input, scaleUp, scaleDown, id, sentence: `${sentence}.`, ...more });
     const document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'> = { ...answer, loop: observation.loopId, decidedAt: answer.at };
-    const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
     const decision = { id, atMs: observation.nowMs, kind, sentence, groups, document, ...defined({ dumpFile }) };
     this.#recent.push(decision);
     this.#deps.sink({ kind: 'decision', decision });

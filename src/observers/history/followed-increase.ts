@@ -48,6 +48,11 @@ export class FollowedIncrease {
     return this.#endedMs === undefined;
   }
 
+  /** How many of its pods were seen on a node. */
+  get bound(): number {
+    return this.#bound;
+  }
+
   /** Pods that were not seen on a node yet. */
   get waiting(): ReadonlySet<PodUid> {
     return this.#waiting;

@@ -23,6 +23,8 @@ import { Recent, type RecentLimits } from './recent.ts';
 
 /** Kubernetes reports whole seconds. */
 const ROUNDING_MS = 1_000;
+/** Of one increase, whose times are learned. */
+const MOST_PODS = 10;
 
 interface EndedScaleUp {
   readonly atMs: number;
@@ -89,7 +91,8 @@ export class ScaleUpFollower {
     if (outcome.kind !== 'accepted') return;
     const { group, from } = increase;
     const pods = increase.pods.filter(({ injected }) => injected !== true);
-    for (const { unschedulable } of pods)
+    // Pods of one burst are alike.
+    for (const { unschedulable } of pods.slice(0, MOST_PODS))
       if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);
     this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
@@ -142,7 +145,7 @@ export class ScaleUpFollower {
         const key = cloud.instanceOfNode.get(name);
         const readyMs = key === undefined ? undefined : increase.stagesOf(key)?.ready;
         // If the pod found room on an old node, the last stage has no start.
-        if (readyMs !== undefined) this.#learn(increase.group, 'bound', nowMs - readyMs, nowMs);
+        if (readyMs !== undefined && increase.bound <= MOST_PODS) this.#learn(increase.group, 'bound', nowMs - readyMs, nowMs);
       }
     }
   }

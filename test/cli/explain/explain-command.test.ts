@@ -30,7 +30,7 @@ describe('explain on files', () => {
       code: 0,
       err: '',
       out: `Without the daemon's memory: back-offs and idle timers are unknown.
-Pending for 24 min: gpua100 fits but cannot grow: at its maximum (1 of 1 nodes).
+Pending for 24 min: gpua100 fits and is at its maximum (1 of 1 nodes).
 Fix that works: raise the maximum of gpua100 from 1 to 4. Places 3 of 3 pods with 3 more nodes,
 +7.50 per hour.
   In the place that sets the maximum: nodeGroups of the configuration, --nodes, or the tag max
@@ -39,10 +39,7 @@ POOL         FITS  OBSTACLES
 gpua100      yes   at its maximum (1 of 1 nodes)
 small, tiny  no    taint team=data:NoSchedule is not tolerated; needs 3 CPU, the node offers 1.9
 
-Unschedulable  08:00:00, 24 min ago
-Owner          Job train
-Equal pods     2 more wait for the same
-
+Unschedulable  08:00:00, 24 min ago, with 2 equal pods of Job default/train
 From c.json, as of 2026-11-21 08:24:00 UTC.
 `,
     });
@@ -56,8 +53,8 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     const { code, out } = await explain(['node', 'g-0', ...SOURCE]);
     expect(code).toBe(0);
     expect(out).toContain('Not removed: utilization 75 %, above the threshold of 50 % (NotUnderutilized).\n');
-    expect(out).toContain('Pool            gpua100, Standard_D4s_v5, 2.50 per hour\n');
-    expect(out).toContain('Requested       75 % of CPU, 6 % of memory\n');
+    expect(out).toContain('Pool        gpua100, Standard_D4s_v5, 2.50 per hour\n');
+    expect(out).toContain('Requested   75 % of CPU, 6 % of memory; 75 % decides; a candidate below 50 %\n');
   });
 
   it('pool: limits, counts, and why it cannot grow', async () => {
@@ -91,7 +88,7 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     expect(JSON.parse(out)).toMatchObject({
       kind: 'pod',
       verdict: 'blocked-by-max',
-      sentence: 'Pending for 24 min: gpua100 fits but cannot grow: at its maximum (1 of 1 nodes).',
+      sentence: 'Pending for 24 min: gpua100 fits and is at its maximum (1 of 1 nodes).',
       equalPods: 2,
       advice: {
         fix: { changes: [{ kind: 'raise-maximum', group: 'gpua100', from: 1, to: 4 }], proof: { pods: 3, of: 3, nodes: 3, perHour: 7.5 } },
@@ -132,7 +129,7 @@ describe('explain on a dump', () => {
   const MINUTE = 60_000;
   const nodes = [aNode({ name: 'n-0' })];
   const groups = [
-    aGroup({ id: 'resting', target: 0 }),
+    aGroup({ id: 'resting', target: 0, vmSize: 'Standard_F16s_v2' }),
     aGroup({
       id: 'n',
       target: 1,
@@ -149,8 +146,15 @@ describe('explain on a dump', () => {
     lastFailureMs: START_MS - MINUTE,
     cause: 'AllocationFailed',
     message: 'No capacity in zone 2.',
+    correlationId: '5f0c2a8e',
   };
-  const state = { ...NO_STATE, backoffs: new Map([[nodeGroupId('resting'), backoff]]) };
+  const stockout = {
+    scope: { vmSize: 'Standard_F16s_v2', priority: 'Regular' as const },
+    code: 'AllocationFailed',
+    sinceMs: START_MS - 10 * MINUTE,
+    untilMs: START_MS + 4 * MINUTE,
+  };
+  const state = { ...NO_STATE, backoffs: new Map([[nodeGroupId('resting'), backoff]]), stockouts: [stockout] };
   const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
   const record: LoopRecord = {
     observation,
@@ -164,18 +168,17 @@ describe('explain on a dump', () => {
   it('pod: says what it waits for, until when, and what Azure said', async () => {
     const { code, out, err } = await explain(['pod', 'default/web', '--dump', 'd.json'], files);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toBe(`Pending for 24 min: resting fits but cannot grow: in backoff after failed scale-up
-(AllocationFailed).
+    expect(out).toBe(`Pending for 24 min: resting fits and backs off until 00:04:00, in 4 min: Azure has had no capacity
+for Standard_F16s_v2 since 2026-11-20 23:50:00.
 No change is needed: resting is tried again at 00:04:00, in 4 min.
 
 POOL     FITS  OBSTACLES
 resting  yes   in backoff after failed scale-up (AllocationFailed)
 n        no    taint a:NoSchedule is not tolerated; at its maximum (1 of 1 nodes)
 
-Unschedulable     2026-11-20 23:36:00, 24 min ago
-Owner             ReplicaSet web
-Wait for resting  AllocationFailed, next try 00:04:00, in 4 min. Azure: No capacity in zone 2.
-
+Unschedulable  2026-11-20 23:36:00, 24 min ago, a pod of ReplicaSet default/web
+Next try       00:04:00, in 4 min: resting; it backs off 5 min, then 10 min
+Azure          AllocationFailed, correlation id 5f0c2a8e: No capacity in zone 2.
 From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
 `);
   });

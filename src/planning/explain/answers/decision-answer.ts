@@ -40,6 +40,8 @@ export interface DecisionAnswer {
   readonly removals: readonly { readonly node: string; readonly group: string; readonly cause: string }[];
   /** Pods that it newly found no pool for; at most a hundred names. Absent if it is not about such pods. */
   readonly pending?: readonly string[];
+  /** The file, on the replica that decided, with all inputs of the decision, for the command replay. Absent if none was written. */
+  readonly dumpFile?: string;
 }
 
 export interface DecisionInput extends Pick<AnswerInput, 'scaleUp' | 'scaleDown'> {
@@ -52,12 +54,13 @@ export interface DecisionInput extends Pick<AnswerInput, 'scaleUp' | 'scaleDown'
   readonly outcomes?: ReadonlyMap<NodeGroupId, string>;
   /** Pods that it newly found no pool for. */
   readonly pending?: readonly Pod[];
+  readonly dumpFile?: string | undefined;
 }
 
 /** A plan for thousands of pods would be megabytes of names. */
 const MOST_PODS = 100;
 
-export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, ...given }: DecisionInput): DecisionAnswer {
+export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, dumpFile, ...given }: DecisionInput): DecisionAnswer {
   const { observation, policy } = input;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const grown = new Set(scaleUp.increases.map(({ group }) => group));
@@ -79,7 +82,7 @@ export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, .
     options: scaleUp.options.map((option) => optionOf(option, scaleUp.options, { expanders: policy.scaleUp.expanders, grown })),
     notGrown: scaleUp.skipped.map(({ group, reason }) => ({ group, ...explainSkip(reason, groups.get(group)) })),
     removals,
-    ...defined({ pending: pending?.slice(0, MOST_PODS).map(podName) }),
+    ...defined({ pending: pending?.slice(0, MOST_PODS).map(podName), dumpFile }),
   };
 }
 

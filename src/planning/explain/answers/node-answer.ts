@@ -1,7 +1,9 @@
 /** Why one node stays or is removed: the blocker and its rule, since when, when it is checked next, what it costs, who tainted it. */
 import { podName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Blocker } from '../../../domain/plan.ts';
+import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, taintText, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -27,6 +29,8 @@ export interface NodeAnswer {
   readonly requested: { readonly cpu: number; readonly memory: number };
   /** The share that decides. Absent if it was not computed. */
   readonly utilization?: number;
+  /** Below this share, the node is a candidate for removal. */
+  readonly threshold: number;
   readonly reason?: string;
   readonly blocker?: Blocker;
   readonly unneededSince?: string;
@@ -36,6 +40,9 @@ export interface NodeAnswer {
   readonly cordoned: boolean;
   /** `by`: the autoscaler, or another writer as far as is known. */
   readonly taints: readonly { readonly taint: string; readonly by: 'autoscaler' | 'another writer' }[];
+  /** Who cordoned it, and who last changed its taints, by the API server's records. Absent if that is not known. */
+  readonly cordonedBy?: string;
+  readonly taintedBy?: string;
   readonly pods: readonly string[];
   /** What was simulated to free it. Absent if it is removed, or belongs to no managed pool. */
   readonly advice?: RemovalAdvice & { readonly text: string };
@@ -57,6 +64,7 @@ export function answerNode({ input, scaleUp, scaleDown, mostTried }: AnswerInput
     removableAfterMs: group?.options.unneededForMs ?? policy.scaleDown.unneededForMs,
     ready: node.readiness.ready,
     cordoned: node.unschedulable,
+    threshold: thresholdOf(group, policy),
     taints: node.taints.map((taint) => ({ taint: taintText(taint), by: isOurs(taint.key) ? 'autoscaler' : 'another writer' })),
     pods: pods.map(podName).sort(),
     ...defined({
@@ -90,9 +98,15 @@ function decidedOn(explained: ExplainedNode | undefined): Decided {
 
 function sentenceOf({ verdict, blocker, detail, reason, sentence }: ExplainedNode): string {
   if (verdict === 'goes') return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+  if (blocker?.reason === 'NotEnoughPdb') return `Not removed: PDB ${blocker.detail}.`;
   if (blocker !== undefined)
     return `Not removed: pod ${blocker.pod} blocks it, ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}.`;
   return `Not removed: ${detail ?? sentence.replace(/^(unremovable|not removed): /, '')}${detail === undefined || reason === undefined ? '' : ` (${reason})`}.`;
+}
+
+/** Where GPUs decide, their threshold is with the reason. */
+function thresholdOf(group: NodeGroup | undefined, { scaleDown }: Policy): number {
+  return group?.options.utilizationThreshold ?? scaleDown.utilizationThreshold;
 }
 
 function shareOf(node: Node, pods: readonly { readonly shape: { readonly requests: Float64Array } }[], index: number): number {

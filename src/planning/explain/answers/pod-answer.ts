@@ -2,6 +2,7 @@
  * Answers to "why" about one pod, node, pool or decision, as documents: what `explain --json` prints. Each has one sentence, the
  * evidence, and what was simulated to help. Pure. Must not know where the input comes from, or how an answer is printed.
  */
+import type { HistoryReader } from '../../../domain/history.ts';
 import { podName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
@@ -16,7 +17,10 @@ import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type VerdictClass } from '../refusal-class.ts';
 import { formatSpan } from '../spans.ts';
 import { increasesForPod, type RememberedIncrease } from './accepted.ts';
-import { waitsOf, type GroupWait } from './group-waits.ts';
+import { expectedNode, type ExpectedNode } from './expected-node.ts';
+import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
+import { changesForPod, type PastChange } from './past-changes.ts';
+import { ownerKind, ownerName } from './pod-owners.ts';
 
 /** One decision with its input: of a loop, of a recorded loop, or of a what-if. */
 export interface AnswerInput {
@@ -25,6 +29,8 @@ export interface AnswerInput {
   readonly scaleUp: ScaleUpPlan;
   /** Absent if removals were not decided. */
   readonly scaleDown?: ScaleDownPlan | undefined;
+  /** What happened before. Absent if it is not known. */
+  readonly history?: HistoryReader | undefined;
   /** How many changes are simulated at most. If absent, as many as a person can wait for. */
   readonly mostTried?: number;
 }
@@ -37,7 +43,7 @@ export interface PodAnswer {
   readonly sentence: string;
   /** Since when kube-scheduler refuses the pod. */
   readonly unschedulableSince?: string;
-  /** Kind and name of its controller. */
+  /** Kind and `namespace/name` of its workload. */
   readonly owner?: string;
   /** Pods that wait for the same reasons, without this one. */
   readonly equalPods: number;
@@ -46,8 +52,12 @@ export interface PodAnswer {
   readonly pools: readonly PoolRow[];
   /** What the pools that would take the pod wait for. */
   readonly waits: readonly GroupWait[];
-  /** What was done for it before, and is remembered. */
+  /** Increases made for it that the loop follows. */
   readonly increases: readonly RememberedIncrease[];
+  /** The node that is on its way for it. Absent if none is. */
+  readonly expected?: ExpectedNode;
+  /** What was done for it before; else the last change of the nearest pool. The newest first. */
+  readonly before: readonly PastChange[];
 }
 
 /** undefined: the cluster has no such pod. `name` is `namespace/name`. */
@@ -59,17 +69,27 @@ export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefi
   const bound = [...podsByNode.values()].flat().find((pod) => podName(pod) === name);
   if (bound === undefined) return undefined;
   const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.`;
-  return { kind: 'pod', name, verdict: 'running', sentence, ...ownerOf(bound), equalPods: 0, pools: [], waits: [], increases: [] };
+  return {
+    kind: 'pod',
+    name,
+    verdict: 'running',
+    sentence,
+    ...ownerOf(bound),
+    equalPods: 0,
+    pools: [],
+    waits: [],
+    increases: [],
+    before: [],
+  };
 }
 
 function verdictOf({ verdicts }: ScaleUpPlan, pod: Pod): PodVerdict | undefined {
   return verdicts.get(pod) ?? [...verdicts].find(([each]) => each.uid === pod.uid)?.[1];
 }
 
-function answerPending({ input, scaleUp, mostTried }: AnswerInput, pod: Pod, verdict: PodVerdict | undefined): PodAnswer {
-  const { nowMs, cloud } = input.observation;
+function answerPending(answer: AnswerInput, pod: Pod, verdict: PodVerdict | undefined): PodAnswer {
+  const { input } = answer;
   const sinceMs = refusedSinceMs(pod);
-  const groups = new Map(cloud.groups.map((group) => [group.id as string, group]));
   const common = {
     kind: 'pod' as const,
     name: podName(pod),
@@ -79,20 +99,40 @@ function answerPending({ input, scaleUp, mostTried }: AnswerInput, pod: Pod, ver
   };
   if (verdict === undefined)
     return { ...common, verdict: 'coming', sentence: 'Not evaluated yet: the last loop did not see it.', ...NOTHING };
-  const since = sinceMs === undefined ? 'Pending' : `Pending for ${formatSpan(nowMs - sinceMs)}`;
+  const since = sinceMs === undefined ? 'Pending' : `Pending for ${formatSpan(input.observation.nowMs - sinceMs)}`;
   const known = { ...common, verdict: classifyVerdict(verdict) };
-  if (verdict.kind !== 'helpless')
-    return { ...known, sentence: `${since}: ${describeComing(verdict, { pod, scaleUp, input })}.`, ...NOTHING };
+  const rest = verdict.kind === 'helpless' ? answerHelpless(answer, pod, verdict) : answerComing(answer, pod, verdict);
+  return { ...known, ...rest, sentence: `${since}: ${rest.sentence}.` };
+}
+
+type Coming = Exclude<PodVerdict, { readonly kind: 'helpless' }>;
+type Helpless = Extract<PodVerdict, { readonly kind: 'helpless' }>;
+type AnswerPart = Pick<PodAnswer, 'sentence' | 'equalPods' | 'advice' | 'pools' | 'waits' | 'expected' | 'before'>;
+
+function answerComing(answer: AnswerInput, pod: Pod, verdict: Coming): AnswerPart {
+  const group = verdict.kind === 'triggered' || verdict.kind === 'fits-upcoming-node' ? verdict.group : undefined;
+  return {
+    ...NOTHING,
+    sentence: describeComing(verdict, { pod, ...answer }),
+    ...defined({ expected: group === undefined ? undefined : expectedNode(pod.uid, group, answer.input) }),
+    before: changesForPod(answer.history, podName(pod), group),
+  };
+}
+
+function answerHelpless({ input, scaleUp, mostTried, history }: AnswerInput, pod: Pod, verdict: Helpless): AnswerPart {
+  const { nowMs, cloud } = input.observation;
+  const groups = new Map(cloud.groups.map((group) => [group.id as string, group]));
   const pools = poolRows(verdict.byGroup, groups);
+  const waits = waitsOf(verdict.byGroup, input);
   const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
   const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp, ...defined({ mostTried }) }, helpless);
   return {
-    ...known,
-    sentence: `${since}: ${describeObstacles(pools, groups, advice?.fix?.proof.groups[0])}.`,
+    sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, advice?.fix?.proof.groups[0]),
     equalPods: (helpless?.pods.length ?? 1) - 1,
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
-    waits: waitsOf(verdict.byGroup, input),
+    waits,
+    before: changesForPod(history, podName(pod), groups.get(nearestRow(pools, undefined)?.pools[0] ?? '')?.id),
   };
 }
 
@@ -102,13 +142,11 @@ function refusedSinceMs({ unschedulable, createdAtMs }: Pod): number | undefined
   return [sinceMs, sinceMs === undefined ? undefined : createdAtMs].find((ms) => ms !== undefined && ms > 0);
 }
 
-const NOTHING = { equalPods: 0, pools: [], waits: [] } as const;
+const NOTHING = { equalPods: 0, pools: [], waits: [], before: [] } as const;
 
-function ownerOf({ controller }: Pod): Pick<PodAnswer, 'owner'> {
-  return controller === undefined ? {} : { owner: `${controller.kind} ${controller.name}` };
+function ownerOf(pod: Pod): Pick<PodAnswer, 'owner'> {
+  return pod.controller === undefined ? {} : { owner: `${ownerKind(pod)} ${ownerName(pod)}` };
 }
-
-type Coming = Exclude<PodVerdict, { readonly kind: 'helpless' }>;
 
 function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod: Pod } & Pick<AnswerInput, 'scaleUp' | 'input'>): string {
   switch (verdict.kind) {
@@ -129,14 +167,41 @@ function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod
   }
 }
 
-/** `grown`: the pool that the fix makes grow; it is the nearest one. */
-function describeObstacles(rows: readonly PoolRow[], groups: ReadonlyMap<string, NodeGroup>, grown: string | undefined): string {
+interface ObstaclesInput {
+  readonly rows: readonly PoolRow[];
+  readonly groups: ReadonlyMap<string, NodeGroup>;
+  readonly verdict: Helpless;
+  readonly waits: readonly GroupWait[];
+  readonly nowMs: number;
+}
+
+/** `grown`: the pool that the fix makes grow; it is the nearest one unless a pool fits. */
+function nearestRow(rows: readonly PoolRow[], grown: string | undefined): PoolRow | undefined {
   const ofFix = grown === undefined ? undefined : rows.find(({ pools }) => pools.includes(grown));
-  const nearest = rows.find(({ fits }) => fits) ?? ofFix ?? rows[0];
+  return rows.find(({ fits }) => fits) ?? ofFix ?? rows[0];
+}
+
+function describeObstacles({ rows, groups, ...input }: ObstaclesInput, grown: string | undefined): string {
+  const nearest = nearestRow(rows, grown);
   if (nearest === undefined) return 'there is no node group';
-  const names = nearest === ofFix && !nearest.fits ? (grown ?? '') : namePools(nearest.pools);
-  const why = nearest.obstacles.join(', and ');
-  if (nearest.fits) return `${names} ${nearest.pools.length === 1 ? 'fits' : 'fit'} but cannot grow: ${why}`;
+  if (nearest.fits) return describeStop(nearest, input);
+  const names = grown !== undefined && nearest.pools.includes(grown) ? grown : namePools(nearest.pools);
   const count = groups.size === 1 ? 'the only pool does not fit' : `none of ${groups.size} pools fits`;
-  return `${count}, nearest ${names}: ${why}`;
+  return `${count}, nearest ${names}: ${nearest.obstacles.join(', and ')}`;
+}
+
+/** Why pools that would take the pod do not grow. */
+function describeStop(
+  { pools, obstacles }: PoolRow,
+  { verdict, waits, nowMs }: Pick<ObstaclesInput, 'verdict' | 'waits' | 'nowMs'>,
+): string {
+  const [first = ''] = pools;
+  const names = namePools(pools);
+  const isOne = pools.length === 1;
+  const wait = waits.find(({ group }) => group === first);
+  if (wait?.until !== undefined) return `${names} ${isOne ? 'fits and backs' : 'fit and back'} off ${describeWait(wait, nowMs)}`;
+  const why = obstacles.join(', and ');
+  const skip = verdict.byGroup.find(({ group }) => group === first)?.skip;
+  if (skip?.kind === 'max-size') return `${names} ${isOne ? 'fits and is' : 'fit and are'} ${why}`;
+  return `${names} ${isOne ? 'fits' : 'fit'} but cannot grow: ${why}`;
 }

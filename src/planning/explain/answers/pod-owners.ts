@@ -5,12 +5,20 @@ import { compareText } from '../../../lib/comparison.ts';
 type OwnedPod = Pick<Pod, 'namespace' | 'name' | 'controller' | 'shape'>;
 
 /** `namespace/name` of the workload: the Deployment instead of its ReplicaSet, and the pod itself if nothing controls it. */
-function ownerName({ namespace, name, controller, shape }: OwnedPod): string {
-  const hash = shape.labels['pod-template-hash'];
-  const owner = controller?.name ?? name;
-  const suffix = `-${hash ?? ''}`;
-  const isDeployment = controller?.kind === 'ReplicaSet' && hash !== undefined && owner.endsWith(suffix);
-  return `${namespace}/${isDeployment ? owner.slice(0, -suffix.length) : owner}`;
+export function ownerName({ namespace, name, controller, shape }: OwnedPod): string {
+  return `${namespace}/${deploymentOf({ controller, shape }) ?? controller?.name ?? name}`;
+}
+
+/** The kind of what {@link ownerName} names. */
+export function ownerKind(pod: Pick<OwnedPod, 'controller' | 'shape'>): string {
+  return deploymentOf(pod) === undefined ? (pod.controller?.kind ?? 'Pod') : 'Deployment';
+}
+
+/** A Deployment names its ReplicaSets after itself and the hash that it puts on their pods. */
+function deploymentOf({ controller, shape }: Pick<OwnedPod, 'controller' | 'shape'>): string | undefined {
+  const suffix = `-${shape.labels['pod-template-hash'] ?? ''}`;
+  const isOne = controller?.kind === 'ReplicaSet' && suffix !== '-' && controller.name.endsWith(suffix);
+  return isOne ? controller.name.slice(0, -suffix.length) : undefined;
 }
 
 /** `14 pods of checkout/web`, `118 pods of checkout/web and 9 others`. The most pods come first. */

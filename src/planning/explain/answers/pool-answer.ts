@@ -1,4 +1,5 @@
 /** What a pool does and may do: its limits and counts, why it cannot grow, what Azure refused, and the node that it would add. */
+import { type DurationSummary, summarizeDurations } from '../../../domain/history.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
@@ -14,7 +15,8 @@ import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { explainSkip } from '../refusals.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
-import { waitsOf, type GroupWait } from './group-waits.ts';
+import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
+import { changesOfPool, type PastChange } from './past-changes.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
 export interface PoolAnswer {
@@ -51,7 +53,17 @@ export interface PoolAnswer {
   /** Pending pods that a node of the pool would take, but the pool cannot grow. */
   readonly podsWaiting: number;
   readonly template?: TemplateAnswer;
+  /** The last changes of its capacity, and who made them; the newest first. Empty if there were none, or if they are not known. */
+  readonly changes: readonly PastChange[];
+  /** Since when changes are known. Absent if they are not. */
+  readonly changesSince?: string;
+  /** Writes of its scale set that Azure takes now, by this process's own count. Absent if unknown. */
+  readonly tokens?: { readonly left: number; readonly most: number };
+  /** How long the last increases took until their nodes were ready. Absent if none was seen. */
+  readonly readyTime?: DurationSummary;
 }
+
+const MOST_CHANGES = 10;
 
 interface TemplateAnswer {
   readonly source: NodeTemplate['source'];
@@ -68,7 +80,7 @@ interface TemplateAnswer {
 
 /** undefined: no group has that name. A name matches in any letter case, and an agent pool's name matches its scale set. */
 export function answerPool(answer: AnswerInput, name: string): PoolAnswer | undefined {
-  const { input, scaleUp } = answer;
+  const { input, scaleUp, history } = answer;
   const { observation, state, policy } = input;
   const group = findGroup(observation.cloud.groups, name);
   if (group === undefined) return undefined;
@@ -78,7 +90,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   return {
     kind: 'pool',
     name: group.id,
-    sentence: sentenceOf(group, skip, increase),
+    sentence: sentenceOf({ group, skip, waits, nowMs: observation.nowMs }, increase),
     min: group.minSize,
     max: group.maxSize,
     ...countsOf(group, input),
@@ -87,11 +99,14 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     zones: group.zones,
     waits,
     increases: increasesOfGroup(group.id, state),
+    changes: changesOfPool(history, group.id, MOST_CHANGES),
     stockouts: stockoutsOf(group, state, observation.nowMs),
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
     podsHelped: increase?.pods.length ?? 0,
     podsWaiting: countWaiting(answer, group),
     ...defined({
+      changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
+      readyTime: summarizeDurations(state.readyTimes?.get(group.id) ?? []),
       target: group.target.known ? group.target.value : undefined,
       perHour: priceOf(policy.scaleUp, group),
       aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
@@ -132,9 +147,15 @@ function skipInVerdicts({ scaleUp }: AnswerInput, { id }: NodeGroup): SkipReason
 /** Reasons that say nothing about the pool itself. */
 const AT_REST: ReadonlySet<SkipReason['kind']> = new Set(['no-pod-fits', 'not-chosen', 'not-judged']);
 
+interface SentenceInput {
+  readonly group: NodeGroup;
+  readonly skip: SkipReason | undefined;
+  readonly waits: readonly GroupWait[];
+  readonly nowMs: number;
+}
+
 function sentenceOf(
-  group: NodeGroup,
-  skip: SkipReason | undefined,
+  { group, skip, waits, nowMs }: SentenceInput,
   increase: { readonly from: number; readonly to: number } | undefined,
 ): string {
   if (increase !== undefined) return `Grows from ${increase.from} to ${increase.to} nodes.`;
@@ -143,6 +164,8 @@ function sentenceOf(
     const why = skip === undefined ? 'no pending pod needs it' : explainSkip(skip, group).detail;
     return `May grow, and does not: ${why} (${size}).`;
   }
+  const [wait] = waits;
+  if (wait?.until !== undefined) return `Backs off ${describeWait(wait, nowMs)}.`;
   return `Cannot grow: ${explainSkip(skip, group).detail}.`;
 }
 

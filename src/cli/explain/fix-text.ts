@@ -1,0 +1,46 @@
+/** Fixes as text: what works and its proof, then the commands and texts to copy. */
+import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
+import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
+import { type Advice, describeSavings, type Fix, type FixStep } from '../../planning/explain/fix.ts';
+import { formatMoment } from '../../planning/explain/spans.ts';
+import { paragraph } from './text-layout.ts';
+
+export function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly string[] {
+  if (advice === undefined) return [];
+  if (advice.wait !== undefined && advice.fix === undefined)
+    return [paragraph(`No change is needed: ${describeWait(advice.wait, nowMs)}.`)];
+  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
+  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+}
+
+export function removalAdviceParts(advice: NodeAnswer['advice']): readonly string[] {
+  if (advice === undefined) return [];
+  if (advice.wait !== undefined) return [paragraph(`No change is needed: ${advice.text}.`)];
+  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
+  return [paragraph(`Fix that works: ${advice.text}. ${describeSavings(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+}
+
+/** Commands and texts to copy stand on lines of their own, whatever their length. */
+function stepLines({ where, command, patch, warning }: FixStep): readonly string[] {
+  const before = warning === undefined ? [] : [`  Before: ${warning}.`];
+  const what = [command, patch].filter((line) => line !== undefined);
+  return [...before, `  In ${where}${what.length === 0 ? '' : ':'}`, ...what.map((line) => `    ${line}`)];
+}
+
+function describeWait({ group, untilMs }: NonNullable<Advice['wait']>, nowMs: number): string {
+  return untilMs === undefined ? `${group} only needs time` : `${group} is tried again at ${formatMoment(untilMs, nowMs)}`;
+}
+
+function describeProof({ pods, of, others, nodes, perHour }: Fix['proof']): string {
+  const cost = perHour === undefined ? '' : `, ${signed(perHour)} per hour`;
+  const more = others === 0 ? '' : `, and ${others} other ${others === 1 ? 'pod' : 'pods'},`;
+  return `Places ${pods} of ${of} ${of === 1 ? 'pod' : 'pods'}${more} with ${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}.`;
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(2)}`;
+}
+
+function capitalized(sentence: string): string {
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+}

@@ -1,0 +1,55 @@
+/** The answer about a node as text. */
+import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
+import { namePools } from '../../planning/explain/pool-rows.ts';
+import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
+import { removalAdviceParts } from './fix-text.ts';
+import { facts, paragraph } from './text-layout.ts';
+
+export function nodeParts(answer: NodeAnswer, nowMs: number): readonly string[] {
+  const { pool, vmSize, zone, perHour, requested, utilization, threshold, nextCheck, blocker } = answer;
+  const place = [
+    pool ?? 'no managed pool',
+    vmSize,
+    zone === undefined ? undefined : `zone ${zone}`,
+    perHour === undefined ? undefined : `${perHour.toFixed(2)} per hour`,
+  ];
+  const share = utilization === undefined ? '' : `; ${percent(utilization)} decides`;
+  return [
+    paragraph(answer.sentence),
+    ...removalAdviceParts(answer.advice),
+    facts([
+      ['Pool', place.filter((part) => part !== undefined && part !== '').join(', ')],
+      [
+        'Requested',
+        `${percent(requested.cpu)} of CPU, ${percent(requested.memory)} of memory${share}; a candidate below ${percent(threshold)}`,
+      ],
+      ['Unneeded', describeUnneeded(answer, nowMs)],
+      ['Blocked by', blocker === undefined ? '' : `pod ${blocker.pod} (${blocker.reason}): ${blocker.detail}`],
+      ['Next check', nextCheck === undefined ? 'in every loop' : formatMoment(Date.parse(nextCheck), nowMs)],
+      ['State', answer.ready ? 'ready' : 'not ready'],
+      ['Taints', describeTaints(answer)],
+      ['Pods', describePods(answer.pods)],
+    ]),
+  ];
+}
+
+function describeUnneeded({ unneededSince, removableAfterMs, verdict }: NodeAnswer, nowMs: number): string {
+  const after = `removable after ${formatSpan(removableAfterMs)}`;
+  if (unneededSince !== undefined) return `since ${formatMoment(Date.parse(unneededSince), nowMs)}; ${after}`;
+  return `${verdict === 'unknown' ? 'unknown' : 'no: it is needed'}; ${after} without need`;
+}
+
+function describeTaints({ taints, cordoned, cordonedBy, taintedBy }: NodeAnswer): string {
+  const named = (by: string): string => (by === 'another writer' && taintedBy !== undefined ? taintedBy : by);
+  const list = taints.length === 0 ? 'none' : taints.map(({ taint, by }) => `${taint} (by ${named(by)})`).join(', ');
+  if (!cordoned) return `${list}; not cordoned`;
+  return `${list}; cordoned${cordonedBy === undefined ? '' : ` by ${cordonedBy}`}`;
+}
+
+function describePods(pods: readonly string[]): string {
+  return pods.length === 0 ? 'none' : `${pods.length}: ${namePools(pods)}`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

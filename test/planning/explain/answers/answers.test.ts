@@ -1,0 +1,99 @@
+/** What answers say about the past and the near future, as documents. */
+import { describe, expect, it } from 'vitest';
+import type { CapacityChange } from '../../../../src/domain/history.ts';
+import { nodeGroupId } from '../../../../src/domain/ids.ts';
+import type { LoopState } from '../../../../src/domain/loop-state.ts';
+import type { Pod } from '../../../../src/domain/pod.ts';
+import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
+import { countByOwner, ownerKind, ownerName } from '../../../../src/planning/explain/answers/pod-owners.ts';
+import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
+import { aRecord, aReport } from '../../../observers/history/support.ts';
+import { aCluster, aGroup, anObservation, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
+import { aHistory } from '../../../support/history.ts';
+import { aPolicy } from '../../../support/policy.ts';
+import { NO_STATE } from '../../scale-up/world.ts';
+
+const MINUTE = 60_000;
+const A = nodeGroupId('a');
+const pod = aPod({ name: 'web', cpu: '3' });
+
+function answers({ state = {}, pods = [pod], maxSize = 10 }: { state?: Partial<LoopState>; pods?: readonly Pod[]; maxSize?: number } = {}) {
+  const observation = anObservation([aGroup({ id: 'a', target: 1, maxSize, instances: [] })], aCluster({ pods }));
+  const input = {
+    observation,
+    state: { ...NO_STATE, ...state },
+    policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
+    names: resourceNames,
+  };
+  return { input, scaleUp: planScaleUp(input) };
+}
+
+describe('the expected time of a node', () => {
+  const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
+  const accepted = new Map([[A, [{ nodes: 1, acceptedAtMs: START_MS - MINUTE, pods: [{ class: 'c', count: 1, uids: [pod.uid] }] }]]]);
+  const readyTimes = new Map([[A, [3 * MINUTE, 2 * MINUTE, 9 * MINUTE]]]);
+
+  it.each<[string, Partial<LoopState>, object]>([
+    ['of a request that is made now', { readyTimes }, { requestedAt: at(0), readyAt: at(3), lateAfter: at(9), seen: 3 }],
+    [
+      'of a request that was made before',
+      { readyTimes, accepted, increases: new Map([[A, on]]) },
+      { requestedAt: at(-1), readyAt: at(2), lateAfter: at(8), p50Ms: 3 * MINUTE, p90Ms: 9 * MINUTE },
+    ],
+  ])('%s', (_, state, expected) => {
+    expect(answerOn({ kind: 'pod', name: 'default/web' }, answers({ state }))).toMatchObject({ expected: { pool: 'a', ...expected } });
+  });
+
+  it('is unknown before the first increase of the pool', () => {
+    expect(answerOn({ kind: 'pod', name: 'default/web' }, answers())).toMatchObject({ expected: { pool: 'a', seen: 0 } });
+    expect(answerOn({ kind: 'pod', name: 'default/web' }, answers())).not.toHaveProperty('expected.readyAt');
+  });
+});
+
+function at(minutes: number): string {
+  return new Date(START_MS + minutes * MINUTE).toISOString();
+}
+
+describe('what was done before', () => {
+  const history = aHistory();
+  history.observe(aReport({ records: [aRecord([pod])] }));
+  const change: CapacityChange = { atMs: START_MS + 1, group: A, from: 2, to: 4, actor: 'aks', why: 'x', outcome: 'observed' };
+  history.restore([{ kind: 'change', change: { ...change, atMs: START_MS, actorName: 'ci@example.com' } }]);
+
+  it('for a pod: the changes whose decisions name it', () => {
+    const answer = answerOn({ kind: 'pod', name: 'default/web' }, { ...answers(), history });
+    expect(answer).toMatchObject({ before: [{ pool: 'a', from: 1, to: 2, by: 'autoscaler', decision: '20261121-000000-1' }] });
+  });
+
+  it('for another pod: the last change of the pool that would take it', () => {
+    const other = aPod({ name: 'web-2', cpu: '3' });
+    const answer = answerOn({ kind: 'pod', name: 'default/web-2' }, { ...answers({ pods: [other] }), history });
+    expect(answer).toMatchObject({ before: [{ pool: 'a', from: 2, to: 4, by: 'AKS: ci@example.com' }] });
+  });
+
+  it('to a pool: every change with its writer', () => {
+    const answer = answerOn({ kind: 'pool', name: 'a' }, { ...answers(), history });
+    expect(answer).toMatchObject({ changesSince: at(0), changes: [{ by: 'AKS: ci@example.com' }, { by: 'autoscaler' }] });
+  });
+
+  it('is empty without a history', () => {
+    expect(answerOn({ kind: 'pool', name: 'a' }, answers())).toMatchObject({ changes: [] });
+    expect(answerOn({ kind: 'pool', name: 'a' }, answers())).not.toHaveProperty('changesSince');
+  });
+});
+
+describe('owners of pods', () => {
+  const hash = { labels: { 'pod-template-hash': '5d9c' } };
+  const replicaSet = { kind: 'ReplicaSet', name: 'shop-5d9c', uid: 'rs' };
+  it.each<[string, Pod, string]>([
+    ['a Deployment', aPod({ controller: replicaSet, shape: hash }), 'Deployment default/shop'],
+    ['a ReplicaSet of its own', aPod({ controller: replicaSet }), 'ReplicaSet default/shop-5d9c'],
+    ['a Job', aPod({ controller: { kind: 'Job', name: 'train', uid: 'j' } }), 'Job default/train'],
+    ['nothing', aPod({ name: 'lone', controller: undefined }), 'Pod default/lone'],
+  ])('%s', (_, owned, name) => expect(`${ownerKind(owned)} ${ownerName(owned)}`).toBe(name));
+
+  it('are counted, the most pods first', () => {
+    expect(countByOwner([])).toBe('no pods');
+    expect(countByOwner([aPod({ name: 'lone', controller: undefined }), aPod(), aPod()])).toBe('2 pods of default/web and 1 other');
+  });
+});
