@@ -168,6 +168,7 @@ class Search {
       .filter((more) =>
         more.changes.every((change) => !known.has(JSON.stringify(change)) && !changes.some((one) => areNoPair(one, change))),
       )
+      .filter((more) => effort + more.effort <= MOST_EFFORT)
       .map((more) => ({
         changes: [...changes, ...more.changes],
         effort: effort + more.effort,
