@@ -61,6 +61,10 @@ export interface TemplateDifference {
   readonly taints: readonly Taint[];
   /** Host ports that pods outside the template use. */
   readonly ports: readonly HostPort[];
+  /** Kubelet features that the node does not declare. If absent, none are missing. */
+  readonly features?: readonly string[];
+  /** Numbers of devices by driver, where the node has fewer. If absent, none are missing. */
+  readonly devices?: readonly { readonly driver: string; readonly promised: number; readonly offered: number }[];
 }
 
 /** The node that a group *would* add, labels, taints and allocatable included, with the origin of each part. */

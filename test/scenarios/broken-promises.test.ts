@@ -141,6 +141,25 @@ describe('a pod of 1 CPU that is pinned to each node of 4 cores', () => {
   });
 });
 
+describe('a pod of 1 CPU without an owner, with a random name and without tolerations, on each node', () => {
+  let made = 0;
+  const addTask: Meddler = (world, { metadata: { name } }) =>
+    world.world.cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `task-${(made++ * 7919).toString(36)}`, namespace: 'default', labels: { app: 'task' } },
+      spec: { nodeName: name, containers: [{ name: 'c', image: 'task:1', resources: { requests: { cpu: '1', memory: '64Mi' } } }] },
+    });
+
+  it('is known as a part of each node once two nodes have it: no third is requested', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, addTask, 25 * MINUTE);
+    expect([capacity(world, 'general'), pending(world), broken(world).length]).toEqual([2, 1, 1]);
+    expect(broken(world).join()).toMatch(/Template promised 3\.\d+ CPU, node (\S+) offers 2\.\d+: pod default\/task-\w+ uses 1/);
+  });
+});
+
 describe('other pods that took the room of an increase', () => {
   it('did not break a promise: the pod asks again', async () => {
     const world = await start();

@@ -76,6 +76,8 @@ const difference = z.object({
   labels: z.array(z.object({ key: word, promised: word, found: word.exactOptional() })),
   taints: z.array(taint),
   ports: z.array(hostPort),
+  features: z.array(word).exactOptional(),
+  devices: z.array(z.object({ driver: word, promised: count, offered: count })).exactOptional(),
 });
 
 const brokenPromise = z.object({

@@ -111,10 +111,10 @@ export function brokenPromises({ promisesBroken }: Pick<Metrics['templates'], 'p
   };
 }
 
-/** The one that the event names. */
-function lackOf({ resources, labels, taints }: TemplateDifference): (typeof LACKS)[number] {
-  if (resources.length > 0) return 'resource';
-  if (labels.length > 0) return 'label';
+/** The one that the event names. Devices count as a resource, features of the kubelet as a label. */
+function lackOf({ resources, labels, taints, features, devices }: TemplateDifference): (typeof LACKS)[number] {
+  if (resources.length > 0 || devices !== undefined) return 'resource';
+  if (labels.length > 0 || features !== undefined) return 'label';
   return taints.length > 0 ? 'taint' : 'port';
 }
 

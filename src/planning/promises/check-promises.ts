@@ -15,11 +15,13 @@ import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { needOf } from '../../scheduling/predicates/resources-fit.ts';
 import { makeTemplate, variantsForPods, type GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes, indexUpcomingNodes, type UpcomingNodesIndex } from '../scale-up/groups/upcoming-nodes.ts';
 import { podClass, templateHash } from '../state/accepted-increases.ts';
 import { modelOf, TRIAL_MS } from './corrected-templates.ts';
+import { podsOnEveryNode } from './pods-on-every-node.ts';
 import { differenceOf, offerOf, persists, refusalsOf, type NodeOffer } from './node-offer.ts';
 
 /** How long a template that a node disproved stays corrected, if nothing changes. */
@@ -104,11 +106,11 @@ function reportTime({ reportedAtMs = Infinity, sinceMs }: BrokenPromise, nowMs: 
 
 /** What the nodes of increases say: that a promise was broken, that a broken one is kept now, or nothing. */
 function askNodes(group: NodeGroup, known: BrokenPromise | undefined, context: PromiseContext): BrokenPromise | 'kept' | undefined {
-  const { state, before, observation, names } = context;
+  const { state, before, names } = context;
   const entries = [...(before?.get(group.id) ?? []), ...(state.accepted?.get(group.id) ?? [])];
   const offers = offersOf(group, { entries, known }, context);
   const [newest] = offers;
-  const template = newest === undefined ? undefined : templateOf(group, observation);
+  const template = newest === undefined ? undefined : templateOf(group, context);
   if (newest === undefined || template === undefined) return undefined;
   if (known !== undefined && isOvercome(known, offers, names)) return 'kept';
   const shapes = shapesOf({ entries, known }, template, context);
@@ -148,23 +150,27 @@ function isPromised(shape: PodShape, template: GroupTemplate): boolean {
   );
 }
 
-function templateOf(group: NodeGroup, { cluster }: Observation): GroupTemplate | undefined {
-  return group.template === undefined ? undefined : makeTemplate(group, group.template, cluster.daemonSets, new Set());
+function templateOf(group: NodeGroup, { observation: { cluster }, names }: PromiseContext): GroupTemplate | undefined {
+  if (group.template === undefined) return undefined;
+  return makeTemplate(group, withAttachLimits(group.template, names), cluster.daemonSets, new Set());
 }
 
 /** Of nodes that came of the increases, and of those that broke a promise before. The newest first. */
 function offersOf(group: NodeGroup, { entries, known }: Suspects, context: PromiseContext): readonly NodeOffer[] {
-  const { index, observation, state } = context;
+  const { index, observation, state, names } = context;
   const { nodes, podsByNode } = observation.cluster;
+  const members = index.nodesByGroup.get(group.id) ?? [];
   const sinceMs = Math.min(...entries.map(({ acceptedAtMs }) => acceptedAtMs));
   const starting = new Set(findUpcomingNodes(group, index).unready);
-  const found = (index.nodesByGroup.get(group.id) ?? []).flatMap((name) => {
+  const found = members.flatMap((name) => {
     const node = nodes.get(name);
     if (node === undefined || starting.has(name) || state.deleting.has(name) || !isSettled(node)) return [];
     return node.createdAtMs >= sinceMs || known?.nodes.includes(name) === true ? [node] : [];
   });
   const newest = found.toSorted((left, right) => right.createdAtMs - left.createdAtMs || compareText(left.name, right.name));
-  return newest.slice(0, MOST_NODES).map((node) => offerOf(node, podsByNode.get(node.name) ?? []));
+  if (newest.length === 0) return [];
+  const isEverywhere = podsOnEveryNode(members, observation.cluster);
+  return newest.slice(0, MOST_NODES).map((node) => offerOf(node, podsByNode.get(node.name) ?? [], { isEverywhere, names }));
 }
 
 /** Whether the node takes pods now, or would if it had all devices and had lost the taints of its start. */
@@ -174,8 +180,8 @@ function isSettled({ readiness, unschedulable, deletionAtMs, taints }: Node): bo
   return readiness.ready || readiness.reason.split('; ').every((reason) => reason === RESOURCE_NOT_READY || reason.startsWith('taint '));
 }
 
-function isEmptyDifference({ resources, labels, taints, ports }: TemplateDifference): boolean {
-  return [resources, labels, taints, ports].every(({ length }) => length === 0);
+function isEmptyDifference({ resources, labels, taints, ports, features = [], devices = [] }: TemplateDifference): boolean {
+  return [resources, labels, taints, ports, features, devices].every(({ length }) => length === 0);
 }
 
 interface Break {
@@ -200,7 +206,7 @@ function brokenBy(
   return {
     difference,
     nodes: offers.slice(0, MOST_SHOWING).map(({ node }) => node.name),
-    template: templateHash(template.template),
+    template: templateHash(group.template ?? template.template),
     model: modelOf(group),
     classes: classes.slice(0, MOST_CLASSES),
     sinceMs: nowMs,

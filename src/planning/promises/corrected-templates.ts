@@ -6,7 +6,9 @@ import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
-import { minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { attachResource, isAttachResource, minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { defined } from '../../lib/defined.ts';
+import { attachLimit, withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { makeTemplate } from '../scale-up/groups/template-node.ts';
 import { podClass, templateHash } from '../state/accepted-increases.ts';
 import type { IncreaseCeiling } from '../state/increase-rate.ts';
@@ -32,7 +34,7 @@ export function withCorrectedTemplates(observation: Observation, { broken }: Pic
   const groups = cloud.groups.map((group) => {
     const promise = broken.get(group.id);
     if (promise === undefined || group.template === undefined || !isDisproved(promise, group, nowMs)) return group;
-    const { free } = makeTemplate(group, group.template, observation.cluster.daemonSets, new Set());
+    const { free } = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, new Set());
     return { ...group, template: correctedTemplate(group.template, { free, names }, promise.difference) };
   });
   return { ...observation, cloud: { ...cloud, groups } };
@@ -45,19 +47,35 @@ interface PresentTemplate {
 }
 
 function correctedTemplate(template: NodeTemplate, { free, names }: PresentTemplate, corrected: TemplateDifference): NodeTemplate {
-  const short = corrected.resources.map(({ resource, offered }) => {
+  const all = corrected.resources.map(({ resource, offered }) => {
     return [resource, Math.max(0, (free[names.indexOf(resource)] ?? 0) - offered)] as const;
+  });
+  const short = all.filter(([resource]) => !isAttachResource(resource));
+  const slots = names.attachable.flatMap(({ driver }): readonly (readonly [string, number])[] => {
+    const less = all.find(([resource]) => resource === attachResource(driver))?.[1];
+    return less === undefined ? [] : [[driver, attachLimit(template.attachLimits, driver) - less]];
   });
   const keys = new Set(corrected.labels.map(({ key }) => key));
   const found = corrected.labels.flatMap(({ key, found: value }) => (value === undefined ? [] : [[key, value] as const]));
   return {
-    ...template,
+    ...withoutDevices(template, corrected),
+    ...(slots.length === 0 ? {} : { attachLimits: { ...template.attachLimits, ...Object.fromEntries(slots) } }),
+    ...defined({ declaredFeatures: template.declaredFeatures?.filter((feature) => corrected.features?.includes(feature) !== true) }),
     allocatable: minus(template.allocatable, names.fromRecord(Object.fromEntries(short))),
     labels: Object.fromEntries([...Object.entries(template.labels).filter(([key]) => !keys.has(key)), ...found]),
     taints: [...template.taints, ...corrected.taints.filter(({ key }) => !template.taints.some((known) => known.key === key))],
     ...(corrected.ports.length === 0 ? {} : { staticPods: [...(template.staticPods ?? []), portHolder(corrected)] }),
     corrected,
   };
+}
+
+/** Which of the devices would be missing is unknown, so a new node is expected to have none of them. */
+function withoutDevices(template: NodeTemplate, { node, devices = [] }: TemplateDifference): NodeTemplate {
+  const [first] = devices;
+  if (first === undefined) return template;
+  const { devicePools: _disproved, ...rest } = template;
+  const { driver, promised, offered } = first;
+  return { ...rest, devicesDoubted: `node ${node} has ${offered} of ${promised} devices of ${driver}` };
 }
 
 /** Stands for the pods outside the template whose host ports a new node does not have. */

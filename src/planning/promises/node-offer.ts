@@ -2,6 +2,7 @@
  * What a node offers when it holds just what runs on every node of its group, and where that is less than its template promised.
  * Must not know why it is asked, nor what follows from it.
  */
+import type { DeviceClaim, DevicePool } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
 import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
@@ -14,7 +15,11 @@ import { defined } from '../../lib/defined.ts';
 import { refusedByPorts } from '../../scheduling/predicates/node-gates.ts';
 import { insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
 import { staticRefusals } from '../../scheduling/snapshot/node-only-fit.ts';
-import { requestsAlone } from '../../scheduling/volumes/attachments.ts';
+import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
+import { allocateDevices, describeShortfall, noDevicesInUse } from '../../scheduling/devices/device-allocator.ts';
+import { DeviceIndex } from '../../scheduling/devices/device-list.ts';
+import { requestsAlone, withAttachSlots } from '../../scheduling/volumes/attachments.ts';
+import type { IsEverywhere } from './pods-on-every-node.ts';
 import { ZONE_LABELS, type GroupTemplate } from '../scale-up/groups/template-node.ts';
 
 export interface NodeOffer {
@@ -26,12 +31,19 @@ export interface NodeOffer {
   readonly ports: readonly HostPort[];
 }
 
-export function offerOf(node: Node, pods: readonly Pod[]): NodeOffer {
-  const own = pods.filter((pod) => runsOnEveryNode(pod, node) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
+interface OfferContext {
+  readonly isEverywhere: IsEverywhere;
+  readonly names: ResourceNames;
+}
+
+/** With every attach slot that the storage drivers of the node report. */
+export function offerOf(node: Node, pods: readonly Pod[], { isEverywhere, names }: OfferContext): NodeOffer {
+  const isOwn = (pod: Pod): boolean => runsOnEveryNode(pod, node) || isEverywhere(pod, node);
+  const own = pods.filter((pod) => isOwn(pod) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   return {
     node,
     pods: own,
-    free: own.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), node.allocatable),
+    free: own.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), withAttachSlots(node, names)),
     ports: own.flatMap(({ shape }) => shape.hostPorts),
   };
 }
@@ -54,7 +66,7 @@ function toleratesEverything({ tolerations }: PodShape): boolean {
 
 /**
  * Why pods of the shape would not run on the node. Empty if they would. In which of its zones a group adds a node is not part of its
- * promise. Volumes and devices are left out: their drivers report after the node.
+ * promise, and neither is the place of a volume, since its driver labels the node later.
  */
 export function refusalsOf(
   shape: PodShape,
@@ -63,14 +75,24 @@ export function refusalsOf(
   names: ResourceNames,
 ): readonly FitReason[] {
   const { volumes: _volumes, devices: _devices, ...plain } = shape;
+  const claims = shape.devices?.claims ?? [];
   const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
   const byNode = variants.map((variant) => staticRefusals(plain, variant));
   const lacks = insufficientResources(requestsAlone(shape), free, names);
   return [
     ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),
-    ...lacks.filter((reason) => reason.kind !== 'insufficient-resource' || !isAttachResource(reason.resource)),
+    ...lacks,
     ...refusedByPorts(shape, ports),
+    ...(claims.length === 0 ? [] : refusedByDevices(claims, node.devices?.pools ?? [])),
   ];
+}
+
+/** As if none of the node's devices were in use. */
+function refusedByDevices(claims: readonly DeviceClaim[], pools: readonly DevicePool[]): readonly FitReason[] {
+  const index = new DeviceIndex();
+  const list = index.listDevices(pools);
+  const input = { index, claims, list, inUse: noDevicesInUse(list) };
+  return allocateDevices(input) === undefined ? [cannotAllocate(describeShortfall(input))] : [];
 }
 
 function inZoneOf(node: Node, variant: Node): Node {
@@ -87,14 +109,36 @@ export function differenceOf(
 ): TemplateDifference {
   const { node, ports } = offer;
   const isAbout = (kind: FitReason['kind']): boolean => reasons.some((reason) => reason.kind === kind);
+  // Slots without a known limit are unlimited: only those that a pod lacks are worth a word.
+  const isNeeded = ({ resource }: { readonly resource: string }): boolean =>
+    !isAttachResource(resource) || reasons.some((reason) => reason.kind === 'insufficient-resource' && reason.resource === resource);
+  const features = isAbout('node-features') ? missingFeatures(node, template) : [];
+  const devices = isAbout('device') ? missingDevices(node, template) : [];
   const taken = ports.filter((port) => !template.ports.some((known) => known.port === port.port && known.protocol === port.protocol));
   return {
     node: node.name,
-    resources: isAbout('insufficient-resource') ? shortResources(offer, template, names) : [],
+    resources: isAbout('insufficient-resource') ? shortResources(offer, template, names).filter(isNeeded) : [],
     labels: isAbout('node-selector-mismatch') ? differentLabels(node, template) : [],
     taints: isAbout('untolerated-taint') ? moreTaints(node, template) : [],
     ports: isAbout('host-port-taken') ? taken : [],
+    ...(features.length === 0 ? {} : { features }),
+    ...(devices.length === 0 ? {} : { devices }),
   };
+}
+
+function missingFeatures({ declaredFeatures = [] }: Node, { template }: GroupTemplate): readonly string[] {
+  return (template.declaredFeatures ?? []).filter((feature) => !declaredFeatures.includes(feature));
+}
+
+function missingDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
+  const drivers = [...new Set((template.devicePools ?? []).map(({ driver }) => driver))].sort();
+  return drivers
+    .map((driver) => ({ driver, promised: countDevices(template.devicePools, driver), offered: countDevices(devices?.pools, driver) }))
+    .filter(({ promised, offered }) => offered < promised);
+}
+
+function countDevices(pools: readonly DevicePool[] = [], driver: string): number {
+  return pools.reduce((sum, pool) => (pool.driver === driver ? sum + pool.devices.length : sum), 0);
 }
 
 function moreTaints({ taints }: Node, { template }: GroupTemplate): readonly Taint[] {
@@ -111,7 +155,7 @@ function shortResources(offer: NodeOffer, template: GroupTemplate, names: Resour
   const short = [...template.free].flatMap((promised, index) => {
     const resource = names.nameOf(index);
     const offered = Math.max(0, offer.free[index] ?? 0);
-    if (promised <= offered || isAttachResource(resource)) return [];
+    if (promised <= offered) return [];
     const uses = ({ shape }: Pod): number => shape.requests[index] ?? 0;
     const largest = others.toSorted((left, right) => uses(right) - uses(left) || compareText(left.name, right.name))[0];
     const user = largest === undefined || uses(largest) === 0 ? {} : { pod: podName(largest), uses: uses(largest) };
@@ -137,12 +181,15 @@ function isZoneLabel(key: string): boolean {
 }
 
 /** Whether a part of the difference is still there. */
-export function persists({ resources, labels, taints, ports }: TemplateDifference, offer: NodeOffer, names: ResourceNames): boolean {
+export function persists(difference: TemplateDifference, offer: NodeOffer, names: ResourceNames): boolean {
+  const { resources, labels, taints, ports, features = [], devices = [] } = difference;
   const { node, free } = offer;
   return (
     resources.some(({ resource, offered }) => (free[names.indexOf(resource)] ?? 0) <= offered) ||
     labels.some(({ key, promised }) => node.labels[key] !== promised) ||
     taints.some((taint) => node.taints.some((known) => isSame(known, taint))) ||
-    ports.some((port) => offer.ports.some((known) => known.port === port.port && known.protocol === port.protocol))
+    ports.some((port) => offer.ports.some((known) => known.port === port.port && known.protocol === port.protocol)) ||
+    features.some((feature) => node.declaredFeatures?.includes(feature) !== true) ||
+    devices.some(({ driver, offered }) => countDevices(node.devices?.pools, driver) <= offered)
   );
 }

@@ -153,6 +153,8 @@ describe('a saved memory', () => {
       labels: [{ key: 'k', promised: 'v', found: 'w' }],
       taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }],
       ports: [{ port: 80, protocol: 'SCTP', hostIp: '0.0.0.0' }],
+      features: ['F'],
+      devices: [{ driver: 'd', promised: 2, offered: 1 }],
     };
     const promise: Required<BrokenPromise> = {
       difference,

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import type { DevicePool } from '../../../src/domain/devices.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { Observation } from '../../../src/domain/observation.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import { attachResource } from '../../../src/domain/resources.ts';
 import { checkPromises } from '../../../src/planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../../../src/planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
@@ -19,6 +21,29 @@ const POLICY = aPolicy({ scaleUp: { enforceMinSize: false } });
 const wide = aPod({ name: 'wide', cpu: '3200m' });
 const AGENT = { namespace: 'kube-system', name: 'agent-g-0', nodeName: 'g-0', cpu: '1', controller: undefined } as const;
 const agent = aPod(AGENT);
+
+const DRIVER = 'disk.csi.azure.com';
+const disks = aPod({ name: 'wide', shape: { resources: { [attachResource(DRIVER)]: '2' } } });
+const featured = aPod({ name: 'wide', shape: { nodeFeatures: ['B'] } });
+const gpus = (count: number): DevicePool => ({
+  driver: 'gpu.example.com',
+  name: 'pool',
+  devices: Array.from({ length: count }, (_, at) => ({
+    driver: 'gpu.example.com',
+    pool: 'pool',
+    name: `gpu-${at}`,
+    attributes: {},
+    capacity: {},
+    taints: [],
+    consumes: [],
+  })),
+  counters: {},
+});
+const ask = { name: '', selectors: [], count: 2, admin: false, tolerations: [] };
+const claiming = aPod({
+  name: 'wide',
+  shape: { devices: { claims: [{ name: 'both', requests: [{ name: 'r', asks: [ask] }], rules: [] }], pins: [], blockers: [] } },
+});
 
 interface World {
   /** Minutes after the increase. */
@@ -135,6 +160,39 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
       difference: { resources: [], ports: [{ port: 80, protocol: 'TCP', hostIp: '0.0.0.0' }] },
     },
     {
+      name: 'the storage driver attaches fewer volumes',
+      world: {
+        pods: [],
+        nodes: [{ ...fresh(), attachLimits: { [DRIVER]: 1 } }],
+        pending: [disks],
+        asked: [disks],
+        group: { template: { ...aTemplate(), attachLimits: { [DRIVER]: 8 } } },
+      },
+      difference: { resources: [{ resource: attachResource(DRIVER), promised: 8, offered: 1 }] },
+    },
+    {
+      name: 'the kubelet declares fewer features',
+      world: {
+        pods: [],
+        pending: [featured],
+        asked: [featured],
+        group: { template: { ...aTemplate(), source: 'live-node', declaredFeatures: ['A', 'B'] } },
+        nodes: [{ ...fresh(), declaredFeatures: ['A'] }],
+      },
+      difference: { resources: [], features: ['B'] },
+    },
+    {
+      name: 'a driver publishes fewer devices',
+      world: {
+        pods: [],
+        pending: [claiming],
+        asked: [claiming],
+        group: { template: { ...aTemplate(), source: 'live-node', devicePools: [gpus(2)] } },
+        nodes: [{ ...fresh(), devices: { pools: [gpus(1)], incomplete: [], held: [] } }],
+      },
+      difference: { resources: [], devices: [{ driver: 'gpu.example.com', promised: 2, offered: 1 }] },
+    },
+    {
       name: 'a startup taint stays beyond the start',
       world: {
         at: 20,
@@ -157,6 +215,58 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
     const corrected = { ...world, group: observation.cloud.groups[0] ?? {} };
     expect(brokenIn(corrected)).toBeUndefined();
   });
+});
+
+describe('what runs on every node of the group', () => {
+  /** A pod without an owner, with a random name and without tolerations. */
+  const task = (node: string, change: Partial<Pod> = {}): Pod => ({
+    ...aPod({
+      name: `task-${node === 'g-0' ? 'x7' : 'q2'}`,
+      nodeName: node,
+      cpu: '1',
+      controller: undefined,
+      createdAtMs: START_MS + MINUTE + 5_000,
+    }),
+    ...change,
+  });
+  const nodes = [fresh(), fresh({ name: 'g-1' })];
+  const both = [task('g-0'), task('g-1')];
+
+  it.each<{ name: string; world: World; breaks: boolean }>([
+    { name: 'is a pod of the same kind on each node, created with it', world: { pods: both }, breaks: true },
+    {
+      name: 'has custom owners, one for each node, too',
+      world: { pods: both.map((pod) => ({ ...pod, controller: { kind: 'NodeTask', apiVersion: 'x/v1', name: pod.name, uid: pod.name } })) },
+      breaks: true,
+    },
+    {
+      name: 'is none of a ReplicaSet',
+      world: { pods: both.map((pod) => ({ ...pod, controller: { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'r', uid: 'r' } })) },
+      breaks: false,
+    },
+    { name: 'is not seen on one node', world: { nodes: [fresh()], pods: [task('g-0')] }, breaks: false },
+    {
+      name: 'lacks what one node does not have',
+      world: { pods: both, nodes: [...nodes, fresh({ name: 'g-2', cpu: '3100m' })] },
+      breaks: false,
+    },
+    {
+      name: 'is one pod each: tasks that happen to be on all nodes are more than one somewhere',
+      world: { pods: [...both, task('g-1', { uid: 'more', name: 'task-r3' })] },
+      breaks: false,
+    },
+    { name: 'was not there before its node', world: { pods: both.map((pod) => ({ ...pod, createdAtMs: START_MS })) }, breaks: false },
+    {
+      name: 'did not come long after its node',
+      world: { pods: both.map((pod) => ({ ...pod, createdAtMs: START_MS + 9 * MINUTE })) },
+      breaks: false,
+    },
+    {
+      name: 'does not wait for a node',
+      world: { pods: both, pending: [wide, aPod({ name: 'task-z1', cpu: '1', controller: undefined })] },
+      breaks: false,
+    },
+  ])('$name', ({ world, breaks }) => expect(brokenIn({ nodes, at: 12, ...world }) !== undefined).toBe(breaks));
 });
 
 describe('a promise is not broken', () => {

@@ -65,7 +65,7 @@ export const MEMORY_GUARDS: readonly Guard[] = [
   {
     guard: 'pods that took the room break no promise',
     file: 'src/planning/promises/node-offer.ts',
-    text: 'pods.filter((pod) => runsOnEveryNode(pod, node) && ',
+    text: 'pods.filter((pod) => isOwn(pod) && ',
     instead: 'pods.filter((pod) => ',
     test: PROMISES,
     quick: true,
