@@ -25,6 +25,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.vmssVmsTtl': 'maximum age of a read of the instances of a scale set',
   'azure.cache.vmssVmsJitter': 'random part that spreads those reads over time',
   'azure.cache.skuTtl': 'maximum age of a read of the VM sizes of the region',
+  'azure.cache.redis.url':
+    'Redis or Valkey server where clusters of one subscription share VM sizes and quota usage: `redis://HOST:PORT`, or `rediss://` with TLS, which `azure.caFile` may verify (default: none)',
+  'azure.cache.redis.username': 'its user (default: none)',
+  'azure.cache.redis.password': 'its password; set the variable from a Secret',
   'azure.cache.skuFolder': 'folder that stores the VM sizes for later processes; clusters of one subscription may share it (default: none)',
   'scaleUp.retailPrices.currency': 'currency of those prices, three letters',
   'azure.agents.enabled': 'caching agents that run (/debug/agents lists them), or patterns with * and ?',

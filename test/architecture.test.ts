@@ -15,6 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cache: ['domain', 'lib'],
   telemetry: ['domain', 'lib'],
   config: ['domain', 'lib'],
+  store: ['telemetry', 'domain', 'lib'],
   azure: ['cache', 'telemetry', 'domain', 'lib'],
   kubernetes: ['telemetry', 'domain', 'lib'],
   loop: ['planning', 'scheduling', 'telemetry', 'domain', 'lib'],
@@ -29,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'telemetry',
     'config',
+    'store',
     'azure',
     'kubernetes',
     'loop',
@@ -75,6 +77,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['azure/sizes'],
     ['azure/arm'],
   ],
+  store: [['store/redis']],
   kubernetes: [
     ['kubernetes'],
     ['kubernetes/views', 'kubernetes/leadership'],
@@ -179,6 +182,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'simulator/cluster/base': 'controller-context.ts',
   'simulator/cluster/controllers': 'kubelets.ts',
   'simulator/cluster/http': 'server.ts',
+  'store/redis': 'redis-connection.ts',
   telemetry: 'metrics.ts',
 };
 
@@ -198,6 +202,7 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
   { pattern: /^@azure/, homes: ['azure/'] },
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
   { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/'] },
+  { pattern: /^@redis\/client$/, homes: ['store/redis/'] },
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
   {
     pattern: /^(zod|yaml)$/,

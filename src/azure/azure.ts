@@ -190,6 +190,7 @@ class AzureAdapter implements AzureNodeGroups {
     await writes.tracker.close();
     await undo.close();
     await this.#background;
+    this.#deps.onClosed?.();
   }
 
   #untilClosed(signal: AbortSignal): AbortSignal {

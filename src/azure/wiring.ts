@@ -18,7 +18,7 @@ import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
 import { AzureInventory } from './inventory/inventory.ts';
 import { hasFailed } from './rows/scale-set.ts';
-import type { SkuShare } from './inventory/sku-agent.ts';
+import type { SharedTexts } from '../domain/ports/shared-text.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
 import { CloudEventQueue } from './view/cloud-events.ts';
@@ -39,8 +39,10 @@ export interface AzureDeps {
   readonly names: ResourceNames;
   /** Freezes every group while it is held. If absent, no lock is watched. */
   readonly foreignLock?: ForeignLock;
-  /** Where processes of one subscription share the VM sizes. If absent, this process reads them for itself. */
-  readonly skuShare?: SkuShare | undefined;
+  /** Where processes of one subscription share what they read. If absent, this process reads all for itself. */
+  readonly sharedTexts?: SharedTexts | undefined;
+  /** Called when nothing reads any more. */
+  readonly onClosed?: () => void;
   /** Where the last read prices are stored for the next process. If absent, they are not stored. */
   readonly keptPrices?: StoredText | undefined;
   /** Called right before each write. A caller that may no longer write aborts the signal of the write in it. */
@@ -78,12 +80,12 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const calls = createCalls(deps, rateLimits, ownWrites);
   const clients = createClients(options, credentialOf(deps), calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
-  const { skuShare, keptPrices } = deps;
+  const { sharedTexts, keptPrices } = deps;
   const inventory = new AzureInventory({
     ...shared,
     ownWrites,
     rateLimits,
-    skuShare,
+    shared: sharedTexts,
     keptPrices,
     hooks: cacheHooks(metrics.cache, log, clock),
   });

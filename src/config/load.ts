@@ -170,6 +170,7 @@ function azureOf(
     vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
     skuCacheTtlMs: azure.cache.skuTtl,
     skuFolder: azure.cache.skuFolder,
+    redis: azure.cache.redis,
     agents: azure.agents,
     enableVmssEtag: azure.enableVmssEtag,
     enableForceDelete: azure.enableForceDelete,

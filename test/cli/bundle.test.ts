@@ -220,7 +220,8 @@ describe('the image', () => {
 
   it('is the bundle on a base without a shell, run as an unprivileged user', () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
-    expect(last).toMatch(/^FROM gcr\.io\/distroless\/nodejs24\S*:nonroot\n/);
+    expect(last).toMatch(/^FROM \$RUNTIME_IMAGE\n/);
+    expect(dockerfile).toMatch(/^ARG RUNTIME_IMAGE=gcr\.io\/distroless\/nodejs24\S*:nonroot\n/m);
     expect(last).toContain('COPY --from=build /build/dist /app\n');
     expect(last).toContain('USER 65532:65532\n');
     expect(last).toContain('ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]\n');
@@ -234,19 +235,23 @@ describe('the image', () => {
     for (const label of ['title="aks-autoscaler"', 'version="$VERSION"', `licenses="${license}"`]) {
       expect(dockerfile).toContain(`org.opencontainers.image.${label}`);
     }
-    expect(dockerfile).toContain('COPY LICENSE /LICENSE\n');
+    expect(dockerfile).toContain('COPY LICENSE /licenses/LICENSE\n');
     expect(readFileSync(join(ROOT, 'LICENSE'), 'utf8')).toMatch(/Apache License\s+Version 2\.0/);
     expect(dockerfile).not.toContain('HEALTHCHECK');
   });
 
   it('builds on the platform of the builder, and holds nothing of it', () => {
     // Code alone is copied over, so one build serves amd64 and arm64.
-    expect(dockerfile).toMatch(/^FROM --platform=\$BUILDPLATFORM node:24\S* AS build\n/m);
-    expect(dockerfile.match(/^COPY --from=.*$/gm)).toEqual(['COPY --from=build /build/dist /app']);
+    expect(dockerfile).toMatch(/^FROM --platform=\$BUILDPLATFORM \$BUILD_IMAGE AS build\n/m);
+    expect(dockerfile).toMatch(/^ARG BUILD_IMAGE=node:24\S*\n/m);
+    expect(dockerfile.match(/^COPY --from=.*$/gm)).toEqual([
+      'COPY --from=build /build/licenses /licenses',
+      'COPY --from=build /build/dist /app',
+    ]);
   });
 
   it('copies everything the build step reads', () => {
     expect(dockerfile).toContain('COPY src ./src\n');
-    expect(dockerfile).toContain('RUN npm run bundle\n');
+    expect(dockerfile).toContain('RUN npm run bundle && npm run sbom && npm run licences');
   });
 });

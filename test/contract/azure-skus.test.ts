@@ -1,6 +1,6 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SkuShare } from '../../src/azure/inventory/sku-agent.ts';
+import type { SharedText } from '../../src/domain/ports/shared-text.ts';
 import { writeCatalog, buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { CPU } from '../../src/domain/resources.ts';
@@ -153,7 +153,7 @@ describe('azure: the sizes of the region', () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const catalog = buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 86_400_000);
     const text = writeCatalog(catalog, scope).replace('{', `{"scaleSets":[{"name":"${USER_POOL}","capacity":9}],`);
-    const skuShare: SkuShare = {
+    const skus: SharedText = {
       latest: () => Promise.resolve({ epoch: 1, text }),
       claim: () => Promise.resolve(true),
       release: () => Promise.resolve(),
@@ -166,7 +166,7 @@ describe('azure: the sizes of the region', () => {
           { name: 'away', min: 0, max: 9 },
         ],
       },
-      { skuShare },
+      { sharedTexts: { skus } },
     );
     r.arm.addSet(USER_POOL, 1);
     listSizes(r, () => refusal(503, 'ServiceUnavailable', 'later'));
@@ -182,8 +182,8 @@ describe('azure: the sizes of the region', () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const text = writeCatalog(buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 1_000), scope);
     const never = (): Promise<never> => Promise.reject(new Error('not needed'));
-    const skuShare: SkuShare = { latest: () => Promise.resolve({ epoch: 1, text }), claim: never, release: never, publish: never };
-    const r = await prepared({}, { skuShare });
+    const skus: SharedText = { latest: () => Promise.resolve({ epoch: 1, text }), claim: never, release: never, publish: never };
+    const r = await prepared({}, { sharedTexts: { skus } });
     r.arm.addSet(USER_POOL, 0);
     await r.azure.start(r.signal);
     expect(r.arm.sent('GET', '/skus')).toEqual([]);

@@ -253,7 +253,7 @@ function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean)
 }
 
 /** For data that is replaced as a whole: part of the list is useless. */
-export function replaceAll<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
+function replaceAll<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
   if (list.error !== undefined) throw list.error;
   return {
     commit: () => {

@@ -4,10 +4,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentDeps } from './agents.ts';
 import type { QuotaLedger } from '../sizes/core-quotas.ts';
-import { skusAgent, type SkuShare } from './sku-agent.ts';
+import { skusAgent } from './sku-agent.ts';
+import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { readsBetweenLists, spotSizesAgent } from './spot-scale-sets.ts';
 import { SPOT_SIZES_AGENT } from '../rows/tables.ts';
+import type { UsageList } from '../sizes/usage-list.ts';
 import { usageAgent } from './usage-agent.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
@@ -15,8 +17,10 @@ export interface AllAgentsDeps {
   readonly agents: AgentDeps;
   readonly clock: Clock;
   readonly log: Log;
-  readonly skuShare: SkuShare | undefined;
+  readonly shared: SharedTexts;
   readonly quota: Pick<QuotaLedger, 'recordUsages'>;
+  /** When a refusal contradicted the usages last, ms since the epoch. */
+  readonly usageDoubtedAtMs: () => number;
   /** undefined: prices are not read. */
   readonly prices: { agent(): CachingAgent } | undefined;
   /** Requests a GET of this scale set. */
@@ -30,16 +34,21 @@ export interface AllAgentsDeps {
 
 /** In the order in which they are registered. */
 export function allAgents(deps: AllAgentsDeps): readonly CachingAgent[] {
-  const { agents, quota, prices } = deps;
+  const { agents, prices } = deps;
   const { clusterName: name, clusterResourceGroup: resourceGroup } = agents.options;
   return [
     scaleSetsAgent(agents),
     ...(readsBetweenLists(agents.options) ? [spotAgent(deps)] : []),
     sizesAgent(deps),
-    usageAgent(agents, (rows, atMs) => quota.recordUsages(rows, atMs)),
+    usagesAgent(deps),
     ...(prices === undefined ? [] : [prices.agent()]),
     ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, deps.keepPools)]),
   ];
+}
+
+function usagesAgent({ agents, clock, shared, quota, usageDoubtedAtMs }: AllAgentsDeps): CachingAgent {
+  const keep = ({ rows, atMs }: UsageList): void => quota.recordUsages(rows, atMs);
+  return usageAgent({ ...agents, clock, share: shared.usage, doubtedAtMs: usageDoubtedAtMs, keep });
 }
 
 function spotAgent({ agents: { options, scaleSets }, setDue: due }: AllAgentsDeps): CachingAgent {
@@ -52,7 +61,7 @@ function sizesAgent({
   agents,
   clock,
   log,
-  skuShare: share,
+  shared: { skus: share },
   keepCatalog: keep,
   catalog: current,
   isRestricted,

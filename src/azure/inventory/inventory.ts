@@ -33,7 +33,7 @@ import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts'
 import { allAgents } from './all-agents.ts';
 import { Refresh } from './refresh.ts';
 import { countInstances, type ScaleSetReading } from './single-reads.ts';
-import type { SkuShare } from './sku-agent.ts';
+import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, VMS_AGENT, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
 import { VmsPools } from './vms-pools.ts';
@@ -53,7 +53,7 @@ export interface AzureInventoryDeps {
   /** Holds of Azure: without admission a group cannot be increased. */
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   /** If absent, this process reads the VM sizes for itself. */
-  readonly skuShare?: SkuShare | undefined;
+  readonly shared?: SharedTexts | undefined;
   /** If absent, list prices are not stored for the next process. */
   readonly keptPrices?: StoredText | undefined;
 }
@@ -81,6 +81,7 @@ export class AzureInventory {
   #pools: AgentPools | undefined;
   #catalog: SkuCatalog | undefined;
   #silent: ReadonlySet<string> = new Set();
+  #usageDoubtedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AzureInventoryDeps) {
     const { clock, hooks, options } = deps;
@@ -142,7 +143,7 @@ export class AzureInventory {
       },
     });
     this.prices = createRetailPrices(deps, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
-    this.#addAgents(deps.skuShare);
+    this.#addAgents(deps.shared ?? {});
     if (options.agents !== undefined) this.scheduler.select(options.agents);
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
@@ -229,8 +230,9 @@ export class AzureInventory {
     return this.scheduler.runNow(instanceListAgentId(groupKey), signal);
   }
 
-  /** Requests a read of the usages. */
+  /** Requests a read of the usages: the ones known so far are in doubt. */
   requestUsage(): void {
+    this.#usageDoubtedAtMs = this.#deps.clock.now();
     this.scheduler.dueNow(USAGE_AGENT);
   }
 
@@ -308,11 +310,12 @@ export class AzureInventory {
     if (!this.changes.isCoveredByList(scope)) this.#reads.requestInstance(key, scope);
   }
 
-  #addAgents(skuShare: SkuShare | undefined): void {
+  #addAgents(shared: SharedTexts): void {
     const agents = allAgents({
       ...this.#deps,
       agents: this.#agentDeps,
-      skuShare,
+      shared,
+      usageDoubtedAtMs: () => this.#usageDoubtedAtMs,
       quota: this.quota,
       prices: this.prices?.cache,
       setDue: (key) => this.#wantSet(key),

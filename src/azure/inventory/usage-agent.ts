@@ -1,43 +1,98 @@
-/** The caching agent of the region's usages. Optional: without it, Azure's refusals suffice. */
+/**
+ * The caching agent of the region's usages. Optional: without it, Azure's refusals suffice. If processes share the list, one of them
+ * reads it for all, as long as no quota is nearly used up.
+ */
 import type { Usage } from '@azure/arm-compute';
-import type { CachingAgent } from '../../cache/agents/agent.ts';
-import { cachingAgent, replaceAll, type AgentDeps } from './agents.ts';
+import type { CachingAgent, Loaded } from '../../cache/agents/agent.ts';
+import { loadTogether } from '../../cache/agents/shared-load.ts';
+import type { SharedText } from '../../domain/ports/shared-text.ts';
+import { defined } from '../../lib/defined.ts';
 import { readPages } from '../arm/pages.ts';
 import type { UsageRow } from '../sizes/core-quotas.ts';
+import { isNearlyUsed, readUsageText, writeUsageText, type UsageList } from '../sizes/usage-list.ts';
 import { USAGE_AGENT } from '../rows/tables.ts';
+import { cachingAgent, type AgentDeps } from './agents.ts';
+import type { Clock } from '../../lib/clock.ts';
 
 const MINUTE = 60_000;
+const INTERVAL_MS = 5 * MINUTE;
+/** Within an interval, how often a shared list is looked for. That needs no call of Azure. */
+const LOOKS = 4;
 
-/** `keep` receives the usages and when the read began, only if the whole list was read. */
-export function usageAgent(deps: AgentDeps, keep: (rows: readonly UsageRow[], atMs: number) => void): CachingAgent {
+export interface UsageAgentDeps extends Omit<AgentDeps, 'clock'> {
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
+  readonly share: SharedText | undefined;
+  /** When Azure contradicted the list last, ms since the epoch: an older list of another process does not count. */
+  readonly doubtedAtMs: () => number;
+  /** Receives a list only if all of it was read. */
+  readonly keep: (list: UsageList) => void;
+}
+
+export function usageAgent(deps: UsageAgentDeps): CachingAgent {
+  const { share, options, clock } = deps;
   const policy = {
-    intervalMs: 5 * MINUTE,
+    intervalMs: share === undefined ? INTERVAL_MS : INTERVAL_MS / LOOKS,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
     errorIntervalMs: 2 * MINUTE,
     // A missing permission to read usages does not pass by itself.
     maxErrorIntervalMs: 120 * MINUTE,
-    timeoutMs: 30_000,
+    timeoutMs: share === undefined ? MINUTE / 2 : 2 * MINUTE,
   };
-  const location = deps.options.location.replaceAll(' ', '').toLowerCase();
   const shape = { id: USAGE_AGENT, kind: 'usage', order: 1, operation: 'listUsages', policy, optional: true } as const;
+  let ownMs = Number.NEGATIVE_INFINITY;
+  const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
+    const list = await readList(deps, signal);
+    ownMs = list.atMs;
+    return list;
+  };
+  const isRecent = (atMs: number): boolean => Math.abs(clock.now() - atMs) < INTERVAL_MS;
   return cachingAgent(shape, async ({ signal }) => {
-    const readAtMs = deps.clock.now();
-    const list = await readPages(deps, {
-      call: { operation: 'listUsages', resource: '' },
-      signal,
-      open: () => deps.clients.compute.usage.list(location).byPage(),
-      project: (raw: Usage) => {
-        const value = projectUsage(raw);
-        return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
+    if (share === undefined) return loaded(deps, await readOwn(signal));
+    const { value, error } = await loadTogether(
+      {
+        share,
+        clock,
+        decode: (text) => readUsageText(text, options, clock.now()),
+        encode: (list) => writeUsageText(list, options),
+        isFresh: (list) => isRecent(list.atMs),
+        read: readOwn,
+        onProblem: () => undefined,
       },
-    });
-    return replaceAll(list, (rows) =>
-      keep(
-        rows.map(({ value }) => value),
-        readAtMs,
-      ),
+      false,
+      signal,
     );
+    // Our own list of the last minutes is as good; another process's is not.
+    const matters = isNearlyUsed(value) && !isRecent(ownMs);
+    const confirmed = matters || value.atMs < deps.doubtedAtMs() ? await readOwn(signal) : value;
+    return { ...loaded(deps, confirmed), ...defined({ error }) };
   });
+}
+
+/** @throws AutoscalerError if any page cannot be read. */
+async function readList(deps: UsageAgentDeps, signal: AbortSignal): Promise<UsageList> {
+  const atMs = deps.clock.now();
+  const location = deps.options.location.replaceAll(' ', '').toLowerCase();
+  const { pages, error } = await readPages(deps, {
+    call: { operation: 'listUsages', resource: '' },
+    signal,
+    open: () => deps.clients.compute.usage.list(location).byPage(),
+    project: (raw: Usage) => {
+      const value = projectUsage(raw);
+      return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
+    },
+  });
+  if (error !== undefined) throw error;
+  return { atMs, rows: pages.flatMap((page) => page.rows.map(({ value }) => value)) };
+}
+
+function loaded({ keep }: UsageAgentDeps, list: UsageList): Loaded {
+  return {
+    commit: () => {
+      keep(list);
+      const rows = list.rows.length;
+      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false };
+    },
+  };
 }
 
 /** undefined: an entry without numbers, or one that has no limit. */

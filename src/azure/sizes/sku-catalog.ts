@@ -231,7 +231,7 @@ export interface CatalogKey {
 }
 
 /** A failure is expected: a file of an older program, of another region, or half written. */
-type CatalogReading = { readonly ok: true; readonly catalog: SkuCatalog } | { readonly ok: false; readonly reason: string };
+type CatalogReading = { readonly ok: true; readonly value: SkuCatalog } | { readonly ok: false; readonly reason: string };
 
 /** The catalogue as text, for keeping it across processes. It holds only sizes, which change over months. */
 export function writeCatalog({ observedAtMs, version, byName }: SkuCatalog, scope: CatalogKey): string {
@@ -252,7 +252,7 @@ export function readCatalog(text: string, scope: CatalogKey): CatalogReading {
   const sizes = readable.filter(isSku);
   const version = versionOf(sizes);
   if (sizes.length !== readable.length || version !== raw['version']) return bad('its content does not match its hash');
-  return { ok: true, catalog: { observedAtMs, version, byName: new Map(sizes.map((sku) => [sku.name.toLowerCase(), sku])) } };
+  return { ok: true, value: { observedAtMs, version, byName: new Map(sizes.map((sku) => [sku.name.toLowerCase(), sku])) } };
 }
 
 /** Checks the required fields. The hash proves that the rest is as written. */

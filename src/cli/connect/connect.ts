@@ -4,8 +4,6 @@
  */
 import { connectAzure, type AzureNodeGroups } from '../../azure/azure.ts';
 import { findSubscriptionAndRegion, type SubscriptionRegion } from '../../azure/instance-metadata.ts';
-import type { AzureOptions } from '../../azure/arm/options.ts';
-import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../kubernetes/kubernetes.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -14,7 +12,8 @@ import type { TaintRules } from '../../domain/taints.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { keptFile, skuFolder } from './shared-files.ts';
+import { keptFile } from './shared-files.ts';
+import { connectSharedTexts } from './shared-texts.ts';
 import { ConfigMapPriorityRules } from './config-map-stores.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -75,11 +74,6 @@ function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
   return quotas || buffers || requests ? { capacity: { quotas, buffers, requests } } : {};
 }
 
-function skuShareOf({ azure, kubernetes }: Config, scope: AzureOptions): SkuShare | undefined {
-  const { skuFolder: folder } = azure;
-  return folder === undefined ? undefined : skuFolder({ folder, scope, identity: kubernetes.identity });
-}
-
 /** Closes the connections to Kubernetes if Azure cannot be connected. */
 async function connectCloud(input: ConnectInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
   const { config, clock, random, log, metrics } = input;
@@ -88,9 +82,11 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
     const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
     const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
+    const shared = connectSharedTexts({ config, scope: options, clock, log });
     return connectAzure({
       options,
-      skuShare: skuShareOf(config, options),
+      sharedTexts: shared.texts,
+      onClosed: () => shared.close(),
       keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
       clock,
       random,

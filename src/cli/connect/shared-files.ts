@@ -1,7 +1,7 @@
 /** Files that outlive the process: stored texts, and VM sizes in a folder that several processes share. */
 import { mkdir, readFile, rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
+import type { SharedText } from '../../domain/ports/shared-text.ts';
 import type { CatalogKey } from '../../azure/sizes/sku-catalog.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -49,7 +49,7 @@ interface SkuFolderOptions {
  * VM sizes in a folder that processes share. Each text is a file of its own, named by its epoch and never overwritten.
  * The highest epoch counts, so a process that comes late cannot replace newer sizes.
  */
-export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SkuShare {
+export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SharedText {
   const stem = `skus-${plain(scope.subscriptionId)}-${plain(scope.location)}`;
   const nameOf = (epoch: number, ending: Ending): string => join(folder, `${stem}.${epoch}.${ending}`);
 

@@ -115,6 +115,21 @@ const credential = z
     return z.NEVER;
   });
 
+/** A Redis or Valkey server that the clusters of a subscription share. Its password comes from the environment. */
+const redis = z.strictObject({
+  url: text('redis://HOST:PORT or, with TLS, rediss://HOST:PORT, without a user or a password').refine(isRedisUrl, {
+    error: 'redis://HOST:PORT or, with TLS, rediss://HOST:PORT, without a user or a password',
+  }),
+  username: text('the name of a user').optional(),
+  password: text('a secret').optional(),
+  keyPrefix: text('the beginning of each key').default('aks-autoscaler'),
+});
+
+function isRedisUrl(given: string): boolean {
+  const url = URL.parse(given);
+  return url !== null && ['redis:', 'rediss:'].includes(url.protocol) && url.hostname !== '' && url.username === '' && url.password === '';
+}
+
 const cache = z
   .strictObject({
     vmssTtl: duration(MINUTE_MS, { leastMs: SECOND_MS }),
@@ -123,6 +138,7 @@ const cache = z
     vmssVmsJitter: duration(0),
     skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
     skuFolder: text('a folder that processes may share').optional(),
+    redis: redis.optional(),
   })
   .refine((ttl) => ttl.vmssVmsJitter <= ttl.vmssVmsTtl, {
     error: 'a jitter that is not longer than the TTL it varies (azure.cache.vmssVmsTtl)',

@@ -68,6 +68,14 @@ interface AgentsConfig {
   readonly allowDegraded: boolean;
 }
 
+interface RedisConfig {
+  /** With the scheme `redis:` or, with TLS, `rediss:`. */
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly keyPrefix: string;
+}
+
 /** Has the structure that the Azure adapter expects. */
 interface AzureConfig {
   /** If undefined, it is read from the instance metadata endpoint. */
@@ -93,6 +101,8 @@ interface AzureConfig {
   readonly agents: AgentsConfig;
   /** Folder that stores VM sizes for later processes and other clusters; undefined for none. */
   readonly skuFolder: string | undefined;
+  /** The server where clusters of one subscription share what they read; undefined for none. */
+  readonly redis: RedisConfig | undefined;
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
   /** Holds for scale sets without a tag that overrides it. */

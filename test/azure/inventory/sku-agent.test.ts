@@ -3,7 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { skusAgent, type SkuShare } from '../../../src/azure/inventory/sku-agent.ts';
+import { skusAgent } from '../../../src/azure/inventory/sku-agent.ts';
+import type { SharedText } from '../../../src/domain/ports/shared-text.ts';
 import { readCatalog, writeCatalog, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
 import { skuFolder } from '../../../src/cli/connect/shared-files.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function shareOf(identity: string, scope = SCOPE): SkuShare {
+function shareOf(identity: string, scope = SCOPE): SharedText {
   return skuFolder({ folder, scope, identity });
 }
 
@@ -42,7 +43,7 @@ interface Reader {
   readonly run: () => Promise<AutoscalerError | undefined>;
 }
 
-function reader(list: () => Promise<SkuCatalog>, share: SkuShare): Reader {
+function reader(list: () => Promise<SkuCatalog>, share: SharedText): Reader {
   let kept: SkuCatalog | undefined;
   const agent = skusAgent({
     scope: SCOPE,
@@ -83,7 +84,7 @@ describe('a snapshot of VM sizes', () => {
     const catalog = catalogAt(5);
     expect(readCatalog(writeCatalog(catalog, SCOPE), { subscriptionId: 'SUB-1', location: 'West Europe' })).toEqual({
       ok: true,
-      catalog,
+      value: catalog,
     });
   });
 
@@ -107,7 +108,7 @@ describe('a snapshot of VM sizes', () => {
   it('caching 57: does not read fast-changing data from a snapshot, whatever its origin', () => {
     const text = writeCatalog(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
     const read = readCatalog(text, SCOPE);
-    expect(read.ok && Object.keys(read.catalog).sort()).toEqual(['byName', 'observedAtMs', 'version']);
+    expect(read.ok && Object.keys(read.value).sort()).toEqual(['byName', 'observedAtMs', 'version']);
     expect(JSON.stringify(read)).not.toContain('capacity');
   });
 });

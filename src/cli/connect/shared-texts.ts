@@ -1,0 +1,44 @@
+/** Where processes of one subscription share what they read: a Redis server, else a folder, else nowhere. */
+import type { CatalogKey } from '../../azure/sizes/sku-catalog.ts';
+import type { Config } from '../../config/types/config.ts';
+import type { SharedTexts } from '../../domain/ports/shared-text.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RedisConnection } from '../../store/redis/redis-connection.ts';
+import { RedisSharedText } from '../../store/redis/redis-shared-text.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { skuFolder } from './shared-files.ts';
+
+/** No step of the loop waits for it, so this is about agents that hang. */
+const COMMAND_MS = 1_000;
+const MINUTE = 60_000;
+/** Longer than a read of the whole list may take. */
+const CLAIM_MS = 3 * MINUTE;
+const USAGE_LIFE_MS = 15 * MINUTE;
+
+interface SharedTextsDeps {
+  readonly config: Config;
+  readonly scope: CatalogKey;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface ConnectedTexts {
+  readonly texts: SharedTexts;
+  /** Call it when nothing reads any more. */
+  close(): void;
+}
+
+export function connectSharedTexts({ config, scope, clock, log }: SharedTextsDeps): ConnectedTexts {
+  const { redis, skuFolder: folder, skuCacheTtlMs, caPem } = config.azure;
+  if (redis === undefined) {
+    const skus = folder === undefined ? undefined : skuFolder({ folder, scope, identity: config.kubernetes.identity });
+    return { texts: { skus }, close: () => undefined };
+  }
+  const { keyPrefix: prefix, ...server } = redis;
+  const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS }, clock, log });
+  connection.start();
+  const textOf = (kind: string, lifeMs: number): RedisSharedText =>
+    new RedisSharedText(connection, { prefix, kind, scope: [scope.subscriptionId, scope.location], lifeMs, claimMs: CLAIM_MS });
+  const texts = { skus: textOf('skus', 2 * skuCacheTtlMs), usage: textOf('usage', USAGE_LIFE_MS) };
+  return { texts, close: () => connection.stop() };
+}

@@ -1,0 +1,124 @@
+/**
+ * One connection to a Redis or Valkey server, which may be absent, slow, full or wiped at any time. A command is answered within its limit
+ * or rejects; it never waits for a connection. Trouble is logged once until it is over. Must not know what is stored.
+ */
+import { createClient, type RedisClientType } from '@redis/client';
+import type { Clock } from '../../lib/clock.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { redactText } from '../../lib/shown-text.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+interface RedisOptions {
+  /** `redis://HOST:PORT[/DB]` or, with TLS, `rediss://HOST:PORT[/DB]`. Holds no password. */
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** Certificates of further authorities, PEM. If absent, those of Node apply. */
+  readonly caPem?: string | undefined;
+  /** The longest time for one command, ms. */
+  readonly commandMs: number;
+}
+
+export interface RedisConnectionDeps {
+  readonly options: RedisOptions;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly log: Log;
+  /** Called after each command, for metrics. */
+  readonly onCommand?: (outcome: 'answered' | 'failed') => void;
+}
+
+/** A wait between two tries to connect grows up to this. */
+const LONGEST_RECONNECT_MS = 30_000;
+const FIRST_RECONNECT_MS = 500;
+/** More waiting commands than this, and the server does not keep up. */
+const MAX_QUEUED = 100;
+
+export type RedisClient = RedisClientType;
+
+export class RedisConnection {
+  readonly #deps: RedisConnectionDeps;
+  readonly #client: RedisClient;
+  /** Undefined while all is well. */
+  #trouble: string | undefined;
+
+  constructor(deps: RedisConnectionDeps) {
+    this.#deps = deps;
+    this.#client = clientOf(deps.options);
+    this.#client.on('error', (thrown: unknown) => this.#failed(thrown));
+    this.#client.on('ready', () => this.#recovered());
+  }
+
+  /** Connects in the background, again and again. Never rejects. */
+  start(): void {
+    this.#client.connect().catch((thrown: unknown) => this.#failed(thrown));
+  }
+
+  /** Why the server cannot be used. undefined: it answered last time, or was never asked. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** @throws AutoscalerError `unavailable` if the server does not answer in time, or refuses. What was sent may still have happened. */
+  async command<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+    const { clock, options, onCommand } = this.#deps;
+    // The failure to connect was reported when it happened.
+    if (!this.#client.isReady) throw this.#refused(this.#trouble ?? 'not connected yet');
+    const over = new AbortController();
+    try {
+      const limit = clock.sleep(options.commandMs, over.signal).then(() => {
+        throw new Error(`no answer within ${options.commandMs} ms`);
+      });
+      const result = await Promise.race([work(this.#client), limit]);
+      this.#recovered();
+      onCommand?.('answered');
+      return result;
+    } catch (thrown) {
+      this.#failed(thrown);
+      throw this.#refused(describe(thrown), thrown);
+    } finally {
+      over.abort();
+    }
+  }
+
+  stop(): void {
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+
+  #refused(reason: string, cause?: unknown): AutoscalerError {
+    this.#deps.onCommand?.('failed');
+    return new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, `The shared store cannot be used: ${reason}.`, { cause });
+  }
+
+  #failed(thrown: unknown): void {
+    const reason = describe(thrown);
+    if (this.#trouble === undefined) this.#deps.log.warn({ reason }, 'Shared store cannot be used; this process reads for itself');
+    this.#trouble = reason;
+  }
+
+  #recovered(): void {
+    if (this.#trouble !== undefined) this.#deps.log.info({ was: this.#trouble }, 'Shared store can be used again');
+    this.#trouble = undefined;
+  }
+}
+
+/** Commands are not kept for a later connection: what they say would be old by then. */
+function clientOf({ url, username, password, caPem, commandMs }: RedisOptions): RedisClient {
+  const tls = url.startsWith('rediss:') ? { tls: true as const, ...(caPem === undefined ? {} : { ca: caPem }) } : {};
+  return createClient({
+    url,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: MAX_QUEUED,
+    socket: {
+      ...tls,
+      connectTimeout: Math.max(commandMs, 5_000),
+      reconnectStrategy: (retries: number) => Math.min(LONGEST_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** Math.min(retries, 10)),
+    },
+  });
+}
+
+function describe(thrown: unknown): string {
+  const { message, errors } = thrown as { readonly message?: string; readonly errors?: readonly Error[] };
+  return redactText(message || errors?.[0]?.message || String(thrown)).replace(/\.$/, '');
+}

@@ -1,0 +1,182 @@
+/** Texts that processes share, in a real Redis server: who may publish, and what becomes of a store that fails or lies. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RedisConnection, type RedisClient } from '../../../src/store/redis/redis-connection.ts';
+import { RedisSharedText } from '../../../src/store/redis/redis-shared-text.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { freePort, hasRedis, RedisServer } from '../../support/redis-server.ts';
+
+const RECORD = 'test:v1:{skus:sub-1:westeurope}';
+
+interface Process {
+  readonly share: RedisSharedText;
+  readonly connection: RedisConnection;
+  readonly clock: FakeClock;
+  readonly lines: string[];
+  readonly raw: <Result>(work: (client: RedisClient) => Promise<Result>) => Promise<Result>;
+}
+
+describe.skipIf(!hasRedis)('a text in Redis', () => {
+  let server: RedisServer;
+  const processes: Process[] = [];
+  beforeAll(async () => {
+    server = new RedisServer(await freePort(), ['--requirepass', 'known']);
+    await server.start();
+  });
+  afterEach(async () => {
+    await processes[0]?.raw((client) => client.flushAll()).catch(() => undefined);
+    for (const { connection } of processes.splice(0)) connection.stop();
+  });
+  afterAll(() => server.stop());
+
+  async function aProcess(change: { readonly password?: string; readonly region?: string } = {}): Promise<Process> {
+    const clock = new FakeClock(START_MS);
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(line) });
+    const options = { url: server.url, password: change.password ?? 'known', commandMs: 50 };
+    const connection = new RedisConnection({ options, clock, log });
+    connection.start();
+    const share = new RedisSharedText(connection, {
+      prefix: 'test',
+      kind: 'skus',
+      scope: ['Sub-1', change.region ?? 'westeurope'],
+      lifeMs: 3_600_000,
+      claimMs: 60_000,
+    });
+    const made = {
+      share,
+      connection,
+      clock,
+      lines,
+      raw: <Result>(work: (client: RedisClient) => Promise<Result>) => connection.command(work),
+    };
+    processes.push(made);
+    await expect.poll(() => made.raw((client) => client.ping()).catch((error: Error) => error.message)).toMatch(/PONG|NOAUTH|WRONGPASS/);
+    return made;
+  }
+
+  async function published(share: RedisSharedText, epoch: number, text: string): Promise<boolean> {
+    return (await share.claim(epoch)) && share.publish(epoch, text);
+  }
+
+  it('is nothing at first, and then what was published last', async () => {
+    const { share } = await aProcess();
+    expect(await share.latest()).toBeUndefined();
+    expect(await published(share, 1, 'sizes')).toBe(true);
+    expect(await published(share, 2, 'more sizes')).toBe(true);
+    expect(await share.latest()).toEqual({ epoch: 2, text: 'more sizes' });
+  });
+
+  it('is seen by the other processes of its scope, and by no others', async () => {
+    const [writer, reader, foreign] = [await aProcess(), await aProcess(), await aProcess({ region: 'northeurope' })];
+    await published(writer.share, 1, 'sizes');
+    expect(await reader.share.latest()).toEqual({ epoch: 1, text: 'sizes' });
+    expect(await foreign.share.latest()).toBeUndefined();
+  });
+
+  it('is compressed, and expires', async () => {
+    const { share, raw } = await aProcess();
+    await published(share, 1, 'Standard_D4s_v5 '.repeat(10_000));
+    expect(await raw((client) => client.memoryUsage(RECORD))).toBeLessThan(2_000);
+    expect(await raw((client) => client.pTTL(RECORD))).toBeGreaterThan(3_000_000);
+  });
+
+  it('is written by the one process that has the claim', async () => {
+    const [first, second] = [await aProcess(), await aProcess()];
+    expect([await first.share.claim(1), await second.share.claim(1)]).toEqual([true, false]);
+    expect(await second.share.publish(1, 'mine')).toBe(false);
+    expect(await first.share.publish(1, 'sizes')).toBe(true);
+  });
+
+  it('is not written by a process whose claim another one has now', async () => {
+    const [slow, next] = [await aProcess(), await aProcess()];
+    await slow.share.claim(1);
+    await slow.raw((client) => client.del(`${RECORD}:claim:1`));
+    expect(await next.share.claim(1)).toBe(true);
+    expect(await slow.share.publish(1, 'late')).toBe(false);
+    expect(await next.share.publish(1, 'sizes')).toBe(true);
+    expect(await next.share.latest()).toEqual({ epoch: 1, text: 'sizes' });
+  });
+
+  it('is not replaced by one of an earlier epoch', async () => {
+    const { share } = await aProcess();
+    await published(share, 5, 'new');
+    expect(await published(share, 4, 'old')).toBe(false);
+    expect(await share.latest()).toEqual({ epoch: 5, text: 'new' });
+  });
+
+  it('can be claimed again after a release, which releases no claim of another', async () => {
+    const [first, second] = [await aProcess(), await aProcess()];
+    await first.share.claim(1);
+    await second.share.release(1);
+    expect(await second.share.claim(1)).toBe(false);
+    await first.share.release(1);
+    expect(await second.share.claim(1)).toBe(true);
+  });
+
+  it.each([
+    ['a record of another type', (client: RedisClient) => client.set(RECORD, 'x')],
+    ['an epoch that is no number', (client: RedisClient) => client.hSet(RECORD, { epoch: 'many', text: 'x' })],
+    ['an epoch beyond all reason', (client: RedisClient) => client.hSet(RECORD, { epoch: '1e300', text: 'x' })],
+    ['a text that is not packed', (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: 'x' })],
+    [
+      'a text that unpacks to more than any list has',
+      (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: gzipSync(Buffer.alloc(17 * 1024 * 1024)).toString('base64') }),
+    ],
+  ] as const)('that is a lie is refused: %s', async (_what, write) => {
+    const { share, raw } = await aProcess();
+    await raw<unknown>(write);
+    await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+  });
+
+  it('is nothing again after the server was wiped', async () => {
+    const { share, raw } = await aProcess();
+    await published(share, 7, 'sizes');
+    await raw((client) => client.flushAll());
+    expect(await share.latest()).toBeUndefined();
+    expect(await published(share, 1, 'sizes')).toBe(true);
+  });
+
+  it('is refused by a server that is full, which is said once', async () => {
+    const { share, raw, lines } = await aProcess();
+    await raw((client) => client.configSet('maxmemory', '1'));
+    await expect(share.claim(1)).rejects.toThrow('OOM');
+    await expect(share.claim(1)).rejects.toThrow('OOM');
+    await raw((client) => client.configSet('maxmemory', '0'));
+    expect(lines.filter((line) => line.includes('Shared store cannot be used'))).toHaveLength(1);
+    expect(await share.claim(1)).toBe(true);
+  });
+
+  it('is waited for no longer than the limit if the server does not answer', async () => {
+    const { share, clock } = await aProcess();
+    server.signal('SIGSTOP');
+    try {
+      const refused = expect(share.latest()).rejects.toThrow('no answer within 50 ms');
+      await expect.poll(() => clock.sleeping).toBe(1);
+      await clock.advance(50);
+      await refused;
+    } finally {
+      server.signal('SIGCONT');
+    }
+  });
+
+  it('is refused at once while the server is gone, and works when it is back', async () => {
+    const { share, connection, lines } = await aProcess();
+    await server.stop();
+    await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+    await expect.poll(() => connection.trouble).toBeDefined();
+    await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+    await server.start();
+    await expect.poll(() => share.latest().catch(() => 'refused'), { timeout: 10_000 }).toBeUndefined();
+    const told = lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+    expect(told).toEqual(['Shared store cannot be used; this process reads for itself', 'Shared store can be used again']);
+  });
+
+  it('is refused to a process with a wrong password, which no log line shows', async () => {
+    const { share, lines } = await aProcess({ password: 'guessed' });
+    await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+    expect(lines.join('\n')).not.toContain('guessed');
+  });
+});

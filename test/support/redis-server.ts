@@ -1,0 +1,67 @@
+/** A real Redis server of its own for a test, without a disk. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { createInterface } from 'node:readline';
+
+export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+export class RedisServer {
+  readonly port: number;
+  readonly #extra: readonly string[];
+  #child: ChildProcess | undefined;
+
+  constructor(port: number, extra: readonly string[] = []) {
+    this.port = port;
+    this.#extra = extra;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Resolves when it accepts connections. A server that was stopped starts empty. */
+  async start(): Promise<void> {
+    const args = [
+      '--port',
+      String(this.port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      tmpdir(),
+      ...this.#extra,
+    ];
+    const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#child = child;
+    for await (const line of createInterface({ input: child.stdout })) if (line.includes('Ready to accept connections')) return;
+    throw new Error('redis-server ended');
+  }
+
+  /** `SIGSTOP`: it accepts, and never answers. `SIGCONT`: it goes on. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
