@@ -8,7 +8,7 @@ import type { Observation } from '../src/domain/observation.ts';
 import type { ScaleDownPlan } from '../src/domain/plan.ts';
 import type { Pod, PodShape } from '../src/domain/pod.ts';
 import type { DisruptionBudget } from '../src/domain/workloads.ts';
-import { RemovalAdviser } from '../src/planning/explain/advice/removal-advice.ts';
+import { RemovalAdviser } from '../src/planning/explain/removal-advice/removal-advice.ts';
 import { totalsByBlocker } from '../src/planning/explain/unremovable-nodes.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
 import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';

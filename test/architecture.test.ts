@@ -49,6 +49,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   scheduling: [['scheduling/snapshot'], ['scheduling/devices', 'scheduling/volumes', 'scheduling/drainability'], ['scheduling/predicates']],
   planning: [
     ['planning/explain/answers', 'planning/shadow'],
+    ['planning/explain/removal-advice'],
     ['planning/explain/advice'],
     ['planning/explain'],
     ['planning/scale-up'],

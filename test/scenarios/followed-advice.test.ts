@@ -38,15 +38,6 @@ const budgetOf = (name: string, spec: object): ObjectDraft => ({
   metadata: { name, namespace: 'default' },
   spec: { selector: { matchLabels: { app: name } }, ...spec },
 });
-const apart = (name: string) => ({
-  affinity: {
-    podAntiAffinity: {
-      requiredDuringSchedulingIgnoredDuringExecution: [
-        { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: name } } },
-      ],
-    },
-  },
-});
 const cache = { volumes: [{ name: 'cache', emptyDir: {} }] };
 
 /** One pool of one node each. */

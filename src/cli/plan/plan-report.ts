@@ -10,7 +10,7 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { fullGroups, type FullGroups } from '../../planning/scale-down/full-groups.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
-import { wasteRows, type WasteRow } from '../../planning/explain/advice/waste.ts';
+import { wasteRows, type WasteRow } from '../../planning/explain/removal-advice/waste.ts';
 import { adviseClass, helplessClasses } from '../../planning/explain/advice/advice.ts';
 import { type Advice, describeAdvice } from '../../planning/explain/fix.ts';
 import { explainRefusal, explainSkip } from '../../planning/explain/refusals.ts';

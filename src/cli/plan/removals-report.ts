@@ -2,7 +2,7 @@
 import { podName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
-import type { WasteRow } from '../../planning/explain/advice/waste.ts';
+import type { WasteRow } from '../../planning/explain/removal-advice/waste.ts';
 import type { RemovalFix } from '../../planning/explain/fix.ts';
 import { explainNodes, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
 import { compareBy } from '../../lib/comparison.ts';

@@ -29,6 +29,8 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
       const [section = '', key = ''] = LIMIT_SETTINGS[change.limit].split('.');
       return [{ where: 'the configuration', patch: `${section}: {${key}: ${inSetting(change.limit, change.to)}}` }];
     }
+    case 'raise-nodes-per-scale-up':
+      return [{ where: 'the configuration, or the flag --max-nodes-per-scaleup', patch: `scaleUp: {maxNodesPerScaleUp: ${change.to}}` }];
     case 'raise-azure-quota':
       return [{ where: 'the quotas of the subscription in Azure, for the region of the cluster' }];
     case 'raise-capacity-quota': {

@@ -31,6 +31,14 @@ type PlacementChange =
   | { readonly kind: 'raise-max-skew'; readonly topologyKey: string; readonly from: number; readonly to: number }
   | { readonly kind: 'drop-pod-affinity'; readonly rule: 'affinity' | 'anti-affinity'; readonly topologyKey: string }
   | { readonly kind: 'drop-host-port'; readonly port: number; readonly protocol: string }
+  /** In each request of the pod's device claims that has more. */
+  | { readonly kind: 'lower-device-count'; readonly from: number; readonly to: number }
+  /** The group's nodes may declare the features already, but no node was seen yet. */
+  | { readonly kind: 'declare-features'; readonly group: NodeGroupId; readonly features: readonly string[] }
+  /** The pod no longer has what this version does not support. */
+  | { readonly kind: 'drop-unsupported'; readonly feature: string; readonly detail: string }
+  /** `scaleUp.maxNodesPerScaleUp`. */
+  | { readonly kind: 'raise-nodes-per-scale-up'; readonly from: number; readonly to: number }
   /** What the pod's claims need before any node helps: `message` and `detail` are those of the obstacle. */
   | { readonly kind: 'repair-claims'; readonly message: string; readonly detail: string }
   /** A pool with the same labels and taints, and at least these allocatable resources. Its quota and price are unknown. */
@@ -137,7 +145,7 @@ export function describeAdvice({ fix, wait, nearest, tried }: Advice): string {
   if (fix !== undefined) return fix.text;
   if (wait !== undefined)
     return wait.untilMs === undefined ? `wait for ${wait.group}` : `wait for ${wait.group} until ${new Date(wait.untilMs).toISOString()}`;
-  const pool = nearest === undefined ? '' : `, the nearest pool is ${nearest}`;
+  const pool = nearest === undefined ? '' : `. Nearest pool: ${nearest}`;
   return tried === 0 ? `no change is known to help${pool}` : `no single change helps${pool} (${tried} tried)`;
 }
 
@@ -180,6 +188,14 @@ function describePlacementChange(change: PlacementChange): string {
       return `make the pod ${change.rule} rule for ${change.topologyKey} preferred instead of required`;
     case 'drop-host-port':
       return `use another host port than ${change.port}/${change.protocol}`;
+    case 'lower-device-count':
+      return `claim ${change.to} ${change.to === 1 ? 'device' : 'devices'} instead of ${change.from}`;
+    case 'declare-features':
+      return `start one node of ${change.group}, if its kubelets declare ${change.features.join(', ')}`;
+    case 'drop-unsupported':
+      return `leave out ${change.feature} (${change.detail})`;
+    case 'raise-nodes-per-scale-up':
+      return `raise scaleUp.maxNodesPerScaleUp from ${change.from} to ${change.to}`;
     case 'repair-claims':
       return describeRepair(change.message, change.detail);
     case 'add-pool':
@@ -215,6 +231,10 @@ function describeRepair(message: string, detail: string): string {
   if (message.includes('unbound immediate')) return `bind the volume or use a storage class that waits for the first pod (${detail})`;
   if (message.includes('non-existent pv')) return `restore the volume or recreate the claim (${detail})`;
   if (message.includes('is being deleted')) return `wait for the deletion to end and recreate the claim (${detail})`;
+  const [, device] = /^resourceclaim(?:template)? "(.+)" not found$/i.exec(message) ?? [];
+  if (device !== undefined)
+    return `create ${message.toLowerCase().startsWith('resourceclaimtemplate') ? 'ResourceClaimTemplate' : 'ResourceClaim'} ${device} (${detail})`;
+  if (message === 'resourceclaim in use') return `give the pod a claim of its own by a ResourceClaimTemplate (${detail})`;
   if (message.includes('ReadWriteOncePod')) return `stop the other pod (${detail})`;
   return `resolve "${message}" (${detail})`;
 }

@@ -15,7 +15,8 @@ import { type Advice, type Change, describeChanges, type Fix } from '../fix.ts';
 import { stepsFor } from '../fix-steps.ts';
 import { workloadOf } from '../removal-changes.ts';
 import { addedPoolId } from './apply-changes.ts';
-import { type Candidate, candidatesFor, isWaiting, type NodesToAllow } from './candidates.ts';
+import { type Candidate, candidatesFor, isWaiting } from './candidates.ts';
+import type { NodesToAllow } from './remedy.ts';
 import { simulate, type Simulation, type Subject } from './simulate.ts';
 
 /** How many sets of changes are simulated for one class of pods. */
@@ -178,9 +179,12 @@ class Search {
   #candidatesFor(refusal: GroupRefusal, group = this.#groups.get(refusal.group)): readonly RankedCandidate[] {
     const [pod] = this.#pods;
     if (pod === undefined || group === undefined) return [];
-    const { observation, names } = this.#subject.input;
+    const { observation, names, policy } = this.#subject.input;
     const quotas = observation.cluster.capacity?.quotas ?? [];
-    return candidatesFor({ refusal, group, shape: pod.shape, quotas, names }).map((candidate) => ({ ...candidate, group }));
+    return candidatesFor({ refusal, group, shape: pod.shape, quotas, names, observation, limits: policy.scaleUp }).map((candidate) => ({
+      ...candidate,
+      group,
+    }));
   }
 
   /** With the changes against what the group, or the new pool, still has. Their numbers count on top of the nodes that were added. */

@@ -12,6 +12,7 @@ import { compareBy } from '../../../lib/comparison.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import type { Change } from '../fix.ts';
 import { isNodeNameKey, isPoolNameKey } from './label-keys.ts';
+import { withoutRepulsion } from './repelling-pods.ts';
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
@@ -30,6 +31,7 @@ export function addedPoolId(like: NodeGroupId): NodeGroupId {
 }
 
 function applyToPolicy(policy: ScaleUpPolicy, change: Change): ScaleUpPolicy {
+  if (change.kind === 'raise-nodes-per-scale-up') return { ...policy, maxNodesPerScaleUp: change.to };
   if (change.kind !== 'raise-cluster-limit') return policy;
   const key = ({ nodes: 'maxNodesTotal', cores: 'maxCoresTotal', memory: 'maxMemoryTotalBytes' } as const)[change.limit];
   return { ...policy, [key]: change.to };
@@ -50,6 +52,13 @@ function applyToCloud(observation: Observation, change: Change, names: ResourceN
       return withTemplate(observation, change.group, (template) =>
         withResources(template, names.fromRecord({ [change.resource]: change.amount })),
       );
+    case 'declare-features':
+      return withTemplate(observation, change.group, (template) => ({
+        ...template,
+        declaredFeatures: [...(template.declaredFeatures ?? []), ...change.features],
+      }));
+    case 'drop-repulsion':
+      return withoutRepelling(observation, change);
     case 'uncordon-template':
       return withTemplate(observation, change.group, ({ unschedulable: _cordoned, ...template }) => template);
     case 'add-pool':
@@ -57,6 +66,11 @@ function applyToCloud(observation: Observation, change: Change, names: ResourceN
     default:
       return observation;
   }
+}
+
+function withoutRepelling(observation: Observation, { workload, topologyKey }: ChangeOf<'drop-repulsion'>): Observation {
+  const { cluster } = observation;
+  return { ...observation, cluster: { ...cluster, podsByNode: withoutRepulsion(cluster.podsByNode, workload, topologyKey) } };
 }
 
 function withGroup(observation: Observation, id: NodeGroupId, edit: (group: NodeGroup) => NodeGroup): Observation {
@@ -163,6 +177,8 @@ const WORKLOAD_CHANGES: ReadonlySet<Change['kind']> = new Set([
   'drop-pod-affinity',
   'drop-host-port',
   'repair-claims',
+  'lower-device-count',
+  'drop-unsupported',
 ]);
 
 /** The shape after changes of the pod template; other changes have no effect. */
@@ -203,7 +219,11 @@ function changedShape(shape: PodShape, change: Change, names: ResourceNames): Po
     case 'drop-host-port':
       return { ...shape, hostPorts: shape.hostPorts.filter(({ port, protocol }) => port !== change.port || protocol !== change.protocol) };
     case 'repair-claims':
-      return shape.volumes === undefined ? shape : { ...shape, volumes: { ...shape.volumes, blockers: [] } };
+      return withoutBlockers(shape);
+    case 'drop-unsupported':
+      return { ...shape, unsupported: shape.unsupported.filter(({ feature }) => feature !== change.feature) };
+    case 'lower-device-count':
+      return withFewerDevices(shape, change.to);
     default:
       return shape;
   }
@@ -223,4 +243,26 @@ function withoutLabelRule(shape: PodShape, dropped: string): PodShape {
 function withoutPodAffinity(shape: PodShape, { rule, topologyKey }: ChangeOf<'drop-pod-affinity'>): PodShape {
   const key = rule === 'affinity' ? 'podAffinity' : 'podAntiAffinity';
   return { ...shape, [key]: shape[key].filter((term) => term.topologyKey !== topologyKey) };
+}
+
+function withoutBlockers(shape: PodShape): PodShape {
+  const { volumes, devices } = shape;
+  return {
+    ...shape,
+    ...(volumes === undefined ? {} : { volumes: { ...volumes, blockers: [] } }),
+    ...(devices === undefined ? {} : { devices: { ...devices, blockers: [] } }),
+  };
+}
+
+function withFewerDevices(shape: PodShape, most: number): PodShape {
+  const { devices } = shape;
+  if (devices === undefined) return shape;
+  const claims = devices.claims.map((claim) => ({
+    ...claim,
+    requests: claim.requests.map((request) => ({
+      ...request,
+      asks: request.asks.map((ask) => (ask.count === 'all' ? ask : { ...ask, count: Math.min(ask.count, most) })),
+    })),
+  }));
+  return { ...shape, devices: { ...devices, claims } };
 }

@@ -27,7 +27,7 @@ export interface Simulation {
 
 export function simulate({ input, plan, pods }: Subject, changes: readonly Change[]): Simulation {
   const changed = applyChanges(input, pods, changes);
-  const after = planScaleUp(changed);
+  const after = planScaleUp(withOwnModel(changed, input));
   const verdicts = [...after.verdicts].flatMap(([pod, verdict]) => (pods.has(pod.uid) ? [verdict] : []));
   const added = addedNodes(plan, after);
   const left = verdicts.find((verdict) => verdict.kind === 'helpless');
@@ -42,6 +42,12 @@ export function simulate({ input, plan, pods }: Subject, changes: readonly Chang
     added,
     refusals: left?.byGroup,
   };
+}
+
+/** The model of the cluster does not have changes of running pods: the plan makes its own then. */
+function withOwnModel({ snapshot, ...changed }: ScaleUpInput, before: ScaleUpInput): ScaleUpInput {
+  const isSame = changed.observation.cluster.podsByNode === before.observation.cluster.podsByNode;
+  return isSame && snapshot !== undefined ? { ...changed, snapshot } : changed;
 }
 
 /** Pods outside the class: a limit that is raised for the class may serve others first. */

@@ -9,7 +9,7 @@ import { DELETION_CANDIDATE_TAINT, taintText, TO_BE_DELETED_TAINT } from '../../
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/price.ts';
 import { fullGroups } from '../../scale-down/full-groups.ts';
-import { RemovalAdviser } from '../advice/removal-advice.ts';
+import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import type { AnswerInput } from './pod-answer.ts';

@@ -8,7 +8,8 @@ import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
 import { adviseClass, helplessClasses } from '../../../../src/planning/explain/advice/advice.ts';
 import type { Advice, Change } from '../../../../src/planning/explain/fix.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
-import { aGroup, aPod, aQuota, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
+import { aGroup, aNode, aPod, aQuota, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
+import { aDevicePool, claiming } from '../../../support/devices.ts';
 import { inputFor, type World } from '../../scale-up/world.ts';
 
 const TAINTS = ['a', 'b'].map((key) => ({ key, value: 'x', effect: 'NoSchedule' as const }));
@@ -262,5 +263,88 @@ describe('what is advised', () => {
   it('is nothing where no change is known to help, with the nearest pool', () => {
     const unsupported = [{ feature: 'x', detail: 'y' }];
     expect(adviceFor({ groups: [small()], pods: [aPod({ shape: { unsupported } })] })).toEqual({ nearest: 'small', tried: 0 });
+  });
+
+  const whole = (maxSize: number, part: Parameters<typeof aGroup>[0] = {}) =>
+    aGroup({ id: 'whole', target: 0, maxSize, instances: [], options: { zeroOrMax: true }, template: aTemplate({ cpu: '4' }), ...part });
+
+  it.each<[string, World, string]>([
+    [
+      'a limit of the cluster that an atomic group as a whole exceeds',
+      { groups: [whole(4)], pods: [aPod()], policy: { maxNodesTotal: 3 } },
+      'raise scaleUp.maxNodesTotal from 3 to 4',
+    ],
+    [
+      'the number of nodes per scale-up, where an atomic group needs more',
+      { groups: [whole(4)], pods: [aPod()], policy: { maxNodesPerScaleUp: 3 } },
+      'raise scaleUp.maxNodesPerScaleUp from 3 to 4',
+    ],
+    [
+      'the quota of Azure that an atomic group as a whole exceeds',
+      {
+        groups: [whole(4, { template: { ...aTemplate({ cpu: '4' }), draws: [{ quota: 'cores', cores: 4 }] } })],
+        pods: [aPod()],
+        cloud: { quotas: [{ name: 'cores', title: 'family X', used: 2, limit: 12 }] },
+      },
+      'request an Azure quota of 20 cores for family X, which has 12',
+    ],
+    [
+      'the rule of running pods that keep it away, which is not its own',
+      {
+        groups: [small({ zones: ['we-1'], template: aTemplate({ labels: { [ZONE]: 'we-1' }, zones: ['we-1'] }) })],
+        nodes: [aNode({ name: 'n', cpu: '1', labels: { [ZONE]: 'we-1' } })],
+        pods: [
+          aPod({ name: 'web', shape: { cpu: '2', labels: { app: 'web' } } }),
+          aPod({
+            name: 'hermit',
+            nodeName: 'n',
+            controller: { kind: 'StatefulSet', name: 'hermit', uid: 'h' },
+            shape: {
+              podAntiAffinity: [
+                {
+                  topologyKey: ZONE,
+                  selector: { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] },
+                  namespaces: [],
+                  namespaceSelector: undefined,
+                },
+              ],
+            },
+          }),
+        ],
+      },
+      `make the anti-affinity rule for ${ZONE} of StatefulSet default/hermit preferred instead of required`,
+    ],
+    [
+      'a first node, where only a node shows what its kubelet declares',
+      { groups: [small()], pods: [aPod({ shape: { nodeFeatures: ['Resize'] } })] },
+      'start one node of small, if its kubelets declare Resize',
+    ],
+    [
+      'a pod without what is not supported, if the rest of it is clear',
+      { groups: [small()], pods: [aPod({ shape: { unsupported: [{ feature: 'gang-scheduling', detail: 'pod group g' }] } })] },
+      'leave out gang-scheduling (pod group g)',
+    ],
+    [
+      'fewer devices, where no node has as many',
+      {
+        groups: [small({ template: { ...aTemplate({ cpu: '8' }), devicePools: [aDevicePool('template', 4)], source: 'live-node' } })],
+        pods: [aPod({ shape: claiming(5) })],
+      },
+      'claim 4 devices instead of 5',
+    ],
+    [
+      'the claim that is missing',
+      {
+        groups: [small()],
+        pods: [
+          aPod({
+            shape: { devices: { claims: [], pins: [], blockers: [{ message: 'resourceclaim "gpu" not found', detail: 'claim gpu' }] } },
+          }),
+        ],
+      },
+      'create ResourceClaim gpu (claim gpu)',
+    ],
+  ])('is %s', (_what, world, text) => {
+    expect(adviceFor(world).fix?.text).toBe(text);
   });
 });

@@ -8,7 +8,7 @@ import type { Change } from '../fix.ts';
 import { speakable } from '../amounts.ts';
 import { workloadOf } from '../removal-changes.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
-import { repellingWorkloads } from './repelling-pods.ts';
+import { repellingWorkloads } from '../advice/repelling-pods.ts';
 
 /** Nodes that are looked at: of many, the others are alike. */
 const MOST_PLACES = 200;

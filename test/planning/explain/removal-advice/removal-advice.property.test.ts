@@ -9,7 +9,7 @@ import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
 import type { Policy } from '../../../../src/domain/policy.ts';
 import type { DisruptionBudget } from '../../../../src/domain/workloads.ts';
-import { RemovalAdviser } from '../../../../src/planning/explain/advice/removal-advice.ts';
+import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import type { Change, RemovalFix } from '../../../../src/planning/explain/fix.ts';
 import { planScaleDown } from '../../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';

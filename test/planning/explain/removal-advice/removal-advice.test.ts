@@ -4,7 +4,7 @@ import type { Observation } from '../../../../src/domain/observation.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
-import { RemovalAdviser } from '../../../../src/planning/explain/advice/removal-advice.ts';
+import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
 import { aBudget, aNode, anInstance, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';

@@ -13,8 +13,8 @@ import { withFork } from '../../../scheduling/snapshot/snapshot.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { Change } from '../fix.ts';
 import { isOf, isRemovalChange, type RemovalChange, type Workload } from '../removal-changes.ts';
-import { changeShape } from './apply-changes.ts';
-import { withoutRepulsion } from './repelling-pods.ts';
+import { changeShape } from '../advice/apply-changes.ts';
+import { withoutRepulsion } from '../advice/repelling-pods.ts';
 import type { RemovalInput } from './after-removals.ts';
 import type { RemovalSimulator } from './simulate-removals.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LoopRecord } from '../../../../src/domain/ports/records.ts';
-import { wasteRows } from '../../../../src/planning/explain/advice/waste.ts';
+import { wasteRows } from '../../../../src/planning/explain/removal-advice/waste.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
 import { aBudget, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
