@@ -57,7 +57,8 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     write: historyFiles && ((entries) => historyFiles.append(entries)),
   });
   const decisions = new LastDecision({ journal: composeJournal(input, connections, dumps), names: connections.names, history });
-  const deps = composeLoopDeps(input, connections, { withheld, decisions });
+  const advice = new RememberedAdvice(clock);
+  const deps = composeLoopDeps(input, connections, { withheld, decisions, advice });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
   const shadow = withheld === undefined ? undefined : composeShadow(input, connections, loop);
   attachObservers(input, { loop, deps, connections, live, history });
@@ -81,6 +82,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     memory: composeMemory(input, connections, { loop, live }),
     withheld,
     decisions,
+    advice,
     history,
     historyFiles,
     shadow,
@@ -88,11 +90,18 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   });
 }
 
+/** What the loop writes down for people. */
+interface Records {
+  readonly withheld: WithheldWrites | undefined;
+  readonly decisions: LastDecision;
+  readonly advice: RememberedAdvice;
+}
+
 /** The ports of the loop. In a dry run, ports that record writes instead of making them. */
 function composeLoopDeps(
   { config, clock, log, metrics }: ComposeInput,
   { names, kubernetes, cloud, rules }: Connections,
-  { withheld, decisions }: { readonly withheld: WithheldWrites | undefined; readonly decisions: LastDecision },
+  { withheld, decisions, advice }: Records,
 ): LoopDeps {
   const deps: LoopDeps = {
     clock,
@@ -110,7 +119,7 @@ function composeLoopDeps(
     events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),
     capacityObjects: kubernetes.capacityObjects,
     journal: decisions,
-    advice: new RememberedAdvice(clock),
+    advice,
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);

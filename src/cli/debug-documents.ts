@@ -2,6 +2,7 @@
  * The JSON documents under /debug: one loop with its input, decisions and state, and the agents. Contains chosen fields only:
  * no labels, annotations or addresses of pods and nodes. Texts from outside are cleared of credentials. Pure.
  */
+import { withoutCredentials } from '../api/documents/redacted.ts';
 import type { AgentStatus } from '../cache/agents/agent-state.ts';
 import { podName } from '../domain/ids.ts';
 import type { LoopReport } from '../domain/loop-report.ts';
@@ -9,7 +10,6 @@ import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
-import { redactText } from '../lib/shown-text.ts';
 
 /** A longer list is cut, and the rest is counted. */
 const MOST_ROWS = 5_000;
@@ -58,7 +58,7 @@ export function snapshotOf(report: LoopReport): object {
       increases: [...state.increases.values()],
       deleting: [...state.deleting].map(([node, { group, sinceMs }]) => ({ node, group, since: isoTime(sinceMs) })),
     },
-  }) as object;
+  });
 }
 
 function observationDocument({ cluster, cloud, nowMs }: Observation): object {
@@ -109,13 +109,6 @@ function capped(rows: readonly unknown[]): readonly unknown[] {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-function withoutCredentials(value: unknown): unknown {
-  if (typeof value === 'string') return redactText(value);
-  if (Array.isArray(value)) return value.map(withoutCredentials);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutCredentials(part)]));
 }
 
 type AgentTimes = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'nextDueMs'> & { readonly id: string };

@@ -19,11 +19,18 @@ export interface Duty {
   readonly leads: boolean;
   readonly mayAct: boolean;
   readonly sentence: string;
+  /** Of a standby: the replica that leads, as far as it knows, and the command that reaches it. */
+  readonly leader?: string;
+  readonly command?: string;
 }
 
 export function describeDuty({ leads, leader, namespace, port, dryRun, report, policy }: DutyInput): Duty {
   const idle = (sentence: string): Duty => ({ leads, mayAct: false, sentence });
-  if (!leads) return idle(leader === undefined ? WAITING : `stands by; ${leader} leads: ${commandFor(leader, namespace, port)}`);
+  if (!leads && leader === undefined) return idle(WAITING);
+  if (!leads && leader !== undefined) {
+    const command = commandFor(leader, namespace, port);
+    return { ...idle(`stands by; ${leader} leads: ${command}`), leader, command };
+  }
   if (report?.observation === undefined) return idle('leads; does not act yet: no loop has observed the cluster');
   const reason = reasonNotToAct(report.observation, report.state, policy);
   if (reason !== undefined) return idle(`leads; does not act: ${reason}`);

@@ -46,7 +46,12 @@ export class LastDecision implements DecisionJournal {
     return { ...answer, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
   }
 
-  #decisionFor({ kind }: Subject): AnswerInput | undefined {
+  /** The last decision about pending pods. undefined: nothing was decided yet. */
+  aboutPods(): AnswerInput | undefined {
+    return this.#decisionFor({ kind: 'pod' });
+  }
+
+  #decisionFor({ kind }: Pick<Subject, 'kind'>): AnswerInput | undefined {
     const up = this.#scaleUp;
     const [scaleUp] = up?.scaleUp ?? [];
     if (up?.policy === undefined || scaleUp === undefined) return undefined;

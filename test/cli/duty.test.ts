@@ -60,5 +60,10 @@ it.each([
   ['stands by; no replica is known to lead', false, { leads: false, leader: undefined }],
 ] as const)('%s', (sentence, mayAct, change) => {
   const duty = describeDuty({ ...LEADER, ...change });
-  expect(duty).toEqual({ leads: !('leads' in change), mayAct, sentence });
+  expect(duty).toMatchObject({ leads: !('leads' in change), mayAct, sentence });
+  // A program finds the leader without reading the sentence.
+  const other = 'leader' in change && change.leader !== undefined;
+  expect([duty.leader, duty.command]).toEqual(
+    other ? ['other', 'kubectl -n kube-system port-forward pod/other 8085'] : [undefined, undefined],
+  );
 });

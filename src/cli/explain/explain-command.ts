@@ -12,7 +12,7 @@ import { type PlanInput, planLoop } from '../plan/plan-report.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
-import { askDaemon } from './live-answers.ts';
+import { askDaemon, refusalText } from './live-answers.ts';
 import { type AnswerSource, renderAnswer } from './explain-text.ts';
 
 const HELP = `Explain why a pod is pending, why a node stays, why a pool does not grow, or why a decision was made.
@@ -144,8 +144,9 @@ async function askOnce({ kind, name }: Subject, values: ExplainOptions, terminal
   const path = `/api/v1/${kind}s/${name.split('/').map(encodeURIComponent).join('/')}`;
   const { status, text, from } = await askDaemon(values, path, terminal, signal);
   if (status === 200) return shownAnswer(text, { from, asJson: values.json === true, all: values.all === true });
-  const code = { 404: EXIT_NOT_FOUND, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
-  return { code, text, key: text };
+  const code = { 404: EXIT_NOT_FOUND, 409: EXIT_NO_LEADER, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
+  const message = refusalText(text);
+  return { code, text: message, key: message };
 }
 
 interface ShownOptions {
@@ -161,7 +162,7 @@ function shownAnswer(text: string, { from, asJson, all }: ShownOptions): ShownAn
   const source = `From ${from}, loop ${loop}, ${formatMoment(nowMs, systemClock.now())}.`;
   return {
     code: EXIT_OK,
-    text: asJson ? text : renderAnswer(rest, { nowMs, from: source, all }),
+    text: asJson ? `${JSON.stringify(answer, undefined, 2)}\n` : renderAnswer(rest, { nowMs, from: source, all }),
     key: JSON.stringify(withoutTicking(rest)),
   };
 }

@@ -95,6 +95,15 @@ function send(asked: ClientRequest): Promise<Pick<LiveReply, 'status' | 'text'>>
   });
 }
 
+/** The sentence of a refusal. A refusal of access is plain text. */
+export function refusalText(text: string): string {
+  try {
+    return `${(JSON.parse(text) as { readonly message: string }).message}\n`;
+  } catch {
+    return text;
+  }
+}
+
 function messageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message;

@@ -7,7 +7,7 @@ import { asAutoscalerError, configError } from '../../lib/errors.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { compareShadow } from '../../planning/shadow/compare.ts';
 import type { ShadowReport } from '../../planning/shadow/report.ts';
-import { askDaemon } from '../explain/live-answers.ts';
+import { askDaemon, refusalText } from '../explain/live-answers.ts';
 import { readShadowLines } from '../journal/shadow-lines.ts';
 import { EXIT_FAILED, EXIT_OK, systemClock, type Terminal } from '../process/process.ts';
 import { renderReport } from './report-text.ts';
@@ -92,8 +92,8 @@ async function reportLive(since: string, values: ReportOptions, terminal: Termin
     const path = `/api/v1/report?since=${encodeURIComponent(since)}`;
     const { status, text, from } = await askDaemon(source, path, terminal, new AbortController().signal);
     if (status !== 200) {
-      terminal.err(text);
-      return { 404: EXIT_NO_RECORD, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
+      terminal.err(refusalText(text));
+      return { 404: EXIT_NO_RECORD, 409: EXIT_NO_LEADER, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
     }
     print(JSON.parse(text) as ShadowReport, { from: `From ${from}.`, values, terminal });
     return EXIT_OK;

@@ -10,7 +10,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
-import { adviseClass, helplessClasses } from '../advice/advice.ts';
+import { adviseClass, type HelplessClass, helplessClasses } from '../advice/advice.ts';
 import { type Advice, describeAdvice } from '../fix.ts';
 import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
@@ -33,6 +33,8 @@ export interface AnswerInput {
   readonly history?: HistoryReader | undefined;
   /** How many changes are simulated at most. If absent, as many as a person can wait for. */
   readonly mostTried?: number;
+  /** Returns what is known to help, instead of a simulation for this answer. */
+  readonly advise?: (helpless: HelplessClass) => Advice | undefined;
 }
 
 export interface PodAnswer {
@@ -119,13 +121,14 @@ function answerComing(answer: AnswerInput, pod: Pod, verdict: Coming): AnswerPar
   };
 }
 
-function answerHelpless({ input, scaleUp, mostTried, history }: AnswerInput, pod: Pod, verdict: Helpless): AnswerPart {
+function answerHelpless(answer: AnswerInput, pod: Pod, verdict: Helpless): AnswerPart {
+  const { input, scaleUp, history } = answer;
   const { nowMs, cloud } = input.observation;
   const groups = new Map(cloud.groups.map((group) => [group.id as string, group]));
   const pools = poolRows(verdict.byGroup, groups);
   const waits = waitsOf(verdict.byGroup, input);
   const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
-  const advice = helpless === undefined ? undefined : adviseClass({ input, plan: scaleUp, ...defined({ mostTried }) }, helpless);
+  const advice = helpless === undefined ? undefined : adviceFor(answer, helpless);
   return {
     sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, advice?.fix?.proof.groups[0]),
     equalPods: (helpless?.pods.length ?? 1) - 1,
@@ -134,6 +137,10 @@ function answerHelpless({ input, scaleUp, mostTried, history }: AnswerInput, pod
     waits,
     before: changesForPod(history, podName(pod), groups.get(nearestRow(pools, undefined)?.pools[0] ?? '')?.id),
   };
+}
+
+function adviceFor({ input, scaleUp, mostTried, advise }: AnswerInput, helpless: HelplessClass): Advice | undefined {
+  return advise === undefined ? adviseClass({ input, plan: scaleUp, ...defined({ mostTried }) }, helpless) : advise(helpless);
 }
 
 /** The condition may lack its time: then the pod's own age is the longest that it can be. undefined: neither is known. */

@@ -1,0 +1,86 @@
+/**
+ * The JSON documents of `/api/v1`, made from the last loop. Names in documents carry units; times are ISO 8601 in UTC; an unknown value
+ * is absent, never 0. Pure. Must not know HTTP, or who reads a document.
+ */
+import type { HistoryReader } from '../../domain/history.ts';
+import type { LoopReport } from '../../domain/loop-report.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { PodVerdict } from '../../domain/reasons.ts';
+import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
+import type { Advice } from '../../planning/explain/fix.ts';
+
+/** The report of a loop that observed the cluster. */
+export type ObservedReport = LoopReport & { readonly observation: Observation };
+
+/** Azure's last report of remaining calls for the instances of one scale set. */
+export interface PoolTokens {
+  readonly left: number;
+  readonly of: number;
+}
+
+/** The process that answers. Times are milliseconds since the epoch. */
+export interface ReplicaIdentity {
+  readonly name: string;
+  readonly startedAtMs: number;
+  /** Since when it leads. */
+  readonly leadsSinceMs: number;
+  readonly dryRun: boolean;
+  readonly version: string;
+  readonly cluster?: string | undefined;
+  readonly location?: string | undefined;
+  readonly currency?: string | undefined;
+  readonly scanIntervalMs: number;
+  /** 1 at the start; each applied change of the files adds 1. */
+  readonly configuration: { readonly generation: number; readonly sinceMs: number };
+}
+
+export interface DocumentInput {
+  readonly report: ObservedReport;
+  /** The last decision about pending pods. */
+  readonly pods: AnswerInput;
+  /** What helps pending pods, as far as it was simulated. */
+  readonly advice: ReadonlyMap<PodVerdict, Advice>;
+  readonly policy: Policy;
+  readonly replica: ReplicaIdentity;
+  /** When scale sets were last listed, milliseconds since the epoch. undefined: unknown. */
+  readonly azureReadAtMs: number | undefined;
+  /** By pool. */
+  readonly tokens: ReadonlyMap<string, PoolTokens>;
+  readonly history: HistoryReader;
+}
+
+/** What every document begins with. */
+export interface CommonFields {
+  readonly observedAt: string;
+  readonly loopId: number;
+  readonly replica: string;
+  readonly leading: true;
+  /** Since when this process remembers. */
+  readonly memorySince: string;
+}
+
+export function commonFields({ report, replica, history }: DocumentInput): CommonFields {
+  return {
+    observedAt: isoTime(report.observation.nowMs),
+    loopId: report.loopId,
+    replica: replica.name,
+    leading: true,
+    memorySince: isoTime(history.sinceMs),
+  };
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Times before 1971 stand for an unknown past. */
+export function knownTime(ms: number | undefined): string | undefined {
+  const YEAR = 365 * 86_400_000;
+  return ms === undefined || !Number.isFinite(ms) || ms < YEAR ? undefined : isoTime(ms);
+}
+
+/** Money with two decimals more than people read, so that sums of rounded values agree. */
+export function roundMoney(amount: number | undefined): number | undefined {
+  return amount === undefined ? undefined : Math.round(amount * 10_000) / 10_000;
+}

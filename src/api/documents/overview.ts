@@ -1,0 +1,252 @@
+/** The document that the page paints first: may it act, what waits, what is on its way, every pool, what is wasted. Never single pods or nodes. */
+import type { CapacityChange } from '../../domain/history.ts';
+import { defined } from '../../lib/defined.ts';
+import { priceOf } from '../../planning/expanders/price.ts';
+import { type VerdictClass, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
+import { countNodes } from '../../planning/state/node-counts.ts';
+import { type WasteDocument, wasteDocument } from './blockers.ts';
+import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
+import { type Need, NEED_OF, type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
+import { type PoolRowDocument, poolDocuments } from './pools.ts';
+import { type ScaleUpDocument, scaleUpsOnTheWay } from './scale-ups.ts';
+
+/** Rows per verdict, and of all of them. */
+const MOST_PER_VERDICT = 8;
+const MOST_CLASSES = 50;
+
+export interface ActDocument {
+  readonly allowed: 'yes' | 'no' | 'dry-run';
+  /** Why not. Absent if it may. */
+  readonly because?: string;
+  readonly clusterReadAt: string;
+  readonly azureReadAt?: string;
+  /** Pools that it may not change, although it may act. */
+  readonly exceptions: readonly { readonly pool: string; readonly reason: string; readonly until?: string }[];
+}
+
+export interface PendingSummary {
+  /** Without ignored pods. */
+  readonly total: number;
+  readonly byNeed: Readonly<Record<Need, number>>;
+  readonly byVerdict: Readonly<Partial<Record<VerdictClass, number>>>;
+  /** All classes, and how many pods are in those that are not in `classes`, by verdict. */
+  readonly classes: number;
+  readonly hidden: Readonly<Partial<Record<VerdictClass, { readonly classes: number; readonly pods: number }>>>;
+  readonly oldestNeedingChangeSince?: string;
+  /** The plan ended early: so many options were estimated until then. */
+  readonly cutShortAfter?: number;
+}
+
+export interface RemovalsDocument {
+  readonly enabled: boolean;
+  /** Why nothing is removed now. */
+  readonly inhibited?: string;
+  readonly removing: number;
+  readonly candidates: number;
+  /** Of the candidates. Absent unless each has a price. */
+  readonly perHour?: number;
+  readonly last?: ChangeWords;
+}
+
+export interface CostDocument {
+  readonly currency?: string;
+  /** Of all nodes in managed pools that have a price. */
+  readonly perHour: number;
+  readonly upcomingPerHour: number;
+  /** VM sizes of present nodes without a price. */
+  readonly unpriced: readonly string[];
+  /** When the oldest list price in use was read. Absent if no list price is. */
+  readonly listReadAt?: string;
+}
+
+export interface Overview extends CommonFields {
+  readonly cluster?: string;
+  readonly location?: string;
+  readonly version: string;
+  readonly dryRun: boolean;
+  readonly act: ActDocument;
+  readonly leader: { readonly name: string; readonly since: string };
+  readonly configuration: { readonly generation: number; readonly since: string };
+  readonly loop: {
+    readonly id: number;
+    readonly startedAt: string;
+    readonly durationMs: number;
+    readonly intervalMs: number;
+    readonly outcome: string;
+    readonly failures: readonly { readonly step: string; readonly message: string }[];
+  };
+  readonly nodes: { readonly total: number; readonly ready: number; readonly unready: number; readonly upcoming: number };
+  readonly pending: PendingSummary;
+  readonly classes: readonly PendingClass[];
+  readonly onTheWay: readonly ScaleUpDocument[];
+  readonly removals: RemovalsDocument;
+  readonly pools: readonly PoolRowDocument[];
+  readonly waste?: WasteDocument;
+  /** Absent if no price is known. */
+  readonly cost?: CostDocument;
+  /** The last increase that is remembered. */
+  readonly lastChange?: ChangeWords;
+  /** The id of the newest decision: another one means that there are newer decisions. */
+  readonly newestDecision?: string;
+}
+
+export interface ChangeWords {
+  readonly at: string;
+  readonly pool: string;
+  readonly from: number;
+  readonly to: number;
+  readonly why: string;
+}
+
+export function overviewOf(input: DocumentInput): Overview {
+  const { report, replica, policy } = input;
+  const { observation, state } = report;
+  const raw = rawClasses(input);
+  const shown = shownClasses(raw);
+  const pools = poolDocuments(input);
+  const { total } = countNodes({ observation, state, policy });
+  return {
+    ...commonFields(input),
+    version: replica.version,
+    dryRun: replica.dryRun,
+    act: actOf(input, pools),
+    leader: { name: replica.name, since: isoTime(replica.leadsSinceMs) },
+    configuration: { generation: replica.configuration.generation, since: isoTime(replica.configuration.sinceMs) },
+    loop: {
+      id: report.loopId,
+      startedAt: isoTime(report.startedAtMs),
+      durationMs: Math.round(report.durationMs),
+      intervalMs: replica.scanIntervalMs,
+      outcome: report.outcome,
+      failures: report.failures.map(({ step, error }) => ({ step, message: error.message })),
+    },
+    nodes: {
+      total: total.registered,
+      ready: total.ready,
+      unready: total.unready,
+      upcoming: pools.reduce((sum, { upcoming = 0 }) => sum + upcoming, 0),
+    },
+    pending: summaryOf(input, raw, shown),
+    classes: shown.map((each) => pendingClass(input, each)),
+    onTheWay: scaleUpsOnTheWay(input),
+    removals: removalsOf(input),
+    pools,
+    ...defined({
+      cluster: replica.cluster,
+      location: replica.location,
+      waste: wasteDocument(input),
+      cost: costOf(input, pools),
+      lastChange: lastChangeOf(input),
+      newestDecision: input.history.decisions({ limit: 1 })[0]?.id,
+    }),
+  };
+}
+
+function actOf({ report, policy, replica, azureReadAtMs }: DocumentInput, pools: readonly PoolRowDocument[]): ActDocument {
+  const { observation, state } = report;
+  const because = reasonNotToAct(observation, state, policy);
+  return {
+    allowed: because !== undefined ? 'no' : replica.dryRun ? 'dry-run' : 'yes',
+    clusterReadAt: isoTime(observation.nowMs - observation.cluster.stalenessMs),
+    exceptions: pools
+      .filter(({ state: pool }) => EXCEPTIONS.has(pool))
+      .map(({ name, sentence = '', until }) => ({ pool: name, reason: sentence, ...defined({ until }) })),
+    ...defined({ because, azureReadAt: knownTime(azureReadAtMs) }),
+  };
+}
+
+const EXCEPTIONS: ReadonlySet<string> = new Set(['backing-off', 'out-of-capacity', 'frozen', 'unhealthy', 'size-unknown']);
+
+/** The first of each verdict: a long list of one must not hide the others. */
+function shownClasses(raw: readonly RawClass[]): readonly RawClass[] {
+  const counts = new Map<VerdictClass, number>();
+  return raw
+    .filter(({ kind }) => {
+      const count = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, count);
+      return count <= MOST_PER_VERDICT && kind !== 'ignored';
+    })
+    .slice(0, MOST_CLASSES);
+}
+
+function summaryOf(input: DocumentInput, raw: readonly RawClass[], shown: readonly RawClass[]): PendingSummary {
+  const listed = new Set(shown);
+  const byNeed: Record<Need, number> = { change: 0, azure: 0, coming: 0, ignored: 0 };
+  const byVerdict: Partial<Record<VerdictClass, number>> = {};
+  const hidden: Partial<Record<VerdictClass, { readonly classes: number; readonly pods: number }>> = {};
+  for (const each of raw) {
+    const { kind, pods } = each;
+    byNeed[NEED_OF[kind]] += pods.length;
+    byVerdict[kind] = (byVerdict[kind] ?? 0) + pods.length;
+    if (!listed.has(each)) hidden[kind] = { classes: (hidden[kind]?.classes ?? 0) + 1, pods: (hidden[kind]?.pods ?? 0) + pods.length };
+  }
+  return {
+    total: byNeed.change + byNeed.azure + byNeed.coming,
+    byNeed,
+    byVerdict: Object.fromEntries(VERDICT_CLASSES.flatMap((kind) => (byVerdict[kind] === undefined ? [] : [[kind, byVerdict[kind]]]))),
+    classes: raw.length,
+    hidden,
+    ...defined({
+      oldestNeedingChangeSince: knownTime(oldestMs(raw.filter(({ kind }) => NEED_OF[kind] === 'change'))),
+      cutShortAfter: input.pods.scaleUp.cutShortAfter,
+    }),
+  };
+}
+
+function oldestMs(classes: readonly RawClass[]): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { pods } of classes) for (const { unschedulable } of pods) oldest = Math.min(oldest, unschedulable?.sinceMs ?? oldest);
+  return oldest;
+}
+
+function removalsOf(input: DocumentInput): RemovalsDocument {
+  const { report, policy } = input;
+  const { scaleDown, state, observation } = report;
+  const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
+  const candidates = [...(scaleDown?.unneeded.keys() ?? [])];
+  const prices = candidates.map((node) => {
+    const group = groups.get(observation.cloud.groupOfNode.get(node) ?? ('' as never));
+    return group === undefined ? undefined : priceOf(policy.scaleUp, group);
+  });
+  const isPriced = prices.length > 0 && prices.every((price) => price !== undefined);
+  return {
+    enabled: policy.scaleDown.enabled,
+    removing: state.deleting.size,
+    candidates: candidates.length,
+    ...defined({
+      inhibited: scaleDown?.inhibited,
+      perHour: isPriced ? roundMoney(prices.reduce<number>((sum, price) => sum + (price ?? 0), 0)) : undefined,
+      last: changeWords(
+        input.history.changes({}).find(({ actor, from, to, outcome }) => actor === 'autoscaler' && to < from && outcome === 'accepted'),
+      ),
+    }),
+  };
+}
+
+function costOf({ policy, replica }: DocumentInput, pools: readonly PoolRowDocument[]): CostDocument | undefined {
+  if (pools.every(({ perHour }) => perHour === undefined)) return undefined;
+  const sum = (countOf: (pool: PoolRowDocument) => number): number =>
+    roundMoney(pools.reduce((total, pool) => total + (pool.perHour ?? 0) * countOf(pool), 0)) ?? 0;
+  const unpriced = pools.filter(({ perHour, ready, upcoming = 0 }) => perHour === undefined && ready + upcoming > 0);
+  const reads = Object.values(policy.scaleUp.listPrices?.table ?? {}).map(({ readAtMs }) => readAtMs);
+  return {
+    perHour: sum(({ ready, unready = 0 }) => ready + unready),
+    upcomingPerHour: sum(({ upcoming = 0 }) => upcoming),
+    unpriced: [...new Set(unpriced.map(({ vmSize }) => vmSize))],
+    ...defined({
+      currency: replica.currency,
+      listReadAt: reads.length === 0 ? undefined : knownTime(reads.reduce((least, ms) => Math.min(least, ms))),
+    }),
+  };
+}
+
+function lastChangeOf({ history }: DocumentInput): ChangeWords | undefined {
+  return changeWords(history.changes({}).find(({ outcome }) => outcome === 'accepted' || outcome === 'observed'));
+}
+
+function changeWords(change: CapacityChange | undefined): ChangeWords | undefined {
+  if (change === undefined) return undefined;
+  const { atMs, group, from, to, why } = change;
+  return { at: isoTime(atMs), pool: group, from, to, why };
+}

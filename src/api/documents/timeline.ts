@@ -1,0 +1,167 @@
+/** The last hours of each pool's size on one time axis: its steps, and every change with its cause and who made it. */
+import type { CapacityChange, ChangeActor, SizeSample } from '../../domain/history.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
+import { type CommonFields, commonFields, type DocumentInput, isoTime } from './document-input.ts';
+
+/** `try`: nothing changed, since it was refused or failed. */
+export type MarkKind = 'increase' | 'removal' | 'try' | 'other-writer' | 'eviction';
+
+export interface TimelineMark {
+  readonly at: string;
+  readonly kind: MarkKind;
+  readonly actor: ChangeActor;
+  readonly actorName?: string;
+  readonly from: number;
+  readonly to: number;
+  readonly cause: string;
+  readonly decision?: string;
+}
+
+export interface TimelineSpan {
+  readonly from: string;
+  /** Absent if no end is known. */
+  readonly to?: string;
+  readonly kind: 'backing-off' | 'frozen';
+  readonly cause: string;
+}
+
+export interface TimelineLane {
+  readonly pool: string;
+  readonly max: number;
+  readonly ready: number;
+  readonly target?: number;
+  /** Milliseconds since the epoch, target and ready, oldest first: each holds until the next. */
+  readonly steps: readonly (readonly [ms: number, target: number, ready: number])[];
+  readonly marks: readonly TimelineMark[];
+  readonly spans: readonly TimelineSpan[];
+}
+
+export interface Timeline extends CommonFields {
+  readonly from: string;
+  readonly to: string;
+  /** Since when anything is known; later than `from` after a restart. */
+  readonly knownSince: string;
+  /** Pools that changed or tried to: failures and other writers first, then the newest change. */
+  readonly lanes: readonly TimelineLane[];
+  /** Further pools that changed. */
+  readonly more: number;
+  readonly otherWriters: number;
+}
+
+export interface TimelineQuery {
+  readonly fromMs: number;
+  /** If empty, the pools that changed. */
+  readonly pools: readonly string[];
+  /** Pixel columns of the drawing. */
+  readonly columns?: number;
+  readonly lanes?: number;
+}
+
+const COLUMNS = 700;
+const MOST_LANES = 8;
+const MOST_MARKS = 60;
+
+export function timelineOf(input: DocumentInput, { fromMs, pools, columns = COLUMNS, lanes = MOST_LANES }: TimelineQuery): Timeline {
+  const { report, history } = input;
+  const { observation } = report;
+  const toMs = observation.nowMs;
+  const changes = Map.groupBy(history.changes({ fromMs }), ({ group }) => group);
+  const chosen = pools.length > 0 ? observation.cloud.groups.filter(({ id }) => pools.includes(id)) : changedPools(input, changes);
+  const shown = pools.length > 0 ? chosen : chosen.slice(0, lanes);
+  const columnMs = Math.max(1, (toMs - fromMs) / columns);
+  return {
+    ...commonFields(input),
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    knownSince: isoTime(history.sinceMs),
+    lanes: shown.map((group) => laneOf(group, changes.get(group.id) ?? [], input, { fromMs, columnMs })),
+    more: chosen.length - shown.length,
+    otherWriters: [...changes.values()].flat().filter(({ actor }) => actor !== 'autoscaler').length,
+  };
+}
+
+function changedPools({ report }: DocumentInput, changes: ReadonlyMap<string, readonly CapacityChange[]>): readonly NodeGroup[] {
+  const rank = ({ id }: NodeGroup): number => {
+    const own = changes.get(id) ?? [];
+    if (own.some(({ outcome }) => outcome === 'failed' || outcome === 'refused')) return 0;
+    return own.some(({ actor }) => actor !== 'autoscaler') ? 1 : 2;
+  };
+  const newest = ({ id }: NodeGroup): number => changes.get(id)?.[0]?.atMs ?? 0;
+  return report.observation.cloud.groups
+    .filter(({ id }) => changes.has(id))
+    .toSorted((left, right) => rank(left) - rank(right) || newest(right) - newest(left) || compareText(left.id, right.id));
+}
+
+interface LaneOptions {
+  readonly fromMs: number;
+  readonly columnMs: number;
+}
+
+function laneOf(
+  group: NodeGroup,
+  changes: readonly CapacityChange[],
+  input: DocumentInput,
+  { fromMs, columnMs }: LaneOptions,
+): TimelineLane {
+  const samples = input.history.sizes(group.id, fromMs);
+  const last = samples.at(-1);
+  return {
+    pool: group.id,
+    max: group.maxSize,
+    ready: last?.ready ?? 0,
+    steps: reduced(samples, columnMs).map(({ atMs, target, ready }) => [Math.max(atMs, fromMs), target, ready]),
+    marks: changes.slice(0, MOST_MARKS).map(markOf).reverse(),
+    spans: spansOf(group, input),
+    ...defined({ target: group.target.known ? group.target.value : undefined }),
+  };
+}
+
+function markOf({ atMs, actor, actorName, from, to, why, outcome, decision }: CapacityChange): TimelineMark {
+  return {
+    at: isoTime(atMs),
+    kind: kindOf({ actor, outcome, from, to }),
+    actor,
+    from,
+    to,
+    cause: why,
+    ...defined({ actorName, decision }),
+  };
+}
+
+function kindOf({ actor, outcome, from, to }: Pick<CapacityChange, 'actor' | 'outcome' | 'from' | 'to'>): MarkKind {
+  if (outcome === 'failed' || outcome === 'refused') return 'try';
+  if (actor === 'eviction') return 'eviction';
+  if (actor !== 'autoscaler') return 'other-writer';
+  return to > from ? 'increase' : 'removal';
+}
+
+/** What holds now, as far as it reaches into the past. */
+function spansOf(group: NodeGroup, { report: { state, observation } }: DocumentInput): readonly TimelineSpan[] {
+  const backoff = state.backoffs.get(group.id);
+  const held = state.held?.get(group.id);
+  const spans: TimelineSpan[] = [];
+  if (backoff !== undefined && backoff.untilMs > observation.nowMs)
+    spans.push({ from: isoTime(backoff.lastFailureMs), to: isoTime(backoff.untilMs), kind: 'backing-off', cause: backoff.cause });
+  if (group.frozen !== undefined && held !== undefined) spans.push({ from: isoTime(held.sinceMs), kind: 'frozen', cause: group.frozen });
+  return spans;
+}
+
+/** At most two samples per column: the first, and the last that differs. */
+function reduced(samples: readonly SizeSample[], columnMs: number): readonly SizeSample[] {
+  const kept: SizeSample[] = [];
+  let column = Number.NaN;
+  let inColumn = 0;
+  for (const sample of samples) {
+    const own = Math.floor(sample.atMs / columnMs);
+    if (own !== column) {
+      column = own;
+      inColumn = 0;
+    }
+    inColumn += 1;
+    if (inColumn > 2) kept.pop();
+    kept.push(sample);
+  }
+  return kept;
+}

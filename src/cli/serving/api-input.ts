@@ -1,0 +1,77 @@
+/** What the documents of `/api/v1` are made from, gathered from the parts of the daemon once per loop. */
+import type { HistoryReader } from '../../domain/history.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { Config } from '../../config/types/config.ts';
+import type { DocumentInput, ObservedReport, PoolTokens, ReplicaIdentity } from '../../api/documents/document-input.ts';
+import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
+import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
+import { VERSION } from '../../lib/version.ts';
+
+interface AgentCalls {
+  readonly id: string;
+  readonly lastSuccessMs?: number | undefined;
+  readonly budget?: { readonly remaining: number; readonly largest: number };
+}
+
+export interface ApiInputDeps {
+  readonly config: Config;
+  readonly policy: () => Policy;
+  /** The last loop that observed the cluster. */
+  readonly report: () => ObservedReport | undefined;
+  readonly decided: () => AnswerInput | undefined;
+  readonly advice: RememberedAdvice;
+  readonly agents: () => readonly AgentCalls[];
+  readonly history: HistoryReader;
+  readonly replica: () => Pick<ReplicaIdentity, 'name' | 'startedAtMs' | 'leadsSinceMs' | 'configuration'>;
+}
+
+/** The agent that lists all scale sets, and the prefix of those that list the instances of one. */
+const SCALE_SETS = 'scaleSets';
+const INSTANCES = 'instances/';
+
+/** Makes the input once per loop: asked again, it returns the same. undefined: nothing was decided yet. */
+export function apiInput(deps: ApiInputDeps): () => DocumentInput | undefined {
+  let last: DocumentInput | undefined;
+  return () => {
+    const report = deps.report();
+    const pods = deps.decided();
+    if (report === undefined || pods === undefined) return undefined;
+    if (last?.report !== report) last = gather(deps, report, pods);
+    return last;
+  };
+}
+
+function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): DocumentInput {
+  const { config, advice, history } = deps;
+  const agents = deps.agents();
+  return {
+    report,
+    pods,
+    advice: advice.adviseAll(pods.input, pods.scaleUp, report.stepMs['scale-up'] ?? 0),
+    policy: { ...deps.policy(), scaleUp: { ...deps.policy().scaleUp, ...report.prices } },
+    replica: {
+      ...deps.replica(),
+      dryRun: config.dryRun,
+      version: VERSION,
+      cluster: config.azure.clusterName,
+      location: config.azure.location,
+      currency: config.azure.retailPrices?.currency,
+      scanIntervalMs: config.loop.scanIntervalMs,
+    },
+    azureReadAtMs: agents.find(({ id }) => id === SCALE_SETS)?.lastSuccessMs,
+    tokens: tokensByPool(report, agents),
+    history,
+  };
+}
+
+/** An agent is named after the folded key of its scale set, which ends in the set's name. */
+function tokensByPool({ observation }: ObservedReport, agents: readonly AgentCalls[]): ReadonlyMap<string, PoolTokens> {
+  const tokens = new Map<string, PoolTokens>();
+  for (const { id, budget } of agents) {
+    if (budget === undefined || !id.startsWith(INSTANCES)) continue;
+    const set = id.split(/[|/]/).at(-1);
+    const group = observation.cloud.groups.find((each) => each.id.toLowerCase() === set);
+    if (group !== undefined) tokens.set(group.id, { left: budget.remaining, of: budget.largest });
+  }
+  return tokens;
+}
