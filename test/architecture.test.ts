@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kubernetes: ['telemetry', 'domain', 'lib'],
   loop: ['planning', 'scheduling', 'telemetry', 'domain', 'lib'],
   observers: ['planning', 'telemetry', 'domain', 'lib'],
+  api: ['planning', 'telemetry', 'domain', 'lib'],
   simulator: ['domain', 'lib'],
   lab: ['simulator', 'domain', 'lib'],
   cli: [
@@ -35,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kubernetes',
     'loop',
     'observers',
+    'api',
     'simulator',
     'lab',
   ],
@@ -42,7 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The rooms of a ring, top down: a room may import rooms of the layers below its own, and nothing beside or above. A ring that
- * is a single folder is not listed. The rooms `api/`, `grpc/`, `store/redis/` are planned and enter with their first file.
+ * is a single folder is not listed. The rooms `grpc/`, `store/redis/` are planned and enter with their first file.
  */
 const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   domain: [['domain/ports'], ['domain']],
@@ -68,6 +70,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['observers'],
     ['observers/metrics', 'observers/cluster-autoscaler-metrics', 'observers/events', 'observers/status', 'observers/history'],
   ],
+  api: [['api/served', 'api/page'], ['api/page/panels'], ['api/page/parts'], ['api/documents']],
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
     ['azure', 'azure/doctor'],
@@ -93,7 +96,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli/report'],
     ['cli/explain'],
     ['cli/plan', 'cli/doctor', 'cli/demo'],
-    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal'],
+    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving'],
   ],
   simulator: [
     ['simulator'],
@@ -111,6 +114,11 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 /** The file that a room opens with, where it is not named like its folder. */
 const MAIN_FILES: Readonly<Record<string, string>> = {
+  'api/documents': 'document-input.ts',
+  'api/page': 'main.tsx',
+  'api/page/panels': 'pending.tsx',
+  'api/page/parts': 'parts.tsx',
+  'api/served': 'api.ts',
   'azure/arm': 'arm-client.ts',
   'azure/doctor': 'diagnosis.ts',
   'azure/groups': 'registry.ts',
@@ -130,6 +138,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/plan': 'plan-command.ts',
   'cli/report': 'report-command.ts',
   'cli/plan/files': 'objects-file.ts',
+  'cli/serving': 'page-file.ts',
   config: 'load.ts',
   'config/sources': 'layers.ts',
   'config/types': 'config.ts',
@@ -209,14 +218,19 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
     pattern: /^(zod|yaml)$/,
     homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'cli/journal/', 'loop/memory/', 'simulator/world-file.ts'],
   },
+  { pattern: /^esbuild$/, homes: ['api/page/build-page.ts'] },
+  { pattern: /^preact(\/|$)/, homes: ['api/page/'] },
   { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
 ];
 
 /** Globals with one home each. */
 const GLOBAL_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
-  { pattern: /\bDate\.now\b|\bnew Date\(\)/, homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts'] },
+  {
+    pattern: /\bDate\.now\b|\bnew Date\(\)/,
+    homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts', 'api/page/parts/browser.ts'],
+  },
   { pattern: /\bperformance\.now\b/, homes: ['cli/process/process.ts', 'lab/patience.ts'] },
-  { pattern: /\bset(Timeout|Interval)\b/, homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts'] },
+  { pattern: /\bset(Timeout|Interval)\b/, homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts', 'api/page/parts/browser.ts'] },
   { pattern: /\bMath\.random\b/, homes: ['cli/'] },
   { pattern: /\bprocess\.env\b/, homes: ['cli/'] },
   { pattern: /\bconsole\./, homes: [] },
@@ -233,7 +247,7 @@ interface Source {
 
 function sources(): readonly Source[] {
   return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((path) => {
       const text = readFileSync(join(SRC, path), 'utf8');
       return { path, ring: ringOf(path), room: dirname(path), text, imports: importsOf(text) };
@@ -426,8 +440,8 @@ describe('architecture', () => {
 
   it('writes relative imports with the .ts ending and file names in kebab case', () => {
     const breaches = all.flatMap((source) => [
-      ...source.imports.filter((name) => name.startsWith('.') && !name.endsWith('.ts')).map((name) => `${source.path} imports ${name}`),
-      ...(/^[a-z0-9/-]+\.ts$/.test(source.path) ? [] : [`${source.path} is not kebab case`]),
+      ...source.imports.filter((name) => name.startsWith('.') && !/\.tsx?$/.test(name)).map((name) => `${source.path} imports ${name}`),
+      ...(/^[a-z0-9/-]+\.tsx?$/.test(source.path) ? [] : [`${source.path} is not kebab case`]),
     ]);
     expect(breaches).toEqual([]);
   });

@@ -9,6 +9,7 @@ const FORBIDDEN_PATHS = /(^|\/)(node_modules|\.git|test|simulator)\/|\.ts$|\.map
 const REQUIRED = [
   'nodejs/bin/node',
   'app/main.mjs',
+  'app/page.html',
   'licenses/LICENSE',
   'licenses/third-party-licences.txt',
   'licenses/sbom.cdx.json',

@@ -22,7 +22,10 @@ import type { TemplateStore } from '../loop/memory/template-store.ts';
 import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
 import type { StatusPublisher } from '../observers/status/status-publisher.ts';
 import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
+import { Api } from '../api/served/api.ts';
+import type { ObservedReport } from '../api/documents/document-input.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -36,6 +39,8 @@ import { readHistory } from './journal/history-entries.ts';
 import type { HistoryFiles } from './journal/history-files.ts';
 import type { ShadowRecord } from './journal/shadow-record.ts';
 import { RefreshRequests } from './refresh-requests.ts';
+import { apiInput } from './serving/api-input.ts';
+import { pageReader } from './serving/page-file.ts';
 import { stopInTime } from './stop-in-time.ts';
 
 export interface DaemonDeps {
@@ -68,6 +73,8 @@ export interface DaemonDeps {
   readonly historyFiles: HistoryFiles | undefined;
   /** undefined: not a dry run. */
   readonly shadow: ShadowRecord | undefined;
+  /** What helps pending pods, as far as it was simulated. */
+  readonly advice: RememberedAdvice;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -87,10 +94,17 @@ export class DaemonLifetime implements Daemon {
   /** The node groups of the last loop that observed the cluster. */
   #groups: ReadonlySet<string> = new Set();
   /** The last loop that observed the cluster. */
-  #lastReport: LoopReport | undefined;
+  #lastReport: ObservedReport | undefined;
+  readonly #api: Api;
+  readonly #startedAtMs: number;
+  #leadsSinceMs = 0;
+  #configuration: { readonly generation: number; readonly sinceMs: number };
 
   constructor(deps: DaemonDeps) {
     this.#deps = deps;
+    this.#startedAtMs = deps.clock.now();
+    this.#configuration = { generation: 1, sinceMs: this.#startedAtMs };
+    this.#api = this.#composeApi();
     this.#shutdownTimeoutMs = deps.config.loop.shutdownTimeoutMs;
     this.#refreshes = new RefreshRequests({ clock: deps.clock, signal: this.#work.signal, start: (groups) => this.#startRefresh(groups) });
   }
@@ -139,15 +153,18 @@ export class DaemonLifetime implements Daemon {
     kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
     metrics.process.leader.set(1);
     this.#leads = true;
+    this.#leadsSinceMs = clock.now();
     health.leading(clock.monotonic());
     status?.begin(signal);
     loop.onLoop((report) => status?.loopEnded(report, signal));
     loop.onLoop(() => templates.loopEnded(signal));
     loop.onLoop((report) => memory.loopEnded(report, signal));
     loop.onLoop((report) => {
-      if (report.observation === undefined) return;
-      this.#groups = new Set(report.observation.cloud.groups.map(({ id }) => id));
-      this.#lastReport = report;
+      const { observation } = report;
+      if (observation === undefined) return;
+      this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
+      this.#lastReport = { ...report, observation };
+      this.#api.loopEnded();
     });
   }
 
@@ -175,6 +192,7 @@ export class DaemonLifetime implements Daemon {
 
   reconfigure(config: Config): void {
     this.#shutdownTimeoutMs = config.loop.shutdownTimeoutMs;
+    this.#configuration = { generation: this.#configuration.generation + 1, sinceMs: this.#deps.clock.now() };
     this.#deps.reconfigure(config);
   }
 
@@ -203,6 +221,7 @@ export class DaemonLifetime implements Daemon {
     this.#deps.metrics.process.leader.set(0);
     if (this.#stopping !== undefined) return;
     this.#lost = true;
+    this.#api.leadershipLost(undefined);
     this.#work.abort();
     const message = 'Leadership was lost; all writes in progress were cancelled.';
     this.#ended.resolve(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message));
@@ -230,11 +249,36 @@ export class DaemonLifetime implements Daemon {
       ['lease', (signal) => kubernetes.lease.release(this.#lost ? AbortSignal.abort() : signal), 'last'],
       ['azure', () => cloud.close()],
       ['kubernetes', () => kubernetes.close()],
-      ['http', async () => this.#http?.close()],
+      ['http', async () => this.#closeHttp()],
     ]);
     stalls.disable();
     metrics.process.leader.set(0);
     this.#ended.resolve(undefined);
+  }
+
+  async #closeHttp(): Promise<void> {
+    this.#api.close();
+    await this.#http?.close();
+  }
+
+  #composeApi(): Api {
+    const { config, policy, decisions, advice, cloud, history, kubernetes, clock } = this.#deps;
+    const input = apiInput({
+      config,
+      policy,
+      report: () => this.#lastReport,
+      decided: () => decisions.aboutPods(),
+      advice,
+      agents: () => cloud.agentStatus(),
+      history,
+      replica: () => ({
+        name: kubernetes.lease.leader() ?? 'this process',
+        startedAtMs: this.#startedAtMs,
+        leadsSinceMs: this.#leadsSinceMs,
+        configuration: this.#configuration,
+      }),
+    });
+    return new Api({ clock, input, explain: (subject) => decisions.answer(subject) });
   }
 
   /** Called when no loop runs any more, so no new write of the status begins. */
@@ -257,7 +301,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #httpDeps(): HttpDeps {
-    const { metrics, health, clock, cloud, stalls, withheld, decisions, history, shadow } = this.#deps;
+    const { metrics, health, clock, cloud, stalls, withheld, shadow } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
@@ -273,9 +317,9 @@ export class DaemonLifetime implements Daemon {
       templates: () => cloud.templateReports(),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),
-      explain: (subject) => decisions.answer(subject),
-      history,
       report: (spanMs) => shadow?.report(clock.now() - spanMs),
+      api: this.#api,
+      page: pageReader(),
       refresh: (group) => this.#refresh(group),
     };
   }

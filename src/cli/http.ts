@@ -1,14 +1,15 @@
 /**
- * The daemon's HTTP server: /metrics, /healthz, /readyz and the documents under /debug, all from memory, and
+ * The daemon's HTTP server: the page at /, /api/v1, /metrics, /healthz, /readyz and the documents under /debug, all from memory, and
  * POST /debug/refresh, which reads Azure again. Must not know where the documents come from.
  */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 import { parseDurationMs } from '../lib/duration.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
-import { SUBJECT_KINDS, type Subject } from '../planning/explain/answers/answer.ts';
-import type { HistoryReader } from '../domain/history.ts';
+import type { Api } from '../api/served/api.ts';
+import { sendEvents, sendPage, sendReply } from './serving/responses.ts';
+import type { Page } from './serving/page-file.ts';
 import type { Duty } from './duty.ts';
 
 export interface HttpDeps {
@@ -24,12 +25,11 @@ export interface HttpDeps {
   readonly snapshot: () => object | undefined;
   /** What a dry run would have written. undefined: not a dry run. */
   readonly withheld: () => readonly object[] | undefined;
-  /** The answer of `explain` about one subject, from the last decision. undefined: nothing was decided yet. */
-  readonly explain: (subject: Subject) => object | 'missing' | undefined;
-  /** Changes, sizes, scale-ups and decisions of the last day. */
-  readonly history: HistoryReader;
   /** What a dry run would have done against what others did, in this long, milliseconds. undefined: not a dry run. */
   readonly report: (spanMs: number) => object | undefined;
+  readonly api: Pick<Api, 'reply' | 'stream'>;
+  /** The page at `/`. undefined: this build does not contain it. */
+  readonly page: () => Promise<Page | undefined>;
   /** Invalidates the cached data of one node group, so it is read again. undefined: of all node groups. */
   readonly refresh: (group: string | undefined) => RefreshResult;
 }
@@ -55,10 +55,14 @@ interface HttpOptions {
 
 const REFRESH = '/debug/refresh';
 const REPORT = '/api/v1/report';
+const EVENTS = '/api/v1/events';
+const JSON_TYPE = 'application/json';
+/** Another replica must be asked; the same request here stays refused. */
+const STANDBY_STATUS = 409;
 const REFRESH_STATUS = { begun: 202, deferred: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
 const PATHS =
-  '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh, /api/v1/pods/NAMESPACE/NAME, ' +
-  '/api/v1/nodes/NAME, /api/v1/pools/NAME, /api/v1/decisions/ID, /api/v1/report?since=SPAN';
+  '/, /metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh, ' +
+  '/api/v1/report?since=SPAN, /api/v1/openapi.json';
 
 /** What clients can make the server hold. Probes, Prometheus and a few people need far less. */
 interface HttpLimits {
@@ -78,18 +82,18 @@ const TIMEOUT_CHECKS = 2;
 export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: HttpLimits = LIMITS): Promise<HttpEndpoint> {
   const server = createLimitedServer(limits, (request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
-    const refusal = isProtected(path) ? debugRefusal(request, options.debug) : undefined;
+    const refusal =
+      isProtected(path) || (path === PAGE && options.debug.token === undefined) ? debugRefusal(request, options.debug) : undefined;
     if (refusal !== undefined) {
       request.resume();
       return send(response, refusal.status, { type: 'text/plain', text: `${refusal.text}\n`, headers: refusal.headers });
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const asked = { request, query: new URLSearchParams(query) };
     const responded =
       path === REFRESH && request.method === 'POST'
-        ? respondToRefresh(new URLSearchParams(query).get('group') ?? undefined, response, deps)
-        : isRead && path === REPORT
-          ? respondToReport(query, response, deps)
-          : respond(isRead && path !== REFRESH ? path : 'not allowed', response, deps);
+        ? respondToRefresh(asked.query.get('group') ?? undefined, response, deps)
+        : respond({ ...asked, path: isRead && path !== REFRESH ? path : 'not allowed' }, response, deps);
     responded.catch((error: unknown) => {
       if (!response.headersSent)
         send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
@@ -113,12 +117,21 @@ function createLimitedServer(limits: HttpLimits, listener: RequestListener): Ser
   return server;
 }
 
-async function respond(path: string, response: ServerResponse, deps: HttpDeps): Promise<void> {
+interface Asked {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+}
+
+async function respond(asked: Asked, response: ServerResponse, deps: HttpDeps): Promise<void> {
+  const { path } = asked;
   const duty = deps.duty();
   // A standby has read nothing from Azure and decided nothing: its documents would be empty.
-  if (isProtected(path) && !duty.leads) return send(response, 503, { type: 'text/plain', text: `this replica ${duty.sentence}\n` });
-  if (path.startsWith(API)) return respondToQuestion(path, response, deps);
+  if (isProtected(path) && !duty.leads) return sendStandby(response, duty);
+  if (path.startsWith(API)) return respondFromApi(asked, response, deps);
   switch (path) {
+    case PAGE:
+      return sendPage(asked.request, response, await deps.page());
     case '/metrics': {
       const { contentType, text } = await deps.metrics();
       return send(response, 200, { type: contentType, text });
@@ -152,45 +165,32 @@ async function respond(path: string, response: ServerResponse, deps: HttpDeps): 
 }
 
 const API = '/api/v1/';
+const PAGE = '/';
 
-/** Documents about the cluster. Metrics and health are for everyone. */
+/** Documents about the cluster. Metrics and health are for everyone. So is the page where a token protects the documents: it contains none. */
 function isProtected(path: string): boolean {
   return path.startsWith('/debug/') || path.startsWith(API);
 }
 
-/** `/api/v1/pods/NAMESPACE/NAME`, `/api/v1/nodes/NAME`, `/api/v1/pools/NAME`, `/api/v1/decisions/ID`. A name may be percent-encoded. */
-function respondToQuestion(path: string, response: ServerResponse, { explain }: HttpDeps): void {
-  const [first = '', ...rest] = path.slice(API.length).split('/');
-  const kind = SUBJECT_KINDS.find((each) => `${each}s` === first);
-  const name = decodedName(rest.join('/'));
-  if (kind === undefined || name === undefined || name === '')
-    return send(response, 404, {
-      type: 'text/plain',
-      text: `not found; questions: ${SUBJECT_KINDS.map((each) => `${API}${each}s/NAME`).join(', ')}\n`,
-    });
-  const answer = explain({ kind, name });
-  if (answer === 'missing') return send(response, 404, { type: 'text/plain', text: `${kind} ${name} not found\n` });
-  return sendOrMissing(response, answer, 503, 'no loop has decided anything yet');
+/** The leader has the documents; nothing is forwarded silently. */
+function sendStandby(response: ServerResponse, { sentence, leader, command }: Duty): void {
+  const text = JSON.stringify({ message: `this replica ${sentence}`, ...defined({ leader, command }) });
+  send(response, STANDBY_STATUS, { type: JSON_TYPE, text: `${text}\n` });
+}
+
+async function respondFromApi({ request, path, query }: Asked, response: ServerResponse, { api, report }: HttpDeps): Promise<void> {
+  if (path === REPORT) return respondToReport(query, response, report);
+  if (path === EVENTS) return sendEvents(request, response, api);
+  await sendReply(request, response, api.reply(path.slice(API.length), query));
 }
 
 /** `since` is a span such as `12h` or `7d`. */
-async function respondToReport(query: string, response: ServerResponse, { duty, report }: HttpDeps): Promise<void> {
-  const since = new URLSearchParams(query).get('since') ?? '7d';
+function respondToReport(query: URLSearchParams, response: ServerResponse, report: HttpDeps['report']): void {
+  const since = query.get('since') ?? '7d';
   const spanMs = parseDurationMs(since, { days: true });
-  const { leads, sentence } = duty();
   if (spanMs === undefined)
     return send(response, 400, { type: 'text/plain', text: `since is "${since}"; it must be a span such as 12h or 7d\n` });
-  if (!leads) return send(response, 503, { type: 'text/plain', text: `this replica ${sentence}\n` });
   sendOrMissing(response, report(spanMs), 404, 'nothing is compared: this is not a dry run (--dry-run)');
-}
-
-/** undefined: a percent sign that encodes nothing. */
-function decodedName(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function respondToRefresh(group: string | undefined, response: ServerResponse, deps: HttpDeps): Promise<void> {

@@ -50,7 +50,7 @@ beforeAll(async () => {
     readonly scripts: Readonly<Record<string, string>>;
   };
   // The very command of `npm run bundle`, into a folder of the test's own.
-  const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replace('--outdir=dist', `--outdir=${join(dir, 'dist')}`);
+  const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replaceAll('--outdir=dist', `--outdir=${join(dir, 'dist')}`);
   expect(command).toContain(dir);
   const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}`;
   const metafile = join(dir, 'meta.json');

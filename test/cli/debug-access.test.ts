@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { debugRefusal } from '../../src/cli/debug-access.ts';
 import { serveHttp } from '../../src/cli/http.ts';
-import { aHistory } from '../support/history.ts';
 
 const HOST = { host: 'localhost:8085' };
 
@@ -102,8 +101,8 @@ describe('access to /debug', () => {
         snapshot: () => ({}),
         report: () => undefined,
         withheld: () => [],
-        history: aHistory(),
-        explain: () => ({}),
+        api: { reply: () => ({ status: 200, document: {} }), stream: () => false },
+        page: async () => ({ html: '<p>the page</p>', policy: '' }),
         refresh: () => ({ kind: 'begun' }),
       },
     );
@@ -114,7 +113,8 @@ describe('access to /debug', () => {
       return response.status;
     };
     try {
-      for (const path of ['/metrics', '/healthz', '/readyz']) expect(await status(path)).toBe(200);
+      // The page contains nothing about the cluster, and a browser that opens it has no token yet.
+      for (const path of ['/', '/metrics', '/healthz', '/readyz']) expect(await status(path)).toBe(200);
       for (const path of ['/debug/agents', '/debug/templates', '/debug/snapshot', '/debug/withheld', '/debug/else', '/api/v1/pods/a/b']) {
         expect(await status(path)).toBe(401);
       }

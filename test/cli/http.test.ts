@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
-import { aHistory } from '../support/history.ts';
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
-const STANDBY: Pick<HttpDeps, 'duty'> = { duty: () => ({ leads: false, mayAct: false, sentence: 'stands by; other leads' }) };
+const STANDBY: Pick<HttpDeps, 'duty'> = {
+  duty: () => ({ leads: false, mayAct: false, sentence: 'stands by; other leads', leader: 'other', command: 'kubectl ...' }),
+};
+const PAGE = { html: '<!doctype html><title>the page</title>', policy: "default-src 'none'" };
 
 describe('http', () => {
   const open: HttpEndpoint[] = [];
@@ -20,8 +22,8 @@ describe('http', () => {
     snapshot: () => ({ loop: { id: 7 } }),
     report: () => undefined,
     withheld: () => undefined,
-    history: aHistory(),
-    explain: ({ kind, name }) => (name === 'gone/x' ? 'missing' : { kind, name }),
+    api: { reply: (path, query) => ({ status: 200, document: { path, q: query.get('q') ?? '' } }), stream: () => false },
+    page: async () => PAGE,
     refresh: () => ({ kind: 'begun' }),
     ...change,
   });
@@ -39,27 +41,26 @@ describe('http', () => {
     ['/metrics', {}, 200, 'aks_autoscaler_loops_total 1'],
     ['/healthz', {}, 200, 'ok: fine'],
     ['/healthz?full', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'failing: asleep'],
-    ['/api/v1/pods/default/web', {}, 200, '"name": "default/web"'],
-    ['/api/v1/pools/vms%2Fsize', {}, 200, '"name": "vms/size"'],
-    ['/api/v1/pods/gone/x', {}, 404, 'pod gone/x not found'],
-    ['/api/v1/pods/', {}, 404, '/api/v1/pods/NAME'],
-    ['/api/v1/users/me', {}, 404, '/api/v1/nodes/NAME'],
-    ['/api/v1/pods/%', {}, 404, 'not found'],
-    ['/api/v1/nodes/n', { explain: () => undefined }, 503, 'no loop has decided anything yet'],
-    ['/api/v1/nodes/n', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/', {}, 200, '<title>the page</title>'],
+    ['/', { page: async () => undefined }, 404, 'does not contain the page'],
+    ['/', STANDBY, 200, '<title>the page</title>'],
+    ['/api/v1/search?q=web', {}, 200, '{"path":"search","q":"web"}'],
+    ['/api/v1/overview', STANDBY, 409, '{"message":"this replica stands by; other leads","leader":"other","command":"kubectl ..."}'],
+    ['/api/v1/events', STANDBY, 409, 'stands by'],
+    ['/api/v1/events', {}, 503, 'ten streams'],
     ['/api/v1/report', {}, 404, 'this is not a dry run'],
     ['/api/v1/report?since=12h', { report: (spanMs: number) => ({ spanMs }) }, 200, '"spanMs": 43200000'],
     ['/api/v1/report', { report: (spanMs: number) => ({ spanMs }) }, 200, '"spanMs": 604800000'],
     ['/api/v1/report?since=lately', {}, 400, 'since is "lately"; it must be a span such as 12h or 7d'],
-    ['/api/v1/report', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/api/v1/report', STANDBY, 409, 'this replica stands by; other leads'],
     ['/health-check', {}, 200, 'OK'],
     ['/health-check', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'Error: asleep'],
     ['/readyz', {}, 200, 'ok: leads; may act'],
     ['/readyz', { ready: () => false }, 503, 'no loop'],
     ['/readyz', STANDBY, 200, 'ok: stands by; other leads'],
-    ['/debug/agents', STANDBY, 503, 'this replica stands by; other leads'],
-    ['/debug/snapshot', STANDBY, 503, 'this replica stands by; other leads'],
-    ['/debug/templates', STANDBY, 503, 'this replica stands by; other leads'],
+    ['/debug/agents', STANDBY, 409, 'this replica stands by; other leads'],
+    ['/debug/snapshot', STANDBY, 409, 'this replica stands by; other leads'],
+    ['/debug/templates', STANDBY, 409, 'this replica stands by; other leads'],
     ['/metrics', STANDBY, 200, 'aks_autoscaler'],
     ['/debug/agents', {}, 200, '"scale-sets"'],
     ['/debug/templates', {}, 200, '"learned"'],
@@ -72,6 +73,52 @@ describe('http', () => {
     const response = await fetch((await serve(change)) + path);
     expect(response.status).toBe(status);
     expect(await response.text()).toContain(text);
+  });
+
+  it('sends with the page what it may load, and whether it changed', async () => {
+    const url = await serve();
+    const first = await fetch(`${url}/`);
+    expect(Object.fromEntries(first.headers)).toMatchObject({
+      'content-security-policy': "default-src 'none'",
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'private, no-cache',
+    });
+    const again = await fetch(`${url}/`, { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  it('compresses long documents for those who accept it, and asks to come back before the first loop', async () => {
+    const long = { status: 200, document: { text: 'x'.repeat(5_000) } } as const;
+    const url = await serve({ api: { reply: () => long, stream: () => false } });
+    const packed = await fetch(`${url}/api/v1/overview`);
+    expect([packed.headers.get('content-encoding'), await packed.json()]).toEqual(['gzip', long.document]);
+    const plain = await fetch(`${url}/api/v1/overview`, { headers: { 'accept-encoding': 'identity' } });
+    expect([plain.headers.get('content-encoding'), await plain.json()]).toEqual([null, long.document]);
+    const early = { status: 503, document: { message: 'not yet' }, retryAfterSeconds: 2 } as const;
+    const soon = await fetch(`${await serve({ api: { reply: () => early, stream: () => false } })}/api/v1/overview`);
+    expect([soon.status, soon.headers.get('retry-after'), await soon.json()]).toEqual([503, '2', { message: 'not yet' }]);
+  });
+
+  it('streams events until the other side closes', async () => {
+    const closed = Promise.withResolvers<string>();
+    const url = await serve({
+      api: {
+        reply: () => ({ status: 200, document: {} }),
+        stream: (target, lastEventId) => {
+          target.on('close', () => closed.resolve(lastEventId ?? ''));
+          target.write('event: ping\n\n');
+          return true;
+        },
+      },
+    });
+    const stop = new AbortController();
+    const response = await fetch(`${url}/api/v1/events`, { headers: { 'last-event-id': 'a.7' }, signal: stop.signal });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    expect(new TextDecoder().decode(value)).toBe('event: ping\n\n');
+    stop.abort();
+    expect(await closed.promise).toBe('a.7');
   });
 
   it('accepts GET everywhere, and POST only for /debug/refresh', async () => {

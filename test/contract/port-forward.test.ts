@@ -12,7 +12,6 @@ import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-
 import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
 import { aPodDraft, SPEC } from '../simulator/cluster/stage.ts';
 import { runCommand } from '../support/run-command.ts';
-import { aHistory } from '../support/history.ts';
 
 const POD = 'aks-autoscaler-7c9f';
 
@@ -118,8 +117,14 @@ describe('explain asks the leader', () => {
         snapshot: () => undefined,
         report: () => undefined,
         withheld: () => undefined,
-        history: aHistory(),
-        explain: ({ name }) => (name === 'n' ? { ...answer, ...rest } : 'missing'),
+        api: {
+          reply: (path) =>
+            path === 'nodes/n'
+              ? { status: 200, document: { ...answer, ...rest } }
+              : { status: 404, document: { message: `node ${path.slice('nodes/'.length)} not found` } },
+          stream: () => false,
+        },
+        page: async () => undefined,
         refresh: () => ({ kind: 'begun' }),
       },
     );

@@ -5,6 +5,7 @@ import { findingsIn } from '../../deploy/image/image-contents.ts';
 const GOOD = [
   'app/chunk-2NWIO2G5.mjs',
   'app/main.mjs',
+  'app/page.html',
   'etc/passwd',
   'etc/ssl/certs/ca-certificates.crt',
   'lib/x86_64-linux-gnu/libc.so.6',
@@ -40,10 +41,14 @@ describe('the files of an image', () => {
     expect(findingsIn([...GOOD, path])).toEqual([`${path} belongs to development`]);
   });
 
-  it.each(['nodejs/bin/node', 'app/main.mjs', 'licenses/sbom.cdx.json', 'licenses/third-party-licences.txt', 'etc/passwd'])(
-    'must include %s',
-    (path) => {
-      expect(findingsIn(GOOD.filter((each) => each !== path))).toEqual([`${path} is missing`]);
-    },
-  );
+  it.each([
+    'nodejs/bin/node',
+    'app/main.mjs',
+    'app/page.html',
+    'licenses/sbom.cdx.json',
+    'licenses/third-party-licences.txt',
+    'etc/passwd',
+  ])('must include %s', (path) => {
+    expect(findingsIn(GOOD.filter((each) => each !== path))).toEqual([`${path} is missing`]);
+  });
 });

@@ -15,7 +15,7 @@ import { type ScaleUpDocument, scaleUpsOnTheWay } from './scale-ups.ts';
 const MOST_PER_VERDICT = 8;
 const MOST_CLASSES = 50;
 
-export interface ActDocument {
+interface ActDocument {
   readonly allowed: 'yes' | 'no' | 'dry-run';
   /** Why not. Absent if it may. */
   readonly because?: string;
@@ -25,7 +25,7 @@ export interface ActDocument {
   readonly exceptions: readonly { readonly pool: string; readonly reason: string; readonly until?: string }[];
 }
 
-export interface PendingSummary {
+interface PendingSummary {
   /** Without ignored pods. */
   readonly total: number;
   readonly byNeed: Readonly<Record<Need, number>>;
@@ -91,7 +91,7 @@ export interface Overview extends CommonFields {
   readonly newestDecision?: string;
 }
 
-export interface ChangeWords {
+interface ChangeWords {
   readonly at: string;
   readonly pool: string;
   readonly from: number;

@@ -32,7 +32,7 @@ export const NEED_OF: Readonly<Record<VerdictClass, Need>> = {
 const NEEDS: readonly Need[] = ['change', 'azure', 'coming', 'ignored'];
 
 /** The one comparison that decides: of the pool that is nearest. */
-export interface DecisiveRule {
+interface DecisiveRule {
   readonly pool: string;
   readonly rule: string;
   /** In base units of `resource`: millicores, bytes or ones. */
@@ -41,7 +41,7 @@ export interface DecisiveRule {
   readonly resource?: string;
 }
 
-export interface FixDocument {
+interface FixDocument {
   /** Only what was simulated and works is a fix. */
   readonly proved: boolean;
   readonly text: string;
@@ -161,7 +161,7 @@ function withoutSpan(sentence: string, { pods: { input } }: DocumentInput): stri
   return isName ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-export function requestsOf({ shape: { requests } }: Pod, { pods: { input } }: Pick<DocumentInput, 'pods'>): string {
+function requestsOf({ shape: { requests } }: Pod, { pods: { input } }: Pick<DocumentInput, 'pods'>): string {
   const parts = [...requests].flatMap((value, index) => {
     if (value <= 0 || index === PODS) return [];
     const name = input.names.nameOf(index);

@@ -192,7 +192,7 @@ function podsText(count: number): string {
   return count === 0 ? 'no pods wait for it' : count === 1 ? '1 pod waits for it' : `${count} pods wait for it`;
 }
 
-export function nodesText(count: number): string {
+function nodesText(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
 }
 

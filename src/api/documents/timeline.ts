@@ -6,7 +6,7 @@ import { defined } from '../../lib/defined.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime } from './document-input.ts';
 
 /** `try`: nothing changed, since it was refused or failed. */
-export type MarkKind = 'increase' | 'removal' | 'try' | 'other-writer' | 'eviction';
+type MarkKind = 'increase' | 'removal' | 'try' | 'other-writer' | 'eviction';
 
 export interface TimelineMark {
   readonly at: string;
@@ -19,7 +19,7 @@ export interface TimelineMark {
   readonly decision?: string;
 }
 
-export interface TimelineSpan {
+interface TimelineSpan {
   readonly from: string;
   /** Absent if no end is known. */
   readonly to?: string;

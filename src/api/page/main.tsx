@@ -1,0 +1,195 @@
+/**
+ * The page at `/`: what waits and why, what already happens, what changed before. It only reads `/api/v1`. Must not know the daemon: it
+ * sees documents, and never computes a decision.
+ */
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Overview } from '../documents/overview.ts';
+import type { Timeline } from '../documents/timeline.ts';
+import { readDocument } from './parts/api-client.ts';
+import { localNow, parameter, setParameter } from './parts/browser.ts';
+import { Changes, type Range, RANGE_MS, type Selection } from './panels/changes.tsx';
+import { Decisions, Latency, type Withheld, WithheldWrites } from './panels/decisions.tsx';
+import { useKeyboard, useOpenedThing } from './keyboard.ts';
+import { LiveOverview, type LiveState } from './parts/live-overview.ts';
+import { OnTheWay } from './panels/on-the-way.tsx';
+import { Page, Time } from './parts/parts.tsx';
+import { Pending } from './panels/pending.tsx';
+import { Pools } from './panels/pools.tsx';
+import { Sheet } from './panels/sheet.tsx';
+import { headline } from './parts/text.ts';
+import { Absent, ActLine, TopBar } from './panels/top.tsx';
+import { useDocument } from './parts/use-document.ts';
+import { Waste } from './panels/waste.tsx';
+
+const live = new LiveOverview();
+
+function useLive(): LiveState {
+  const [state, setState] = useState(live.state);
+  // Several changes may come in one frame: the page is drawn once.
+  useEffect(() => {
+    let frame = 0;
+    return live.subscribe(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => setState(live.state));
+      if (document.visibilityState !== 'visible') setState(live.state);
+    });
+  }, []);
+  return state;
+}
+
+function App() {
+  const state = useLive();
+  const [absolute, setAbsolute] = useState(parameter('times') === 'utc');
+  const [thing, close] = useOpenedThing();
+  useKeyboard(close);
+  const { overview, refusal, offsetMs } = state;
+  const isReadable = overview !== undefined && (refusal === undefined || refusal.kind === 'lost' || refusal.kind === 'starting');
+  useEffect(() => {
+    const place = overview?.cluster === undefined ? '' : ` · ${overview.cluster}`;
+    document.title = overview === undefined ? 'aks-autoscaler' : `${headline(overview)}${place}`;
+  }, [overview]);
+  const changeTimes = (): void => {
+    setAbsolute(!absolute);
+    setParameter('times', absolute ? undefined : 'utc');
+  };
+  return (
+    <Page.Provider value={{ offsetMs, currency: overview?.cost?.currency, absolute }}>
+      <a class="skip" href="#pending">
+        Skip to pending pods
+      </a>
+      <TopBar live={live} state={state} />
+      {isReadable ? (
+        <>
+          <ActLine overview={overview} lost={refusal !== undefined} />
+          <Panels overview={overview} isStale={refusal !== undefined} />
+          <Footer overview={overview} absolute={absolute} changeTimes={changeTimes} />
+        </>
+      ) : (
+        <Absent refusal={refusal} live={live} />
+      )}
+      {thing !== undefined && <Sheet thing={thing} close={close} loop={overview?.loopId} />}
+    </Page.Provider>
+  );
+}
+
+/** With as many pools, their state comes before the changes. */
+const MANY_POOLS = 30;
+const ALL_LANES = 60;
+
+function Panels({ overview, isStale }: { readonly overview: Overview; readonly isStale: boolean }) {
+  const [range, setRange] = useState<Range>(rangeIn(parameter('range')) ?? rangeFor(overview));
+  const [lanes, setLanes] = useState(8);
+  const [selection, select] = useState<Selection>();
+  const newest = `${overview.newestDecision ?? ''} ${overview.lastChange?.at ?? ''}`;
+  // The axis ends now: it moves on every half minute although nothing changed.
+  const tick = Math.floor(Date.parse(overview.observedAt) / 30_000);
+  const timeline = useTimeline({ range, lanes, key: `${newest} ${tick}` });
+  const choose = (next: Range): void => {
+    setRange(next);
+    select(undefined);
+    setParameter('range', next);
+  };
+  const changes = (
+    <Changes
+      timeline={timeline}
+      range={range}
+      setRange={choose}
+      selection={selection}
+      select={select}
+      showAll={() => setLanes(ALL_LANES)}
+    />
+  );
+  const isMany = overview.pools.length >= MANY_POOLS;
+  return (
+    <main class={isStale ? 'wrap stale' : 'wrap'}>
+      <div class="grid">
+        <Pending overview={overview} />
+        <OnTheWay overview={overview} />
+      </div>
+      {!isMany && changes}
+      <Pools overview={overview} />
+      {isMany && changes}
+      <Waste overview={overview} />
+      {overview.dryRun && <DryRun loop={overview.loopId} />}
+      <div class="grid even">
+        <Decisions newest={newest} selection={selection} />
+        <Latency newest={newest} />
+      </div>
+    </main>
+  );
+}
+
+function rangeIn(text: string | undefined): Range | undefined {
+  return text !== undefined && Object.hasOwn(RANGE_MS, text) ? (text as Range) : undefined;
+}
+
+/** After a start there is little to see in six hours. */
+function rangeFor({ memorySince, observedAt }: Overview): Range {
+  const knownMs = Date.parse(observedAt) - Date.parse(memorySince);
+  return knownMs < RANGE_MS['15m'] ? '15m' : knownMs < RANGE_MS['1h'] ? '1h' : '6h';
+}
+
+function useTimeline({ range, lanes, key }: { readonly range: Range; readonly lanes: number; readonly key: string }): Timeline | undefined {
+  const from = new Date(localNow() - RANGE_MS[range]).toISOString();
+  const [shown, setShown] = useState<Timeline>();
+  useEffect(() => {
+    const stop = new AbortController();
+    void readDocument<Timeline>(`timeline?from=${from}&lanes=${lanes}`, stop.signal).then((answer) => {
+      if (!stop.signal.aborted && 'document' in answer) setShown(answer.document);
+    });
+    return () => stop.abort();
+  }, [range, lanes, key]);
+  return shown;
+}
+
+function DryRun({ loop }: { readonly loop: number }) {
+  const { document } = useDocument<readonly Withheld[]>('../../debug/withheld', loop);
+  return document === undefined ? null : <WithheldWrites rows={document} />;
+}
+
+interface FooterProps {
+  readonly overview: Overview;
+  readonly absolute: boolean;
+  readonly changeTimes: () => void;
+}
+
+function Footer({ overview: { cost, version, replica, memorySince, observedAt }, absolute, changeTimes }: FooterProps) {
+  return (
+    <footer class="wrap">
+      <span>
+        aks-autoscaler {version}, {replica}
+      </span>
+      <span>
+        History since <Time at={memorySince} as="clock" />
+      </span>
+      <span>
+        Values of <Time at={observedAt} as="clock" /> UTC
+      </span>
+      {cost === undefined && <span>No prices: set scaleUp.retailPrices or node prices</span>}
+      {cost?.listReadAt !== undefined && (
+        <span>
+          List prices read <Time at={cost.listReadAt} />, without discounts
+        </span>
+      )}
+      {cost !== undefined && cost.listReadAt === undefined && <span>Prices from the configuration</span>}
+      {cost !== undefined && cost.unpriced.length > 0 && (
+        <span>
+          {cost.unpriced.length} sizes have no price: {cost.unpriced.join(', ')}
+        </span>
+      )}
+      <button type="button" class="link" aria-pressed={absolute} onClick={changeTimes}>
+        {absolute ? 'Show times as distances' : 'Show times in UTC'}
+      </button>
+      <a href="api/v1/openapi.json">API</a>
+      <a href="#keys">
+        Keys <kbd>?</kbd>
+      </a>
+    </footer>
+  );
+}
+
+const theme = parameter('theme');
+if (theme === 'dark' || theme === 'light') document.documentElement.dataset['theme'] = theme;
+live.start();
+render(<App />, document.getElementById('page') ?? document.body);

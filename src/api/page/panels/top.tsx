@@ -1,0 +1,373 @@
+/** The bar with the question box and the live sign, and whether the autoscaler may act, with the reason. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Overview } from '../../documents/overview.ts';
+import type { FoundSubject } from '../../documents/search.ts';
+import { type Refusal, readDocument } from '../parts/api-client.ts';
+import { after, localNow, storeToken } from '../parts/browser.ts';
+import type { LiveOverview, LiveState } from '../parts/live-overview.ts';
+import { Command, Time, useNow } from '../parts/parts.tsx';
+import { counted, formatAge, formatCount, hashFor } from '../parts/text.ts';
+
+export function TopBar({ live, state }: { readonly live: LiveOverview; readonly state: LiveState }) {
+  const { overview } = state;
+  const place = [overview?.cluster, overview?.location].filter((part) => part !== undefined).join(', ');
+  return (
+    <header class="top">
+      <div class="wrap">
+        <div class="who">
+          <b>aks-autoscaler</b> <span>{place}</span>
+        </div>
+        <WhyBox />
+        <LiveSign live={live} state={state} />
+      </div>
+    </header>
+  );
+}
+
+const TYPING_MS = 150;
+
+/** Completes from the API; Enter opens. */
+function WhyBox() {
+  const [text, setText] = useState('');
+  const [found, setFound] = useState<readonly FoundSubject[]>();
+  const [chosen, setChosen] = useState(0);
+  const asked = useRef(0);
+  useEffect(() => {
+    asked.current += 1;
+    const turn = asked.current;
+    if (text.trim().length < 2) return setFound(undefined);
+    return after(TYPING_MS, () => {
+      void readDocument<{ readonly items: readonly FoundSubject[] }>(`search?q=${encodeURIComponent(text)}`).then((answer) => {
+        if (turn !== asked.current || 'refusal' in answer) return;
+        setFound(answer.document.items);
+        setChosen(0);
+      });
+    });
+  }, [text]);
+  const open = (subject: FoundSubject | undefined): void => {
+    if (subject === undefined) return;
+    location.hash = hashFor(subject.kind, subject.id);
+    setText('');
+  };
+  const keyed = (event: KeyboardEvent): void => {
+    const count = found?.length ?? 0;
+    if (event.key === 'ArrowDown' && count > 0) setChosen((chosen + 1) % count);
+    else if (event.key === 'ArrowUp' && count > 0) setChosen((chosen + count - 1) % count);
+    else if (event.key === 'Enter') open(found?.[chosen]);
+    else if (event.key === 'Escape') setText('');
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="find">
+      <label class="vh" for="q">
+        Ask why: pod, node, pool or decision
+      </label>
+      <span class="muted" aria-hidden="true">
+        Why
+      </span>
+      <input
+        id="q"
+        role="combobox"
+        aria-expanded={found !== undefined}
+        aria-controls="found"
+        aria-autocomplete="list"
+        {...(found === undefined || found.length === 0 ? {} : { 'aria-activedescendant': `found-${chosen}` })}
+        placeholder="pod, node, pool or decision"
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={keyed}
+      />
+      <kbd>/</kbd>
+      {found !== undefined && <Found found={found} chosen={chosen} open={open} />}
+    </div>
+  );
+}
+
+function Found({
+  found,
+  chosen,
+  open,
+}: {
+  readonly found: readonly FoundSubject[];
+  readonly chosen: number;
+  readonly open: (subject: FoundSubject) => void;
+}) {
+  return (
+    <ul class="found" id="found" role="listbox" aria-label="Found">
+      {found.length === 0 && <li class="muted">Nothing has this name.</li>}
+      {found.map((subject, at) => (
+        <li
+          key={`${subject.kind}/${subject.id}`}
+          id={`found-${at}`}
+          role="option"
+          aria-selected={at === chosen}
+          onPointerDown={(event) => {
+            event.preventDefault();
+            open(subject);
+          }}
+        >
+          <span class="faint">{subject.kind}</span> <b>{subject.id}</b> <span class="muted">{subject.line}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function LiveSign({ live, state }: { readonly live: LiveOverview; readonly state: LiveState }) {
+  const { paused, overview } = state;
+  return (
+    <div class="live">
+      <span class={`sign ${signClass(state)}`}>
+        <i />
+        <SignText state={state} />
+      </span>
+      {overview !== undefined && (
+        <button type="button" class="btn" aria-pressed={paused} onClick={() => live.setPaused(!paused)}>
+          {paused ? 'Resume' : 'Pause updates'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function signClass({ refusal, paused }: LiveState): string {
+  return refusal !== undefined ? 'off' : paused ? 'held' : 'on';
+}
+
+function SignText({ state: { overview, refusal, lostSinceMs, retryAtMs, paused, newer } }: { readonly state: LiveState }) {
+  useNow();
+  const now = localNow();
+  if (refusal?.kind === 'lost' && lostSinceMs !== undefined)
+    return <>{`Connection lost ${formatAge(now - lostSinceMs)} ago, ${retryText(retryAtMs, now)}`}</>;
+  if (refusal?.kind === 'standby') return <>standby</>;
+  if (overview === undefined) return <>starting</>;
+  if (paused) return <>{`paused, ${counted(newer, 'newer loop')}`}</>;
+  const { loop } = overview;
+  return (
+    <>
+      live
+      <span class="x">
+        , loop {formatCount(loop.id)}, <Time at={loop.startedAt} />, took{' '}
+        {loop.durationMs < 1000 ? `${loop.durationMs} ms` : `${(loop.durationMs / 1000).toFixed(1)} s`}
+      </span>
+    </>
+  );
+}
+
+function retryText(retryAtMs: number | undefined, now: number): string {
+  return retryAtMs === undefined || retryAtMs <= now ? 'retrying' : `retry in ${formatAge(retryAtMs - now)}`;
+}
+
+/** Older than this many intervals, a loop is late. */
+const LATE_INTERVALS = 3;
+/** Loops are not late before this, however short the interval. */
+const LEAST_LATE_MS = 15_000;
+
+function isLate({ loop }: Pick<Overview, 'loop'>, now: number): boolean {
+  return now - Date.parse(loop.startedAt) - loop.durationMs > Math.max(LEAST_LATE_MS, LATE_INTERVALS * loop.intervalMs);
+}
+
+type ActWord = 'yes' | 'no' | 'unk' | 'q';
+
+export function ActLine({ overview, lost }: { readonly overview: Overview; readonly lost: boolean }) {
+  const now = useNow();
+  const late = lost || isLate(overview, now);
+  const tone: ActWord = late ? 'unk' : overview.act.allowed === 'yes' ? 'yes' : overview.act.allowed === 'dry-run' ? 'q' : 'no';
+  return (
+    <div class={`act ${tone}-edge`} id="act">
+      <div class="wrap">
+        <p>{late ? <LateText overview={overview} lost={lost} /> : <ActText overview={overview} />}</p>
+        <Facts overview={overview} />
+      </div>
+    </div>
+  );
+}
+
+function LateText({ overview: { loop }, lost }: { readonly overview: Overview; readonly lost: boolean }) {
+  const ended = new Date(Date.parse(loop.startedAt) + loop.durationMs).toISOString();
+  return (
+    <>
+      <span class="unk">? Allowed to act: unknown</span>, because {lost ? 'the daemon does not answer' : 'no loop ended since'}
+      {lost ? '. Values are of ' : ' '}
+      <Time at={ended} as="clock" />
+      {lost ? '.' : ', '}
+      {!lost && (
+        <>
+          <Time at={ended} />, usually every {formatAge(loop.intervalMs)}.
+        </>
+      )}
+    </>
+  );
+}
+
+function ActText({ overview: { act, nodes } }: { readonly overview: Overview }) {
+  if (act.allowed === 'no')
+    return (
+      <>
+        <span class="no">✕ Allowed to act: no</span>, because {act.because}.
+      </>
+    );
+  if (act.allowed === 'dry-run')
+    return (
+      <>
+        <span class="q">○ Allowed to act: no</span>, by design: this is a dry run. Nothing is written.
+      </>
+    );
+  const ready =
+    nodes.unready === 0
+      ? `all ${formatCount(nodes.ready)} nodes are ready`
+      : `${formatCount(nodes.ready)} of ${formatCount(nodes.total)} nodes are ready`;
+  return (
+    <>
+      <span class="yes">✓ Allowed to act: yes</span>, because this replica leads, the cluster was read <Time at={act.clusterReadAt} />
+      {act.azureReadAt !== undefined && (
+        <>
+          {' '}
+          and Azure <Time at={act.azureReadAt} />
+        </>
+      )}
+      , and {ready}. <Exceptions exceptions={act.exceptions} />
+    </>
+  );
+}
+
+/** More names than this would hide the answer. */
+const MOST_NAMED = 3;
+
+function Exceptions({ exceptions }: { readonly exceptions: Overview['act']['exceptions'] }) {
+  if (exceptions.length === 0) return null;
+  const [first] = exceptions;
+  if (exceptions.length === 1 && first !== undefined)
+    return (
+      <>
+        One pool is not: <a href={hashFor('pool', first.pool)}>{first.pool}</a>.
+      </>
+    );
+  const more = exceptions.length - MOST_NAMED;
+  return (
+    <>
+      {exceptions.length} pools are not:{' '}
+      {exceptions
+        .slice(0, MOST_NAMED)
+        .map(({ pool }) => pool)
+        .join(', ')}
+      {more > 0 ? ` and ${more} more` : ''}.
+    </>
+  );
+}
+
+function Facts({ overview: { leader, configuration, nodes } }: { readonly overview: Overview }) {
+  return (
+    <dl>
+      <Fact name="Leader">
+        <span title={leader.name}>{leader.name.length > 14 ? `…${leader.name.slice(-11)}` : leader.name}</span>,{' '}
+        <Time at={leader.since} as="age" />
+      </Fact>
+      <Fact name="Configuration">
+        generation {configuration.generation}, <Time at={configuration.since} as="age" /> old
+      </Fact>
+      <Fact name="Nodes">
+        {formatCount(nodes.ready)} ready{nodes.upcoming > 0 ? `, +${formatCount(nodes.upcoming)}` : ''}
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const LONG_WAIT_MS = 2_000;
+
+/** What stands instead of the panels when there is no overview. */
+export function Absent({ refusal, live }: { readonly refusal: Refusal | undefined; readonly live: LiveOverview }) {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => after(LONG_WAIT_MS, () => setLong(true)), []);
+  if (refusal?.kind === 'standby') return <Standby {...refusal} />;
+  if (refusal?.kind === 'token') return <TokenForm live={live} />;
+  if (refusal?.kind === 'refused' || refusal?.kind === 'missing')
+    return <Notice title="This page may not be read from here">{refusal.message}</Notice>;
+  if (refusal?.kind === 'lost')
+    return (
+      <Notice title="No daemon answers at this address">
+        If it restarted, start the port-forward again:
+        <Command text="kubectl -n kube-system port-forward deploy/aks-autoscaler 8085" />
+      </Notice>
+    );
+  return (
+    <main class="wrap" aria-busy="true">
+      <section class="panel lead">
+        <h1 class={isLong ? '' : 'sk'}>
+          {isLong ? 'Waiting for the first loop, usually 5 s after the start' : <span class="vh">Loading</span>}
+        </h1>
+        <p class="sk short" />
+        <p class="sk" />
+        <p class="sk" />
+      </section>
+    </main>
+  );
+}
+
+function Notice({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <main class="wrap">
+      <section class="panel lead">
+        <h1>{title}</h1>
+        <div class="notice">{children}</div>
+      </section>
+    </main>
+  );
+}
+
+function Standby({ leader, command, message }: { readonly leader?: string; readonly command?: string; readonly message: string }) {
+  if (leader === undefined)
+    return (
+      <Notice title="Allowed to act: no, because no replica is known to hold the Lease">
+        <p>
+          {`${message.charAt(0).toUpperCase()}${message.slice(1)}.`} This page looks again by itself. What is wrong with the Lease or its
+          rights:
+        </p>
+        <Command text="aks-autoscaler doctor" />
+      </Notice>
+    );
+  return (
+    <Notice title={`This replica is a standby. The leader is ${leader}`}>
+      <p>A standby decides nothing and has no history. Pending pods, pools, changes and decisions are on the leader's page:</p>
+      {command !== undefined && <Command text={command} />}
+    </Notice>
+  );
+}
+
+function TokenForm({ live }: { readonly live: LiveOverview }) {
+  const [token, setToken] = useState('');
+  return (
+    <Notice title="This daemon asks for its token">
+      <p>It is the content of the file that http.debugTokenFile names. This tab keeps it until it is closed.</p>
+      <form
+        class="cmd"
+        onSubmit={(event) => {
+          event.preventDefault();
+          storeToken(token.trim());
+          void live.connect();
+        }}
+      >
+        <label class="vh" for="token">
+          Token
+        </label>
+        <input id="token" type="password" autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
+        <button type="submit" class="btn">
+          Use it
+        </button>
+      </form>
+    </Notice>
+  );
+}
