@@ -8,6 +8,8 @@ import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import { dryRunDeps } from '../loop/dry-run/dry-run-ports.ts';
 import { loopGauges } from '../observers/metrics/loop-metrics.ts';
+import { changedVerdictsOnly } from '../observers/events/changed-verdicts.ts';
+import { NodeAnnotations } from '../observers/events/node-annotations.ts';
 import { History } from '../observers/history/history.ts';
 import { createObservers } from '../observers/observers.ts';
 import { StatusPublisher } from '../observers/status/status-publisher.ts';
@@ -76,6 +78,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     loop,
     health,
     status,
+    annotations: config.kubernetes.annotateNodes ? new NodeAnnotations({ annotator: kubernetes.annotator, clock, log }) : undefined,
     rules,
     policy: () => live.config.policy,
     templates: composeTemplates(input, connections),
@@ -116,7 +119,7 @@ function composeLoopDeps(
     deletionOwner: () => kubernetes.lease.owner(),
     evictor: kubernetes.evictor,
     owners: kubernetes.owners,
-    events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),
+    events: statusEventsNamed(changedVerdictsOnly(kubernetes.events, clock), config.kubernetes.statusConfigMapName),
     capacityObjects: kubernetes.capacityObjects,
     journal: decisions,
     advice,

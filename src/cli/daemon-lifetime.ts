@@ -20,6 +20,7 @@ import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import type { MemoryStore } from '../loop/memory/memory-store.ts';
 import type { TemplateStore } from '../loop/memory/template-store.ts';
 import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
+import type { NodeAnnotations } from '../observers/events/node-annotations.ts';
 import type { StatusPublisher } from '../observers/status/status-publisher.ts';
 import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
 import { Api } from '../api/served/api.ts';
@@ -57,6 +58,8 @@ export interface DaemonDeps {
   readonly health: Health;
   /** undefined: no status ConfigMap is written. */
   readonly status: StatusPublisher | undefined;
+  /** undefined: nodes get no annotation. */
+  readonly annotations: NodeAnnotations | undefined;
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
   /** The policy in force; a reload may change it. */
@@ -148,7 +151,7 @@ export class DaemonLifetime implements Daemon {
 
   /** This replica holds the lease from now on. */
   #lead(): void {
-    const { clock, metrics, kubernetes, loop, health, status, templates, memory } = this.#deps;
+    const { clock, metrics, kubernetes, loop, health, status, templates, memory, annotations } = this.#deps;
     const { signal } = this.#work;
     kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
     metrics.process.leader.set(1);
@@ -157,6 +160,7 @@ export class DaemonLifetime implements Daemon {
     health.leading(clock.monotonic());
     status?.begin(signal);
     loop.onLoop((report) => status?.loopEnded(report, signal));
+    loop.onLoop((report) => annotations?.loopEnded(report, signal));
     loop.onLoop(() => templates.loopEnded(signal));
     loop.onLoop((report) => memory.loopEnded(report, signal));
     loop.onLoop((report) => {
@@ -284,7 +288,7 @@ export class DaemonLifetime implements Daemon {
   /** Called when no loop runs any more, so no new write of the status begins. */
   async #settled(): Promise<void> {
     this.#work.abort();
-    await this.#deps.status?.settled();
+    await Promise.all([this.#deps.status?.settled(), this.#deps.annotations?.settled()]);
   }
 
   #duty(): Duty {

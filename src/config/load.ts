@@ -206,6 +206,7 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
     eventSource: kubernetes.eventSource,
     statusConfigMap: kubernetes.statusConfigMap && !dryRun,
     statusConfigMapName: kubernetes.statusConfigMapName,
+    annotateNodes: kubernetes.annotateNodes && !dryRun,
     heedResourceLocker: kubernetes.heedResourceLocker,
   };
 }

@@ -35,6 +35,8 @@ export interface Node {
   readonly delayDeletion?: readonly string[];
   /** Who wrote its deletion taint, by the annotation. If absent, the writer left no name. */
   readonly deletionOwner?: string;
+  /** What the autoscaler wrote about why it is not removed. Absent if it has no such annotation. */
+  readonly unremovableNote?: string;
   /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
 }

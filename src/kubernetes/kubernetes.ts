@@ -10,6 +10,7 @@ import type { ResourceNames } from '../domain/resources.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { REFUSAL_GRACE_MS, statusOf } from './api/errors.ts';
+import { createNodeAnnotator } from './writes/node-annotation.ts';
 import { createNodeTainter } from './writes/taints.ts';
 import { createPodEvictor } from './writes/evictions.ts';
 import { backoffMs, type Retry } from './api/backoff.ts';
@@ -78,6 +79,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   return {
     reader,
     tainter: createNodeTainter({ rest, retry }),
+    annotator: createNodeAnnotator(rest),
     evictor: createPodEvictor(rest),
     owners: new ApiOwnerReader({ rest, clock }),
     events,

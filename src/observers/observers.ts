@@ -12,8 +12,10 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { failedNodeCreations, unregisteredRemovals } from './cluster-autoscaler-metrics/counters.ts';
 import { clusterAutoscalerGauges } from './cluster-autoscaler-metrics/gauges.ts';
 import { removalLatency } from './cluster-autoscaler-metrics/removal-latency.ts';
+import { blockedNodeEvents } from './events/blocked-node-events.ts';
 import { failedInstances } from './events/failed-instances.ts';
 import { heldGroups } from './events/held-groups.ts';
+import { limitChanges } from './events/limit-changes.ts';
 import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
@@ -56,6 +58,8 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'held-groups', observe: heldGroups({ events, log, metrics: metrics.cluster, namespace }) },
     { name: 'nodes-without-instance', observe: nodesWithoutInstance(events, log) },
     { name: 'config-warnings', observe: configWarnings(events, log, namespace) },
+    { name: 'limit-changes', observe: limitChanges(events, namespace) },
+    { name: 'blocked-node-events', observe: blockedNodeEvents(events) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'join-timeouts', observe: joinTimeouts(metrics.scaleUp) },

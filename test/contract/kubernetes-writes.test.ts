@@ -41,6 +41,19 @@ describe('taints and cordons', () => {
     expect(after.status).toEqual(before.status);
   });
 
+  it('annotates a node with why it is not removed, keeps the rest, and writes nothing when it is so already', async () => {
+    const { annotator } = replica.kubernetes;
+    const before = nodeOf('usr-1');
+    for (const value of ['NotEnoughPdb since then', 'NotEnoughPdb since then', undefined, undefined])
+      await annotator.annotate('usr-1', value, stage.signal);
+    expect(stage.asked('update', 'nodes')).toHaveLength(2);
+    expect(nodeOf('usr-1').metadata.annotations ?? {}).toEqual(before.metadata.annotations ?? {});
+    await annotator.annotate('usr-1', 'x', stage.signal);
+    expect(nodeOf('usr-1').metadata.annotations).toMatchObject({ 'aks-autoscaler.io/unremovable': 'x' });
+    expect(nodeOf('usr-1').spec).toEqual(before.spec);
+    await expect(annotator.annotate('gone', 'x', stage.signal)).resolves.toBeUndefined();
+  });
+
   it('replaces a mark of an earlier run, and writes nothing when all is so already', async () => {
     await replica.kubernetes.tainter.taint('usr-1', { ...mark, value: '1' }, { cordon: false }, stage.signal);
     await replica.kubernetes.tainter.taint('usr-1', mark, { cordon: false }, stage.signal);

@@ -88,6 +88,13 @@ async function live(): Promise<void> {
       metadata: { name: 'spare', namespace: 'default' },
       spec: { scalableRef: { apiGroup: 'apps', kind: 'Deployment', name: 'web' }, percentage: 10 },
     });
+    // Its event repeats in every loop, so the present one is changed.
+    world.apply({
+      apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+      kind: 'CapacityBuffer',
+      metadata: { name: 'lost', namespace: 'default' },
+      spec: { scalableRef: { apiGroup: 'apps', kind: 'Deployment', name: 'none' }, percentage: 10 },
+    });
     world.apply({
       apiVersion: 'autoscaling.x-k8s.io/v1',
       kind: 'ProvisioningRequest',

@@ -251,7 +251,7 @@ describe('a loop that grows', () => {
     await stage.runOnce();
     const events = stage.cluster.events.filter((event) => event.reason === 'NotTriggerScaleUp');
     expect(events).toHaveLength(1);
-    expect(events[0]?.message).toContain('none of 2 pools can take it now. a, b: needs 64 CPU, the node offers 4');
+    expect(events[0]?.message).toContain('2 of 2 pools cannot take this pod now. a, b: needs 64 CPU, the node offers 4');
     expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'impossible' })).toBe(1);
     expect(stage.lines).toEqual([]);
   });

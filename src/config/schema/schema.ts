@@ -26,6 +26,7 @@ const kubernetes = z
     identity: text('a name that is unique per process').optional(),
     eventSource: text("a component's name").default('aks-autoscaler'),
     statusConfigMap: flag(true),
+    annotateNodes: flag(false),
     statusConfigMapName: text("a ConfigMap's name")
       .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, { error: "a ConfigMap's name" })
       .default('cluster-autoscaler-status'),

@@ -55,6 +55,12 @@ export const FLAGS: readonly Flag[] = [
   row('allow-degraded', 'boolean', 'azure.agents.allowDegraded', 'allow disabling of agents that decisions need (default false)'),
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
+  row(
+    'annotate-nodes',
+    'boolean',
+    'kubernetes.annotateNodes',
+    'write on nodes why they are not removed, as the annotation aks-autoscaler.io/unremovable (default false)',
+  ),
   row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the status to a ConfigMap (default true)'),
   row(
     'status-config-map-name',

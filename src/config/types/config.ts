@@ -147,6 +147,8 @@ export interface KubernetesConfig {
   /** Whether the status is written to a ConfigMap, and its name. Events refer to the same ConfigMap. */
   readonly statusConfigMap: boolean;
   readonly statusConfigMapName: string;
+  /** Whether nodes that are not removed get an annotation with the reason. */
+  readonly annotateNodes: boolean;
   /** Whether writes to Azure stop while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
   readonly heedResourceLocker: boolean;
 }

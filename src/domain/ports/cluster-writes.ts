@@ -29,6 +29,15 @@ export interface NodeTainter {
   ): Promise<void>;
 }
 
+/** On nodes that are not removed: the reason code, since when, and the cause. People read it; the autoscaler compares the code. */
+export const UNREMOVABLE_ANNOTATION = 'aks-autoscaler.io/unremovable';
+
+/** Writes {@link UNREMOVABLE_ANNOTATION}. */
+export interface NodeAnnotator {
+  /** If `value` is undefined, removes it. A node that is gone is a success. @throws AutoscalerError `conflict` if the node changed meanwhile. */
+  annotate(node: NodeName, value: string | undefined, signal: AbortSignal): Promise<void>;
+}
+
 /** One eviction call. The caller owns retries and deadlines. */
 export interface PodEvictor {
   evict(

@@ -44,6 +44,14 @@ export interface AutoscalerEvent {
   /** One of the Cluster Autoscaler's event reasons: TriggeredScaleUp, NotTriggerScaleUp, ScaleDown, ScaleDownFailed ... */
   readonly reason: string;
   readonly message: string;
+  /** Of an event that each loop would repeat: what it says without the numbers that change all the time. If absent, each is recorded. */
+  readonly verdict?: EventVerdict;
+}
+
+/** `fix`: absent if none is known to work, or if nothing was simulated. */
+export interface EventVerdict {
+  readonly reasons: string;
+  readonly fix?: string | undefined;
 }
 
 /** Records events and merges repeats. Never throws and never delays a decision: a lost event is counted, not fatal. */

@@ -1,4 +1,4 @@
-import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import type { CapacityObjectWriter, NodeAnnotator, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
 import type { ClusterReader, OwnerReader } from '../../domain/ports/cluster.ts';
 import type { ForeignLock, LeaderLease } from '../../domain/ports/leadership.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
@@ -80,6 +80,7 @@ export interface ForeignEvent {
 export interface Kubernetes {
   readonly reader: ClusterReader;
   readonly tainter: NodeTainter;
+  readonly annotator: NodeAnnotator;
   readonly evictor: PodEvictor;
   readonly owners: OwnerReader;
   readonly events: EventRecorder;

@@ -1,4 +1,5 @@
 /** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
+import { UNREMOVABLE_ANNOTATION } from '../../domain/ports/cluster-writes.ts';
 import { type Node, RESOURCE_NOT_READY, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import {
@@ -180,10 +181,11 @@ function disabling(
 }
 
 /** Who removes the node, and who asks to wait with it. */
-function removalNotes(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion' | 'deletionOwner'> {
+function removalNotes(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion' | 'deletionOwner' | 'unremovableNote'> {
   const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
   const delayDeletion = asking.length === 0 ? undefined : asking.map((key) => key.slice(DELAY_PREFIX.length)).sort();
-  return defined({ delayDeletion, deletionOwner: annotations[DELETION_OWNER_ANNOTATION] });
+  const unremovableNote = annotations[UNREMOVABLE_ANNOTATION];
+  return defined({ delayDeletion, unremovableNote, deletionOwner: annotations[DELETION_OWNER_ANNOTATION] });
 }
 
 interface Sizes {

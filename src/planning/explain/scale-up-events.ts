@@ -3,7 +3,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
-import type { AutoscalerEvent } from '../../domain/ports/records.ts';
+import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { correlationIdOf } from '../state/refused-writes.ts';
@@ -28,7 +28,7 @@ export function podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput):
   const why = whyUnhelped(input);
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
     verdict.kind === 'helpless' && pod.injected !== true
-      ? [podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${why(verdict)}`)]
+      ? [{ ...podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${why(verdict).text}`), verdict: why(verdict).identity }]
       : [],
   );
 }
@@ -40,7 +40,7 @@ export function buffersWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInpu
   for (const [pod, verdict] of plan.verdicts) {
     const uid = pod.controller?.uid ?? '';
     if (pod.holds !== 'buffer' || verdict.kind !== 'helpless' || first.has(uid)) continue;
-    first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why(verdict)}`));
+    first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why(verdict).text}`));
   }
   return [...first.values()];
 }
@@ -48,14 +48,19 @@ export function buffersWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInpu
 type Helpless = Extract<PodVerdict, { readonly kind: 'helpless' }>;
 
 /** Equal pods share a verdict, so each text is made once. */
-function whyUnhelped({ groups, advice }: Omit<UnhelpedPodsInput, 'plan'>): (verdict: Helpless) => string {
+function whyUnhelped({ groups, advice }: Omit<UnhelpedPodsInput, 'plan'>): (verdict: Helpless) => DescribedVerdict {
   const byId = new Map(groups.map((group) => [group.id as string, group]));
-  const made = new Map<Helpless, string>();
+  const made = new Map<Helpless, DescribedVerdict>();
   return (verdict) => {
-    const text = made.get(verdict) ?? describeVerdict(verdict, byId, advice?.get(verdict));
-    made.set(verdict, text);
-    return text;
+    const described = made.get(verdict) ?? describeVerdict(verdict, byId, advice?.get(verdict));
+    made.set(verdict, described);
+    return described;
   };
+}
+
+interface DescribedVerdict {
+  readonly text: string;
+  readonly identity: EventVerdict;
 }
 
 const MAX_QUOTE_BYTES = 300;
@@ -73,13 +78,23 @@ function nameRequest(correlationId: string | undefined): string {
   return correlationId === undefined ? '' : ` (correlation id ${correlationId})`;
 }
 
-function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): string {
+function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): DescribedVerdict {
   const { byGroup } = verdict;
-  if (byGroup.length === 0) return 'there is no node group';
-  const count = byGroup.length === 1 ? 'the only pool cannot take it now' : `none of ${byGroup.length} pools can take it now`;
+  if (byGroup.length === 0) return { text: 'there is no node group', identity: { reasons: '' } };
+  const count =
+    byGroup.length === 1
+      ? 'the only pool cannot take this pod now'
+      : `${byGroup.length} of ${byGroup.length} pools cannot take this pod now`;
   const fix = advice?.fix === undefined ? '' : ` Fix that works: ${advice.fix.text}.`;
   const quote = quoteAzure(verdict);
-  return `${cutRows(`${count}.${fix}`, poolRows(byGroup, groups), MOST_CHARACTERS - 100 - quote.length)}${quote}`;
+  const rows = poolRows(byGroup, groups);
+  const text = `${cutRows(`${count}.${fix}`, rows, MOST_CHARACTERS - 100 - quote.length)}${quote}`;
+  return { text, identity: { reasons: withoutNumbers(rows), fix: advice?.fix?.text } };
+}
+
+/** Use of quotas and limits grows from loop to loop, and ages do. */
+function withoutNumbers(rows: readonly PoolRow[]): string {
+  return JSON.stringify(rows.map(({ pools, obstacles }) => [pools, obstacles.map((text) => text.replace(/\d+(\.\d+)?/g, '#'))]));
 }
 
 /** Whole rows only: a number that is cut would be another number. */

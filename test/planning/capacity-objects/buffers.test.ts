@@ -184,7 +184,7 @@ describe('the room of buffers', () => {
     const plan = planFor({ groups, capacity, capacityPolicy: on });
     expect(growth(plan)).toEqual([]);
     expect(buffersWithoutScaleUpEvents({ plan, groups }).map(({ message }) => message)).toEqual([
-      "capacity buffer didn't trigger scale-up: the only pool cannot take it now. a: unsupported dynamic-resource-allocation: resource claim gpu",
+      "capacity buffer didn't trigger scale-up: the only pool cannot take this pod now. a: unsupported dynamic-resource-allocation: resource claim gpu",
     ]);
   });
 

@@ -70,7 +70,7 @@ describe("why a pod didn't trigger a scale-up", () => {
 
   it('names every pool with all its obstacles; the nearest pool comes first', () => {
     expect(messages({ plan: plan([aPod()]) })).toEqual([
-      "pod didn't trigger scale-up: none of 7 pools can take it now. full: at its maximum (4 of 4 nodes); " +
+      "pod didn't trigger scale-up: 7 of 7 pools cannot take this pod now. full: at its maximum (4 of 4 nodes); " +
         'x1, x2, x3 and 2 others: needs 1 nvidia.com/gpu, the node offers 0; ' +
         'small: needs 64 GiB memory, the node offers 24.9, and needs 20 CPU, the node offers 3.8',
     ]);
@@ -97,7 +97,7 @@ describe("why a pod didn't trigger a scale-up", () => {
       [verdict, { fix: { changes: [], steps: [], text: 'raise the maximum of full from 4 to 5', proof }, tried: 2 }],
     ]);
     expect(messages({ plan: plan([aPod()]), advice })[0]).toContain(
-      'can take it now. Fix that works: raise the maximum of full from 4 to 5. full: at its maximum',
+      'cannot take this pod now. Fix that works: raise the maximum of full from 4 to 5. full: at its maximum',
     );
     expect(messages({ plan: plan([aPod()]), advice: new Map([[verdict, { tried: 9 }]]) })[0]).not.toContain('Fix');
   });
