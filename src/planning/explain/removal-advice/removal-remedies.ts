@@ -34,7 +34,7 @@ function remediesFor(obstacle: UnremovableNode, kept: KeptNode): readonly Remova
     case 'ScaleDownUnreadyDisabled':
       return one({ kind: 'set-removal-setting', setting: 'scaleDown.unreadyEnabled', to: true }, 1.5);
     case 'NodeGroupMinSizeReached':
-      return group === undefined ? [] : remediesForMinimum(group);
+      return group === undefined ? [] : remediesForMinimum(group, node);
     case 'MinimalResourceLimitExceeded':
       return remediesForClusterMinimum(obstacle, kept);
     case 'NotUnderutilized':
@@ -59,10 +59,13 @@ function remediesForAnnotation({ name, disabledBecause }: Node): readonly Remova
   return key === undefined ? [] : one({ kind: 'remove-node-annotation', node: name, key }, 1);
 }
 
+/** AKS keeps at least one node of a system pool (azure-wire 374). */
+const SYSTEM_MODE = { key: 'kubernetes.azure.com/mode', value: 'system' } as const;
+
 /** One node fewer may free another node of the group. */
-function remediesForMinimum({ id, minSize }: NodeGroup): readonly RemovalRemedy[] {
-  const steps = [1, 2, 4, 8].filter((step) => step < minSize);
-  const sizes = [...steps.map((step) => minSize - step), 0];
+function remediesForMinimum({ id, minSize }: NodeGroup, { labels }: Node): readonly RemovalRemedy[] {
+  const least = labels[SYSTEM_MODE.key] === SYSTEM_MODE.value ? 1 : 0;
+  const sizes = [...new Set([1, 2, 4, 8, minSize].map((step) => Math.max(least, minSize - step)))].filter((size) => size < minSize);
   return sizes.map((to, at) => ({ changes: [{ kind: 'lower-minimum', group: id, from: minSize, to }], effort: 1 + at / 10 }));
 }
 

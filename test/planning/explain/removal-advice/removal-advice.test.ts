@@ -309,6 +309,20 @@ describe('what frees a node', () => {
     expect({ fix, obstacle }).toEqual({ fix: undefined, obstacle: 'pod payments/a: fits on no other node' });
   });
 
+  it.each([
+    [1, undefined],
+    [2, 'lower the minimum of p from 2 to 1'],
+  ])('is no smaller minimum than one node for a system pool, which AKS does not empty: from %i (azure-wire 374)', (minSize, text) => {
+    const names = ['p-0', 'p-1'].slice(0, minSize);
+    const labels = { 'kubernetes.azure.com/mode': 'system' };
+    const { fix } = advise({
+      groups: [pool('p', minSize, { minSize }), pool('q', 1, { minSize: 1 })],
+      nodes: [...names.map((name) => aNode({ name, labels })), ...nodes('q-0')],
+      pods: [],
+    });
+    expect(fix?.text).toBe(text);
+  });
+
   it('is no further replica that would need a new node itself', () => {
     const full = api('q-0', 'b', { cpu: '3800m', controller: { ...API, name: 'full' }, shape: { labels: { app: 'full' } } });
     const { fix } = advise(world({ pods: [api('p-0', 'a', { cpu: '1900m' }), full], budgets: [strict(1)] }));
