@@ -9,6 +9,7 @@ import { parseWorldFile } from '../simulator/world-file.ts';
 import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
 import { realSimClock } from '../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../simulator/world.ts';
+import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { defined } from '../lib/defined.ts';
 
 const HELP = `Run a simulated AKS cluster on this machine until SIGTERM or Ctrl-C.
@@ -19,6 +20,8 @@ Usage: emulate --dir DIR [OPTIONS]
   --world NAME       small (default) or demo
   --world-file FILE  YAML or JSON with changes to that world: pools, stock, quota, knobs, and ambient,
                      the background actors, such as {evictions: {everyMs: 600000}}
+  --managed-autoscaler
+                     turn on AKS's own autoscaler for every pool, and imitate it
   --seed N           seed of ids, latencies and random events (default 1)
   --speed N          speed of the simulation, as a multiple of Azure's (default 10)
   --arm-port N       port of the ARM endpoint (default: a free port)
@@ -36,6 +39,7 @@ interface EmulateOptions {
   readonly speed: number;
   readonly armPort: number | undefined;
   readonly kubePort: number | undefined;
+  readonly managedAutoscaler: boolean;
 }
 
 /** @returns the exit code 0. @throws AutoscalerError `config` for wrong arguments. */
@@ -46,8 +50,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const options = parse(argv);
   const { spec, knobs, ambient } = parseWorldFile(await readDocument(options.worldFile));
+  const { managedAutoscaler } = options;
+  const named = { ...(options.world === 'demo' ? demoWorld(options.seed) : smallWorld(options.seed)), ...spec };
   const world = await startWorld({
-    spec: { ...(options.world === 'demo' ? demoWorld(options.seed) : smallWorld(options.seed)), ...spec },
+    spec: managedAutoscaler ? ofManagedAutoscaler(named) : named,
+    managedAutoscaler,
     knobs,
     ambient,
     clock: realSimClock(options.speed),
@@ -60,6 +67,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   await signalled();
   await world.stop();
   return 0;
+}
+
+/** Without tags, as most clusters are. */
+function ofManagedAutoscaler(spec: WorldSpec): WorldSpec {
+  return { ...spec, discoveryTags: {}, pools: spec.pools.map((pool) => ({ ...pool, managedAutoscaler: true })) };
 }
 
 function parse(argv: readonly string[]): EmulateOptions {
@@ -75,6 +87,7 @@ function parse(argv: readonly string[]): EmulateOptions {
     speed: wholeNumber('--speed', values.speed ?? '10', 1),
     armPort: values['arm-port'] === undefined ? undefined : wholeNumber('--arm-port', values['arm-port'], 1),
     kubePort: values['kube-port'] === undefined ? undefined : wholeNumber('--kube-port', values['kube-port'], 1),
+    managedAutoscaler: values['managed-autoscaler'] === true,
   };
 }
 
@@ -83,7 +96,16 @@ function parseOptions(argv: readonly string[]) {
   try {
     return parseArgs({
       args: [...argv],
-      options: { dir: text, world: text, 'world-file': text, seed: text, speed: text, 'arm-port': text, 'kube-port': text },
+      options: {
+        dir: text,
+        world: text,
+        'world-file': text,
+        'managed-autoscaler': { type: 'boolean' },
+        seed: text,
+        speed: text,
+        'arm-port': text,
+        'kube-port': text,
+      },
     });
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);

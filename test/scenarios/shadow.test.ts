@@ -114,6 +114,17 @@ describe("a dry run beside AKS's own autoscaler", () => {
 });
 
 describe('the report about a dry run', () => {
+  it('has no disagreement where both sides remove the same idle nodes by the same timers', async () => {
+    const idle = ofAks({ name: 'idle', count: 3, min: 1, labels: { idle: 'yes' }, taints: ['idle=yes:NoSchedule'] });
+    const world = await withoutSettings([idle], ['--dry-run', '--scale-down-unneeded-time=10m'], true);
+    await world.advance(30 * MINUTE);
+    expect(capacity(world, 'idle')).toBe(1);
+    const answer = await fetch(`${world.daemon.url}/api/v1/report?since=1h`);
+    const report = (await answer.json()) as ShadowReport;
+    expect(report.disagreements).toEqual([]);
+    expect([report.theirs.nodesRemoved, report.ours.nodesRemoved]).toEqual([2, 2]);
+  });
+
   it("names a removal that AKS's own autoscaler does not make, and the increases of both, with numbers of the real sizes", async () => {
     const directory = mkdtempSync(join(tmpdir(), 'aks-autoscaler-shadow-'));
     try {

@@ -40,7 +40,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: 'A batch for pool compute, which is out of capacity in Azure: pool reserve takes over',
     expectation: 'the batch runs on the pool with capacity',
     timeoutSeconds: 25,
-    begin: (client) => create(client, deployment('batch', 8, { cpu: '1500m', memory: '2500Mi', batch: true })),
+    begin: (client) => createBatch(client),
     isOver: (state) => boundOf(state, 'batch') === 8 && target(state, 'reserve') > 0,
   },
   {
@@ -82,6 +82,8 @@ interface Load {
   readonly batch?: boolean;
   /** Label `app`. Default: the name. */
   readonly app?: string;
+  /** An `emptyDir`, which the Cluster Autoscaler does not remove by default. */
+  readonly hasLocalData?: boolean;
 }
 
 function deployment(name: string, replicas: number, load: Load): Json {
@@ -101,6 +103,7 @@ function deployment(name: string, replicas: number, load: Load): Json {
         metadata: { labels },
         spec: {
           ...(load.batch === true ? batch : {}),
+          ...(load.hasLocalData === true ? { volumes: [{ name: 'data', emptyDir: {} }] } : {}),
           terminationGracePeriodSeconds: 10,
           containers: [{ name: 'app', image: 'demo/app:1', resources: { requests: { cpu: load.cpu, memory: load.memory } } }],
         },
@@ -110,8 +113,13 @@ function deployment(name: string, replicas: number, load: Load): Json {
 }
 
 /** Creates six of the 30 pods. */
-export function createShop(client: WorldClient, shop: string): Promise<void> {
-  return create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop' }));
+export function createShop(client: WorldClient, shop: string, load: Pick<Load, 'hasLocalData'> = {}): Promise<void> {
+  return create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop', ...load }));
+}
+
+/** Creates eight pods that only the batch pools take. */
+export function createBatch(client: WorldClient): Promise<void> {
+  return create(client, deployment('batch', 8, { cpu: '1500m', memory: '2500Mi', batch: true }));
 }
 
 export async function forEachShop(act: (shop: string) => Promise<void>): Promise<void> {

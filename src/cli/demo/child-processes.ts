@@ -27,15 +27,40 @@ http:
   address: 127.0.0.1:0
 `;
 
+/**
+ * The defaults of both autoscalers in a world that runs this much faster. No selection of pools: those of AKS's own autoscaler are found
+ * by themselves.
+ */
+function shadowSettings(dir: string, speed: number): string {
+  const ofMinutes = (minutes: number): string => `${Math.max(1, Math.round((minutes * 60_000) / speed))}ms`;
+  return `# Written by the demo: no tags, no pools, a dry run.
+scaleUp:
+  prices: { Standard_D4s_v5: 0.23, Standard_E8s_v5: 0.61, Standard_F8s_v2: 0.39, Standard_D16s_v5: 0.92 }
+scaleDown:
+  unneededTime: ${ofMinutes(10)}
+  delayAfterAdd: ${ofMinutes(10)}
+loop:
+  scanInterval: 500ms
+azure:
+  cache: { vmssTtl: 1s }
+http:
+  address: 127.0.0.1:0
+historyDirectory: ${JSON.stringify(join(dir, 'history'))}
+`;
+}
+
+export type DemoMode = 'live' | 'dry-run' | 'shadow';
+
 /** Arguments and environment of the daemon's process. @param dir with the client files of the world. */
 export async function daemonSettings(
   dir: string,
   env: Readonly<Record<string, string | undefined>>,
-  { armUrl, dryRun }: { readonly armUrl: string; readonly dryRun: boolean },
+  { armUrl, mode, speed }: { readonly armUrl: string; readonly mode: DemoMode; readonly speed: number },
 ): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> }> {
   const config = join(dir, 'daemon.yaml');
   await mkdir(join(dir, 'decisions'), { recursive: true });
-  await writeFile(config, `${SETTINGS}dryRun: ${dryRun}\ndumpDirectory: ${JSON.stringify(join(dir, 'decisions'))}\n`);
+  const settings = mode === 'shadow' ? shadowSettings(dir, speed) : SETTINGS;
+  await writeFile(config, `${settings}dryRun: ${mode !== 'live'}\ndumpDirectory: ${JSON.stringify(join(dir, 'decisions'))}\n`);
   return {
     args: ['run', `--config=${config}`, `--cloud-config=${join(dir, 'azure.json')}`, `--kubeconfig=${join(dir, 'kubeconfig')}`],
     env: {

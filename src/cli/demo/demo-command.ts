@@ -11,10 +11,11 @@ import { AutoscalerError, configError } from '../../lib/errors.ts';
 import { systemClock } from '../process/process.ts';
 import { CHAPTERS, type Chapter } from './chapters.ts';
 import { DRY_CHAPTERS, dryRunLines, summarizeDryRun, type DryRunSummary } from './dry-run-chapters.ts';
+import { recordInWorldTime, SHADOW_CHAPTERS, shadowLines, summarizeShadow, type ShadowSummary } from './shadow-chapters.ts';
 import { decisionOf, metricsUrlOf } from './log-lines.ts';
 import { renderPicture, createScreen, type Screen } from './screen.ts';
 import { closingLines, summarize, type Summary } from './summary.ts';
-import { daemonSettings, startChild, type Child } from './child-processes.ts';
+import { daemonSettings, startChild, type Child, type DemoMode } from './child-processes.ts';
 import { connectWorld, type WithheldWrite, type WorldClient } from './world-client.ts';
 import { Watcher, type WorldState } from './world-watcher.ts';
 
@@ -24,6 +25,7 @@ Usage: demo [OPTIONS]
 
   --keep      leave everything running at the end and print the URLs; Ctrl-C stops it
   --dry-run   show what the daemon would write; it writes nothing
+  --shadow    run a dry run beside an imitation of the AKS autoscaler, and compare the two; about two minutes
   --json      print the summary as one JSON object in the last line of standard output
   --seed N    seed of the simulated world (default 1)
   --speed N   speed of the simulated world, as a multiple of Azure's (default 20)
@@ -45,7 +47,7 @@ interface Stage {
   readonly screen: Screen;
   readonly daemon: Child;
   readonly metricsUrl: string;
-  readonly dryRun: boolean;
+  readonly mode: DemoMode;
   readonly startedMs: number;
   /** Decisions of the daemon since the last call, oldest first. */
   readonly newDecisions: () => readonly string[];
@@ -57,16 +59,18 @@ export async function run(argv: readonly string[], env: Environment): Promise<nu
     process.stdout.write(HELP);
     return 0;
   }
-  const { keep, json, seed, speed, dryRun } = parse(argv);
+  const { keep, json, seed, speed, mode } = parse(argv);
   const screen = createScreen(json ? process.stderr : process.stdout);
   const startedMs = systemClock.now();
   const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-demo-'));
   const children: Child[] = [];
   try {
-    const stage = await startStage({ dir, env, screen, startedMs, dryRun, worldArgs: [`--seed=${seed}`, `--speed=${speed}`] }, children);
+    const worldArgs = [`--seed=${seed}`, `--speed=${speed}`, ...(mode === 'shadow' ? ['--managed-autoscaler'] : [])];
+    const stage = await startStage({ dir, env, screen, startedMs, mode, speed, worldArgs }, children);
     const unmet = await playChapters(stage);
     const { summary, lines } = await closeDemo(stage, unmet);
     for (const line of lines) screen.writeLine(line);
+    if (mode === 'shadow') await printReport(stage, { env, speed });
     if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
     if (keep) await stayOpen(stage);
     await stage.client.close();
@@ -84,6 +88,7 @@ function parse(argv: readonly string[]) {
       options: {
         keep: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
+        shadow: { type: 'boolean' },
         json: { type: 'boolean' },
         seed: { type: 'string' },
         speed: { type: 'string' },
@@ -91,7 +96,7 @@ function parse(argv: readonly string[]) {
     });
     return {
       keep: values.keep === true,
-      dryRun: values['dry-run'] === true,
+      mode: modeOf(values),
       json: values.json === true,
       seed: wholeNumber('--seed', values.seed ?? '1', 0),
       speed: wholeNumber('--speed', values.speed ?? '20', 1),
@@ -101,6 +106,11 @@ function parse(argv: readonly string[]) {
     const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
     throw configError(`${message}; see demo --help.`, { cause: error });
   }
+}
+
+function modeOf(given: { readonly 'dry-run'?: boolean; readonly shadow?: boolean }): DemoMode {
+  if (given.shadow === true) return 'shadow';
+  return given['dry-run'] === true ? 'dry-run' : 'live';
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {
@@ -113,19 +123,20 @@ interface StageInput {
   readonly env: Environment;
   readonly screen: Screen;
   readonly startedMs: number;
-  readonly dryRun: boolean;
+  readonly mode: DemoMode;
+  readonly speed: number;
   readonly worldArgs: readonly string[];
 }
 
 /** Starts the world, then the daemon, and waits for its first loop. */
 async function startStage(input: StageInput, children: Child[]): Promise<Stage> {
-  const { dir, env, screen, startedMs, dryRun } = input;
+  const { dir, env, screen, startedMs, mode, speed } = input;
   const emulator = startChild('world', ['emulate', `--dir=${dir}`, '--world=demo', ...input.worldArgs], env, () => undefined);
   children.push(emulator);
   await emulator.line(/SIGTERM or Ctrl-C/);
   const client = await connectWorld(dir);
   screen.writeLine(`A simulated AKS cluster is running: Kubernetes API at ${client.kubeUrl}, Azure at ${client.armUrl}.`);
-  const settings = await daemonSettings(dir, env, { armUrl: client.armUrl, dryRun });
+  const settings = await daemonSettings(dir, env, { armUrl: client.armUrl, mode, speed });
   const decisions: string[] = [];
   const daemon = startChild('daemon', settings.args, settings.env, (line) => {
     const decision = decisionOf(line);
@@ -140,7 +151,7 @@ async function startStage(input: StageInput, children: Child[]): Promise<Stage> 
     screen,
     daemon,
     metricsUrl,
-    dryRun,
+    mode,
     startedMs,
     newDecisions: () => decisions.splice(0),
   };
@@ -161,10 +172,12 @@ async function untilReady(stage: Pick<Stage, 'metricsUrl'>): Promise<void> {
   throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'The daemon did not become ready within 25 s.');
 }
 
+const CHAPTERS_OF: Readonly<Record<DemoMode, readonly Chapter[]>> = { live: CHAPTERS, 'dry-run': DRY_CHAPTERS, shadow: SHADOW_CHAPTERS };
+
 /** @returns the expectations that were not met. */
 async function playChapters(stage: Stage): Promise<readonly string[]> {
   const unmet: string[] = [];
-  for (const [index, chapter] of (stage.dryRun ? DRY_CHAPTERS : CHAPTERS).entries()) {
+  for (const [index, chapter] of CHAPTERS_OF[stage.mode].entries()) {
     stage.screen.writeLine(`\n${index + 1}. ${chapter.title}`);
     const isMet = await playChapter(stage, chapter);
     stage.screen.writeLine(
@@ -210,7 +223,7 @@ function linesOf(stage: Stage, state: WorldState, decision: string): readonly st
 }
 
 interface Closing {
-  readonly summary: Summary | DryRunSummary;
+  readonly summary: Summary | DryRunSummary | ShadowSummary;
   readonly lines: readonly string[];
 }
 
@@ -224,7 +237,11 @@ async function closeDemo(stage: Stage, unmet: readonly string[]): Promise<Closin
     replans: await replansOf(stage),
     unmet,
   };
-  if (stage.dryRun) {
+  if (stage.mode === 'shadow') {
+    const summary = summarizeShadow(account);
+    return { summary, lines: shadowLines(summary) };
+  }
+  if (stage.mode === 'dry-run') {
     const summary = summarizeDryRun(account, state, await withheldWritesOf(stage));
     return { summary, lines: dryRunLines(summary) };
   }
@@ -232,9 +249,20 @@ async function closeDemo(stage: Stage, unmet: readonly string[]): Promise<Closin
   return { summary, lines: closingLines(summary) };
 }
 
+/** Ends the daemon, so that its record is complete, and runs `report` on it. */
+async function printReport(
+  { dir, daemon, screen }: Stage,
+  { env, speed }: { readonly env: Environment; readonly speed: number },
+): Promise<void> {
+  await daemon.stop();
+  const record = await recordInWorldTime(join(dir, 'history'), dir, speed);
+  screen.writeLine(`\naks-autoscaler report --since 7d --all, in the time of the world, which ran ${speed} times as fast\n`);
+  await startChild('report', ['report', '--directory', record, '--all'], env, (line) => screen.writeLine(line)).ended;
+}
+
 /** The writes that the daemon withheld so far. Empty unless it is a dry run. */
-async function withheldWritesOf({ dryRun, metricsUrl }: Stage): Promise<readonly WithheldWrite[]> {
-  if (!dryRun) return [];
+async function withheldWritesOf({ mode, metricsUrl }: Stage): Promise<readonly WithheldWrite[]> {
+  if (mode === 'live') return [];
   const response = await request(`${metricsUrl}/debug/withheld`);
   return (await response.body.json()) as readonly WithheldWrite[];
 }

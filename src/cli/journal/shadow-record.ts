@@ -9,7 +9,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { compareShadow } from '../../planning/shadow/compare.ts';
 import type { ForeignStatement, ShadowLine } from '../../planning/shadow/record.ts';
 import type { ShadowReport } from '../../planning/shadow/report.ts';
-import { followLoop, type ShadowMemory } from '../../planning/shadow/shadow.ts';
+import { followLoop, openLines, type ShadowMemory } from '../../planning/shadow/shadow.ts';
 import { HistoryFiles } from './history-files.ts';
 import { readShadowLines } from './shadow-lines.ts';
 
@@ -78,24 +78,35 @@ export class ShadowRecord {
 
   /** @throws nothing; a record that begins later says so. */
   report(sinceMs: number): ShadowReport {
-    return compareShadow({ lines: this.#lines, sinceMs, nowMs: this.#deps.clock.now() });
+    return compareShadow({ lines: [...this.#lines, ...this.#openLines()], sinceMs, nowMs: this.#deps.clock.now() });
   }
 
-  /** Ends the reading of events, and waits for writes. */
+  /** Reads the last events, writes what is open, and waits for writes. */
   async close(): Promise<void> {
+    if (this.#memory !== undefined) {
+      await this.#reading;
+      await this.#readOnce();
+    }
     this.#closing.abort();
-    await this.#reading;
+    this.#files?.append([...this.#said.map((statement) => ({ kind: 'said', ...statement })), ...this.#openLines()]);
     await this.#files?.settled();
   }
 
+  #openLines(): readonly ShadowLine[] {
+    return this.#memory === undefined ? [] : openLines(this.#memory);
+  }
+
   #readStatements(): void {
-    const { clock, statements } = this.#deps;
+    const { clock } = this.#deps;
     if (clock.monotonic() - this.#readAtMs < READ_EVERY_MS || this.#closing.signal.aborted) return;
     this.#readAtMs = clock.monotonic();
-    this.#reading = statements(OTHER, this.#saidUntilMs, this.#closing.signal).then((said) => {
-      this.#saidUntilMs = Math.max(this.#saidUntilMs, ...said.map(({ atMs }) => atMs));
-      this.#said = [...this.#said, ...said];
-    });
+    this.#reading = this.#readOnce();
+  }
+
+  async #readOnce(): Promise<void> {
+    const said = await this.#deps.statements(OTHER, this.#saidUntilMs, this.#closing.signal);
+    this.#saidUntilMs = Math.max(this.#saidUntilMs, ...said.map(({ atMs }) => atMs));
+    this.#said = [...this.#said, ...said];
   }
 
   #forgetOld(): void {

@@ -76,10 +76,9 @@ function noteSample({ theirs }: Ledger, { forMs, waitedMs, longestMs, cost }: Ex
   if (cost !== undefined) theirs.cost = (theirs.cost ?? 0) + cost;
 }
 
-function noteWish({ wishes, ours }: Ledger, { pool, atMs, nodes, pods, why }: Extract<ShadowLine, { kind: 'wish' }>): void {
+function noteWish({ wishes }: Ledger, { pool, atMs, nodes, pods, why }: Extract<ShadowLine, { kind: 'wish' }>): void {
   const known = wishes.get(pool);
   const more = Math.max(0, nodes - (known?.nodes ?? 0));
-  ours.added += more;
   if (known === undefined) wishes.set(pool, { atMs, why, nodes, pods, left: nodes });
   else Object.assign(known, { nodes: known.nodes + more, pods: Math.max(pods, known.pods), left: known.left + more });
 }
@@ -93,6 +92,7 @@ function noteGrowth(all: Ledger, line: SizeLine): void {
   if (same !== undefined) {
     const nodes = Math.min(rest, same.left);
     same.left -= nodes;
+    all.ours.added += nodes;
     rest -= nodes;
     if (nodes > 0) earlierIncrease(all, { pool, wish: same, nodes, atMs });
   }
@@ -139,6 +139,7 @@ function otherPool(all: Ledger, { pool, atMs, ours: reason }: SizeLine, nodes: n
     cost: own === undefined || other === undefined ? undefined : own - other,
     podMinutes: (-Math.max(0, atMs - wish.atMs) * wish.pods * (wish.left / wish.nodes)) / MINUTE_MS,
   });
+  all.ours.added += wish.left;
   wish.left = 0;
   return 0;
 }
@@ -176,6 +177,7 @@ function endWish(all: Ledger, pool: string, { wish, atMs }: { readonly wish: Wis
   all.wishes.delete(pool);
   const forMs = atMs - wish.atMs;
   if (wish.left <= 0 || forMs <= SAME_TIME_MS) return;
+  all.ours.added += wish.left;
   add(all, {
     kind: 'increase only here',
     atMs: wish.atMs,
@@ -233,8 +235,12 @@ function removedOnlyHere(all: Ledger, { node, pool, atMs, untilMs, why, pods }: 
   });
 }
 
-/** The node would be paid for until its pool grows again. */
-function removedOnlyThere(all: Ledger, { node, pool, atMs, ours }: Extract<ShadowLine, { kind: 'gone' }>): void {
+/** The node would be paid for until its pool grows again, or until this side would have removed it. */
+function removedOnlyThere(all: Ledger, { node, pool, atMs, ours, dueMs }: Extract<ShadowLine, { kind: 'gone' }>): void {
+  if (dueMs !== undefined) {
+    all.ours.removed += 1;
+    if (dueMs - atMs <= SAME_TIME_MS) return;
+  }
   add(all, {
     kind: 'removal only there',
     atMs,
@@ -242,7 +248,7 @@ function removedOnlyThere(all: Ledger, { node, pool, atMs, ours }: Extract<Shado
     nodes: 1,
     ours: `${node} kept: ${ours}`,
     theirs: all.statement(node, atMs) ?? 'removed; its events give no reason',
-    cost: all.cost(pool, 1, all.next(pool, atMs, 'grows') - atMs),
+    cost: all.cost(pool, 1, Math.min(dueMs ?? Infinity, all.next(pool, atMs, 'grows')) - atMs),
     podMinutes: 0,
   });
 }

@@ -54,8 +54,15 @@ export type ShadowLine =
       readonly how: 'removed' | 'needed';
       readonly pods: number;
     }
-  /** A node that the other autoscaler removed, and this one would have kept. */
-  | { readonly kind: 'gone'; readonly atMs: number; readonly pool: string; readonly node: string; readonly ours: string }
+  /** A node that the other autoscaler removed first. `dueMs`: when this one would have. If absent, it would have kept the node. */
+  | {
+      readonly kind: 'gone';
+      readonly atMs: number;
+      readonly pool: string;
+      readonly node: string;
+      readonly ours: string;
+      readonly dueMs?: number;
+    }
   /** What the other autoscaler says in its events. */
   | { readonly kind: 'said'; readonly atMs: number; readonly about: string; readonly reason: string; readonly message: string }
   /** What was real in a span of time that ended at `atMs`. */

@@ -49,16 +49,12 @@ export function addSample(
     cost: cost === undefined ? sample.cost : (sample.cost ?? 0) + cost,
   };
   if (nowMs - sample.sinceMs < SAMPLE_MS) return { sample: next, lines: [] };
-  const { seenMs, waitedMs, longestMs } = next;
-  const line: ShadowLine = {
-    kind: 'sample',
-    atMs: nowMs,
-    forMs: seenMs,
-    waitedMs,
-    longestMs,
-    ...(next.cost === undefined ? {} : { cost: next.cost }),
-  };
-  return { sample: emptySample(nowMs), lines: [line] };
+  return { sample: emptySample(nowMs), lines: sampleLines(next) };
+}
+
+/** The sample so far. Empty if nothing was seen. */
+export function sampleLines({ lastMs: atMs, seenMs: forMs, waitedMs, longestMs, cost }: RunningSample): readonly ShadowLine[] {
+  return forMs === 0 ? [] : [{ kind: 'sample', atMs, forMs, waitedMs, longestMs, ...(cost === undefined ? {} : { cost }) }];
 }
 
 function costOf({ sizes, pools }: SampleInput, forMs: number): number | undefined {

@@ -11,7 +11,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import { priceOf } from '../expanders/price.ts';
 import { describeSkip } from '../explain/describe-reasons.ts';
 import { explainNodes } from '../explain/unremovable-nodes.ts';
-import { addSample, emptySample, type RunningSample } from './sample.ts';
+import { addSample, emptySample, sampleLines, type RunningSample } from './sample.ts';
 import type { ForeignStatement, RecordedPool, ShadowLine } from './record.ts';
 
 interface OpenWish {
@@ -38,6 +38,19 @@ export interface ShadowMemory {
   readonly removals: ReadonlyMap<NodeName, OpenRemoval>;
   readonly sample: RunningSample;
   readonly last: LastLoop | undefined;
+  /** Nodes that another autoscaler is removing, and what this one thought of them before. */
+  readonly leaving: ReadonlyMap<NodeName, NodeOpinion>;
+}
+
+interface NodeOpinion {
+  readonly ours: string;
+  /** When this autoscaler would have removed it. If absent, it would have kept it. */
+  readonly dueMs?: number;
+}
+
+/** What is not written yet: the sample that is not full. */
+export function openLines({ sample }: ShadowMemory): readonly ShadowLine[] {
+  return sampleLines(sample);
 }
 
 export interface FollowedLoop {
@@ -59,7 +72,8 @@ export function followLoop(
   const sizes = knownSizes(observation, memory.sizes);
   const sampled = addSample(memory.sample, { observation, sizes, pools });
   const wishes = followWishes(memory.wishes, report, atMs);
-  const removals = followRemovals(memory, report, observation);
+  const leaving = followLeaving(memory, report);
+  const removals = followRemovals({ ...memory, leaving }, report, observation);
   const text = JSON.stringify(pools);
   const lines: readonly ShadowLine[] = [
     ...(text === memory.pools
@@ -72,7 +86,7 @@ export function followLoop(
     ...sampled.lines,
   ];
   const last = { observation, scaleDown: report.scaleDown ?? memory.last?.scaleDown };
-  return { memory: { pools: text, sizes, wishes: wishes.open, removals: removals.open, sample: sampled.sample, last }, lines };
+  return { memory: { pools: text, sizes, wishes: wishes.open, removals: removals.open, sample: sampled.sample, last, leaving }, lines };
 }
 
 const EMPTY: ShadowMemory = {
@@ -82,6 +96,7 @@ const EMPTY: ShadowMemory = {
   removals: new Map(),
   sample: emptySample(0),
   last: undefined,
+  leaving: new Map(),
 };
 
 function recordedPools({ cloud }: Observation, { prices = {} }: LoopReport): readonly RecordedPool[] {
@@ -204,26 +219,37 @@ function isNeededAgain(node: NodeName, { scaleDown, state }: LoopReport): boolea
 
 const NEEDS_IT: ReadonlySet<string> = new Set(['NotUnderutilized', 'NoPlaceToMovePods', 'BlockedByPod', 'BlockedByOnCompletionPod']);
 
+/** Another autoscaler marks a node before it removes it. From then on plans say only that it is being deleted. */
+function followLeaving({ leaving, last, removals }: ShadowMemory, { scaleDown, observation, state }: LoopReport): ShadowMemory['leaving'] {
+  const marked = (scaleDown?.kept ?? []).filter(
+    ({ node, reason }) => reason === 'CurrentlyBeingDeleted' && !state.deleting.has(node) && !removals.has(node),
+  );
+  const known = [...leaving].filter(
+    ([node]) => observation?.cluster.nodes.has(node) === true || last?.observation.cluster.nodes.has(node) === true,
+  );
+  const fresh = marked.filter(({ node }) => !leaving.has(node)).map(({ node }) => [node, opinionOn(node, last)] as const);
+  return new Map([...known, ...fresh]);
+}
+
+function opinionOn(node: NodeName, last: LastLoop | undefined): NodeOpinion {
+  const { scaleDown, observation } = last ?? {};
+  if (scaleDown === undefined || observation === undefined) return { ours: 'no plan looked at the node' };
+  const ours =
+    explainNodes(scaleDown, observation).find((each) => each.node === node)?.sentence ?? 'the last plan did not look at the node';
+  if (!scaleDown.unneeded.has(node)) return { ours };
+  const timer = scaleDown.kept.find((entry) => entry.node === node)?.recheckAtMs;
+  return { ours, dueMs: Math.max(observation.nowMs, timer ?? 0) };
+}
+
 function goneLines(
-  { last, removals }: ShadowMemory,
+  { last, removals, leaving }: ShadowMemory,
   { nowMs, cluster }: Observation,
   pools: ReadonlySet<NodeGroupId>,
 ): readonly ShadowLine[] {
-  if (last === undefined) return [];
-  const gone = [...last.observation.cloud.groupOfNode].filter(
+  const gone = [...(last?.observation.cloud.groupOfNode ?? [])].filter(
     ([node, pool]) => !cluster.nodes.has(node) && !removals.has(node) && pools.has(pool),
-  );
-  if (gone.length === 0) return [];
-  const reasons = new Map(
-    last.scaleDown === undefined ? [] : explainNodes(last.scaleDown, last.observation).map(({ node, sentence }) => [node, sentence]),
   );
   return gone
     .sort(([left], [right]) => compareText(left, right))
-    .map(([node, pool]) => ({
-      kind: 'gone',
-      atMs: nowMs,
-      pool,
-      node,
-      ours: reasons.get(node) ?? 'its last plan did not look at the node',
-    }));
+    .map(([node, pool]) => ({ kind: 'gone', atMs: nowMs, pool, node, ...(leaving.get(node) ?? opinionOn(node, last)) }));
 }

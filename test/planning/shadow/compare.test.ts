@@ -50,6 +50,8 @@ const freeEnd = (minute: number, node: string, how: 'removed' | 'needed', pods =
   pods,
 });
 const gone = (minute: number, node: string): ShadowLine => ({ kind: 'gone', atMs: minute * MINUTE, pool: A, node, ours: 'BlockedByPod' });
+const goneFirst = (minute: number, node: string, dueMinute: number): ShadowLine =>
+  ({ ...gone(minute, node), ours: 'unneeded for 5 min', dueMs: dueMinute * MINUTE }) as ShadowLine;
 const sample = (minute: number, cost: number, waitedMinutes: number): ShadowLine => ({
   kind: 'sample',
   atMs: minute * MINUTE,
@@ -67,6 +69,7 @@ describe('what both sides decide alike is no disagreement', () => {
     ['the same increase within a minute', [wish(1, A, 2), size(1.9, A, 0, 2), wishEnd(2, A, 2)]],
     ['an increase that the last plan counts on', [size(1, A, 0, 2, { agreed: true })]],
     ['the same removal within a minute', [free(10, 'n1'), freeEnd(10.5, 'n1', 'removed')]],
+    ['a removal for which our timer had less than a minute left', [goneFirst(10, 'n1', 10.5)]],
     ['a wish that no plan repeats after a minute', [wish(1, A, 2), wishEnd(1.5, A, 2)]],
   ])('%s', (_what, lines) => {
     expect(compared(lines).disagreements).toEqual([]);
@@ -111,6 +114,7 @@ describe('a disagreement', () => {
       { kind: 'removal only here', cost: -0.5, podMinutes: 6 },
     ],
     ['a node that is still kept', [free(60, 'n1')], { kind: 'removal only here', theirs: 'kept; its events give no reason', cost: -1 }],
+    ['a node that we would have removed half an hour later', [goneFirst(10, 'n1', 40)], { kind: 'removal only there', cost: 0.5 }],
     [
       'a node that we would have kept until the pool grew',
       [gone(0, 'n1'), size(30, A, 1, 2, { agreed: true })],
