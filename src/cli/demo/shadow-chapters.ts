@@ -74,6 +74,10 @@ export function shadowLines(summary: ShadowSummary): readonly string[] {
   ];
 }
 
+interface RecordedLine {
+  readonly atMs: number;
+}
+
 /** Spans of time and money that grow with the speed of the world. */
 const SPANS: ReadonlySet<string> = new Set(['forMs', 'waitedMs', 'longestMs', 'cost']);
 
@@ -83,15 +87,14 @@ export async function recordInWorldTime(recordDir: string, dir: string, speed: n
   const texts = await Promise.all(names.map((name) => readFile(join(recordDir, name), 'utf8')));
   const lines = texts
     .flatMap((text) => text.split('\n').filter((line) => line !== ''))
-    .map((line) => JSON.parse(line) as { readonly atMs: number });
+    .map((line) => JSON.parse(line) as RecordedLine);
   const endMs = Math.max(...lines.map(({ atMs }) => atMs));
+  const inWorldTime = (key: string, value: unknown): unknown => {
+    if (key === 'atMs' || key === 'dueMs') return endMs - (endMs - Number(value)) * speed;
+    return SPANS.has(key) ? Number(value) * speed : value;
+  };
   const stretched = lines.map((line) =>
-    Object.fromEntries(
-      Object.entries(line).map(([key, value]) => [
-        key,
-        key === 'atMs' ? endMs - (endMs - Number(value)) * speed : SPANS.has(key) ? Number(value) * speed : (value as unknown),
-      ]),
-    ),
+    Object.fromEntries(Object.entries<unknown>({ ...line }).map(([key, value]) => [key, inWorldTime(key, value)])),
   );
   const target = join(dir, 'record-in-world-time');
   await mkdir(target, { recursive: true });
