@@ -85,9 +85,7 @@ const SPANS: ReadonlySet<string> = new Set(['forMs', 'waitedMs', 'longestMs', 'c
 export async function recordInWorldTime(recordDir: string, dir: string, speed: number): Promise<string> {
   const names = (await readdir(recordDir)).filter((name) => name.startsWith('shadow-')).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(recordDir, name), 'utf8')));
-  const lines = texts
-    .flatMap((text) => text.split('\n').filter((line) => line !== ''))
-    .map((line) => JSON.parse(line) as RecordedLine);
+  const lines = texts.flatMap((text) => text.split('\n').filter((line) => line !== '')).map((line) => JSON.parse(line) as RecordedLine);
   const endMs = Math.max(...lines.map(({ atMs }) => atMs));
   const inWorldTime = (key: string, value: unknown): unknown => {
     if (key === 'atMs' || key === 'dueMs') return endMs - (endMs - Number(value)) * speed;
