@@ -96,7 +96,8 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli/report'],
     ['cli/explain'],
     ['cli/plan', 'cli/doctor', 'cli/demo'],
-    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving'],
+    ['cli/plan/report'],
+    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
   ],
   simulator: [
     ['simulator'],
@@ -139,6 +140,8 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/report': 'report-command.ts',
   'cli/plan/files': 'objects-file.ts',
   'cli/serving': 'page-file.ts',
+  'cli/plan/report': 'plan-report.ts',
+  'cli/text': 'text-layout.ts',
   config: 'load.ts',
   'config/sources': 'layers.ts',
   'config/types': 'config.ts',

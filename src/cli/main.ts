@@ -21,6 +21,7 @@ const code = await dispatch(process.argv.slice(2), {
   readFile: (path) => readFileSync(path, 'utf8'),
   readChunks: (path) => (path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES })),
   hostname: hostname(),
+  ...(process.stdout.isTTY ? { screen: { columns: process.stdout.columns } } : {}),
   signals: {
     on: (name, listener) => process.on(name, listener),
     off: (name, listener) => process.off(name, listener),

@@ -7,6 +7,8 @@ export interface CommandWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Files that exist in memory only, beside those of the disk. */
   readonly files?: Readonly<Record<string, string>>;
+  /** The width of a terminal; absent: a pipe. */
+  readonly columns?: number;
   /** Files of any bytes, in memory only; `-` is the standard input. */
   readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
@@ -24,6 +26,7 @@ export async function runCommand(argv: readonly string[], world: CommandWorld = 
       return content === undefined ? createReadStream(path) : Readable.from([Buffer.from(content)]);
     },
     hostname: 'here',
+    ...(world.columns === undefined ? {} : { screen: { columns: world.columns } }),
     signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
   };
   const code = await dispatch(argv, terminal);

@@ -8,7 +8,7 @@ import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
 import { asAutoscalerError, configError } from '../../lib/errors.ts';
 import { podName } from '../../domain/ids.ts';
-import { type PlanInput, planLoop } from '../plan/plan-report.ts';
+import { type PlanInput, planLoop } from '../plan/report/plan-loop.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';

@@ -5,7 +5,7 @@ import { namePools } from '../../planning/explain/pool-rows.ts';
 import { nodeParts } from './node-text.ts';
 import { podParts } from './pod-text.ts';
 import { poolParts } from './pool-text.ts';
-import { facts, paragraph, table, text, number } from './text-layout.ts';
+import { facts, paragraph, table, text, number } from '../text/text-layout.ts';
 
 export interface AnswerSource {
   /** The time of the decision, milliseconds since the epoch. */

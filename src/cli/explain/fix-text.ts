@@ -3,7 +3,7 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import { type Advice, describeSavings, type Fix, type FixStep } from '../../planning/explain/fix.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
-import { paragraph } from './text-layout.ts';
+import { paragraph } from '../text/text-layout.ts';
 
 export function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly string[] {
   if (advice === undefined) return [];

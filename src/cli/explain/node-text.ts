@@ -3,7 +3,7 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { removalAdviceParts } from './fix-text.ts';
-import { facts, paragraph } from './text-layout.ts';
+import { facts, paragraph } from '../text/text-layout.ts';
 
 export function nodeParts(answer: NodeAnswer, nowMs: number): readonly string[] {
   const { pool, vmSize, zone, perHour, requested, utilization, threshold, nextCheck, blocker } = answer;

@@ -5,7 +5,7 @@ import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { type Fact, increaseFacts, waitFacts } from './answer-facts.ts';
 import { adviceParts } from './fix-text.ts';
-import { facts, paragraph, table, text } from './text-layout.ts';
+import { facts, paragraph, table, text } from '../text/text-layout.ts';
 
 export function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: number, all: boolean): readonly string[] {
   return [

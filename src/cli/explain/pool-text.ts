@@ -3,7 +3,7 @@ import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
 import { formatAmount } from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { type Fact, increaseFacts, waitFacts } from './answer-facts.ts';
-import { facts, paragraph, table, text } from './text-layout.ts';
+import { facts, paragraph, table, text } from '../text/text-layout.ts';
 
 export function poolParts(answer: PoolAnswer, nowMs: number): readonly string[] {
   const { min, max, target, ready, unready, upcoming, vmSize, priority, zones, perHour, template } = answer;

@@ -5,7 +5,7 @@ import { AutoscalerError, configError } from '../../lib/errors.ts';
 import { readDump, type Dump, plainPlan } from '../../loop/replay/dump.ts';
 import { cutAsRecorded, replayDump } from '../../loop/replay/replay.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../process/process.ts';
-import type { PlanInput, RecordedTurn } from './plan-report.ts';
+import type { PlanInput, RecordedTurn } from './report/plan-loop.ts';
 
 /** @throws AutoscalerError `config` with one sentence if the text is not a complete dump. */
 export function recordedInput(file: string, text: string, names: ResourceNames): PlanInput {

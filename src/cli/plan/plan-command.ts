@@ -5,13 +5,16 @@
 import { parseArgs } from 'node:util';
 import { readObjects } from './files/objects-file.ts';
 import { configError } from '../../lib/errors.ts';
-import { planReport, type PlanInput } from './plan-report.ts';
+import type { PlanInput } from './report/plan-loop.ts';
+import { planReport, type PlanReport } from './report/plan-report.ts';
+import { renderPlan } from './report/plan-text.ts';
 import { podsToAdd } from './added-pods.ts';
 import { withoutTimeLimits } from './from-dump.ts';
-import { renderTables } from './report-table.ts';
 import { readFile, readPlanInput } from './read-input.ts';
 import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
-import { EXIT_OK, type Terminal } from '../process/process.ts';
+import { coloursOf } from '../text/colours.ts';
+import { WIDTH } from '../text/text-layout.ts';
+import { EXIT_FAILED, EXIT_OK, type Terminal } from '../process/process.ts';
 
 const HELP = `Show what the autoscaler would do, and why. Changes nothing.
 
@@ -36,6 +39,8 @@ Options:
   --dump FILE       a decision that the daemon recorded (--dump-directory), with its timers and
                     configuration: repeats that decision, and adds the decision that its loop
                     did not make (increases or removals)
+  --all             name every pool, pod and node, on lines of any length
+  --fail-on-pending exit with code 1 if pods stay pending
   --json            print everything as JSON. 'explained' has for each node the blocker, since when it is
                     unneeded and the next check, and for each blocker the cores, GiB and money per hour
 
@@ -46,11 +51,15 @@ What if (may be repeated):
 
 Controllers of kinds that the file does not contain are assumed to exist.
 A file and a live view have no history: all timers count as expired, so every node that could be removed is shown.
+
+Exit code: 0; 1 with --fail-on-pending if pods stay pending, or after a failure; 2 for wrong use.
 `;
 
 /** A running daemon may hold back what this plan shows. */
 const WITHOUT_MEMORY = "Without the daemon's memory: its back-offs and idle timers are unknown here; `explain` asks the daemon.";
 
+/** A narrower terminal wraps lines by itself. */
+const LEAST_WIDTH = 60;
 const MOST_MANIFEST_MIB = 20;
 
 const OPTIONS = {
@@ -61,6 +70,8 @@ const OPTIONS = {
   live: { type: 'boolean' },
   dump: { type: 'string' },
   json: { type: 'boolean' },
+  all: { type: 'boolean' },
+  'fail-on-pending': { type: 'boolean' },
   'what-if': { type: 'boolean' },
   'add-pods': { type: 'string', multiple: true },
   'set-max': { type: 'string', multiple: true },
@@ -68,7 +79,7 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** @returns the exit code 0. @throws AutoscalerError `config` with one sentence for invalid input. */
+/** @returns the exit code: 0, or 1 with `--fail-on-pending` if pods stay pending. @throws AutoscalerError `config` with one sentence for invalid input. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const { own, settings } = argv.includes('--live') ? splitSettings(argv) : { own: argv, settings: [] };
   const given = readOptions(own);
@@ -81,9 +92,16 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reader, input.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
-  const lacks = given.live === true ? `${WITHOUT_MEMORY}\n\n` : '';
-  terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderTables(report)}`);
-  return EXIT_OK;
+  const lacks = given.live === true ? `${WITHOUT_MEMORY}\n` : '';
+  terminal.out(
+    given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderFor(terminal, report, given.all === true)}`,
+  );
+  return given['fail-on-pending'] === true && report.summary.podsPending > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+function renderFor(terminal: Terminal, report: PlanReport, all: boolean): string {
+  const width = Math.max(LEAST_WIDTH, terminal.screen?.columns ?? WIDTH);
+  return renderPlan(report, { width, all, colours: coloursOf(terminal) });
 }
 
 /** The daemon did not have this input, so the time limits of its recorded loop do not apply. */

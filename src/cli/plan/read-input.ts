@@ -12,12 +12,13 @@ import { emptyLoopState, reduceObservation } from '../../planning/state/loop-sta
 import { createPodProjection } from '../../kubernetes/projection/pod.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
-import { type PlanInput } from './plan-report.ts';
+import type { PlanInput } from './report/plan-loop.ts';
 import { affectsPods } from './added-pods.ts';
 import { clusterOf, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
 import { ObjectCollector } from './collect-objects.ts';
 import { recordedInput } from './from-dump.ts';
 import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
+import { isUnranked } from './read-pod.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
 import { stopSignals, systemClock, type Terminal } from '../process/process.ts';
 
@@ -62,7 +63,7 @@ async function fromLive(settings: readonly string[], terminal: Terminal): Promis
     const withoutDelays = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
     const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, withoutDelays), ...expiredTimers(observation) };
     return {
-      input: { observation, state, policy: withoutDelays, names },
+      input: { observation, state, policy: withoutDelays, names, source: 'read from the cluster and Azure', ...currencyOf(config.azure) },
       reader: withoutStorage(createObjectReader(names, [], observation), 'a live view'),
     };
   } finally {
@@ -79,7 +80,8 @@ export interface InputWithReader {
 function fromDump(file: string, terminal: Terminal): InputWithReader {
   const names = new ResourceNames();
   const input = recordedInput(file, readFile(file, terminal), names);
-  return { input, reader: withoutStorage(createObjectReader(names, [], input.observation), 'a dump') };
+  const source = `loop ${input.observation.loopId} of ${file}`;
+  return { input: { ...input, source }, reader: withoutStorage(createObjectReader(names, [], input.observation), 'a dump') };
 }
 
 function withoutStorage(reader: ObjectReader, source: string): ObjectReader {
@@ -116,9 +118,17 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
       names,
       assumedOwnerKinds,
       deletedPods,
+      source: given.now === undefined ? 'the newest time in the file' : 'as given with --now',
+      file: { kinds: content.kinds, unrankedPods: content.podObjects.filter((pod) => isUnranked(pod, reader)).length },
+      ...currencyOf(loaded),
     },
     reader,
   };
+}
+
+/** Prices of a table or a file have no currency. */
+function currencyOf({ retailPrices }: Pick<LoadedPolicy, 'retailPrices'>): Pick<PlanInput, 'currency'> {
+  return retailPrices === undefined ? {} : { currency: retailPrices.currency };
 }
 
 /** The daemon's policy without delays for new pods, and with the priorities and prices of the pools file. */

@@ -20,6 +20,12 @@ export function isComplete({ spec = {} }: PodJson): boolean {
   return priority !== undefined && (runtimeClassName === undefined || overhead !== undefined || nodeName !== undefined);
 }
 
+/** Whether the pod names a PriorityClass that is unknown. */
+export function isUnranked({ spec = {} }: PodJson, { priorities }: Pick<PodReader, 'priorities'>): boolean {
+  const { priority, priorityClassName }: ManifestSpec = spec;
+  return priority === undefined && priorityClassName !== undefined && !priorities.has(priorityClassName);
+}
+
 /**
  * Reads one pod. A file has no history: a pod without a scheduler's verdict counts as unschedulable (if it fits, the plan
  * shows where), and a pod's own scale-up delay counts as over.

@@ -16,6 +16,8 @@ export interface Terminal {
   /** The bytes of a file that may be larger than memory; `-` is the standard input. Fails at the first chunk, like `readFile`. */
   readonly readChunks: (path: string) => AsyncIterable<Uint8Array>;
   readonly hostname: string;
+  /** Absent if the output is a file or a pipe. `columns`: characters of a line. */
+  readonly screen?: { readonly columns: number };
   readonly signals: SignalSource;
 }
 

@@ -1,7 +1,7 @@
 /** Renders the comparison of a dry run with what others did. At most 100 characters a line. Must not know how it was compared. */
 import type { Disagreement, DisagreementKind, ShadowReport, SideTotals } from '../../planning/shadow/report.ts';
 import { formatSpan } from '../../planning/explain/spans.ts';
-import { facts, number, paragraph, table, text } from '../explain/text-layout.ts';
+import { facts, number, paragraph, table, text } from '../text/text-layout.ts';
 
 const OTHER = 'AKS autoscaler';
 

@@ -30,12 +30,18 @@ const RIGHT_CORES_BEYOND = 32;
 
 /** Keeps the best value for money, and ties. An option without a price is kept only if no option has one. */
 export function keepBestPriced(options: readonly ScoredOption[]): readonly ScoredOption[] {
-  const priced = options.flatMap((option) => (option.cost === undefined ? [] : [{ option, cost: option.cost }]));
-  if (priced.length === 0) return options;
-  const unitPrice = priced.reduce((least, { cost }) => Math.min(least, cost.perHour / cost.nodeWeight), Number.POSITIVE_INFINITY);
-  const scored = priced.map(({ option, cost }) => ({ option, score: scoreOf(cost, unitPrice), misfit: cost.misfit }));
+  const scores = priceScores(options);
+  if (scores.size === 0) return options;
+  const scored = [...scores].map(([option, score]) => ({ option, score, misfit: option.cost?.misfit ?? 0 }));
   const cheapest = keepLeast(scored, ({ score }) => score);
   return keepLeast(cheapest, ({ misfit }) => misfit).map(({ option }) => option);
+}
+
+/** What each option with a price costs for the work that it does; the least is best. */
+export function priceScores(options: readonly ScoredOption[]): ReadonlyMap<ScoredOption, number> {
+  const priced = options.flatMap((option) => (option.cost === undefined ? [] : [{ option, cost: option.cost }]));
+  const unitPrice = priced.reduce((least, { cost }) => Math.min(least, cost.perHour / cost.nodeWeight), Number.POSITIVE_INFINITY);
+  return new Map(priced.map(({ option, cost }) => [option, scoreOf(cost, unitPrice)]));
 }
 
 /** `unitPrice` is per hour and unit of weight. It is 0 if a node is free; then weights alone decide. */

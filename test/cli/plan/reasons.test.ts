@@ -232,39 +232,3 @@ describe('plan says of every node that stays the number that decides', () => {
     expect(scaleDown.unremovable.find(({ node }) => node === 'n-1')).toEqual({ node: 'n-1', reason, detail });
   });
 });
-
-describe('the table', () => {
-  it('of many pools shows the nearest ones of each class, and where the others are named', async () => {
-    const pools = Array.from(
-      { length: 9 },
-      (_, at) => `{name: p${at}, vmSize: Standard_D${2 ** (1 + (at % 5))}s_v5, min: 0, max: 0, taints: ["t${at}=x:NoSchedule"]}`,
-    );
-    const { out } = await plan(['--cluster', 'c', '--pools', 'p'], { c: listOf(podJson('x', '1')), p: `[${pools.join(', ')}]` });
-    const rows = out.slice(0, out.indexOf('Pools without increase')).split('\n');
-    expect(rows.filter((row) => row.includes('is not tolerated'))).toHaveLength(3);
-    expect(out).toMatch(/6 others +explain pod default\/x names them/);
-  });
-
-  it('says which classes were not simulated', async () => {
-    const classes = Array.from({ length: 22 }, (_, at) => podJson(`x${at}`, `${50 + at}`));
-    const { out } = await plan(['--cluster', 'c', '--pools', 'p'], { c: listOf(...classes), p: POOLS });
-    expect(out.match(/not simulated: explain pod default\/x\d+/g)).toHaveLength(2);
-  });
-
-  it('groups pods with equal reasons in one row', async () => {
-    const items = [...['x', 'y', 'z'].map((name) => ({ ...podJson(name, '64') })), podJson('gpu', '65')];
-    const { out } = await plan(['--cluster', 'c', '--pools', 'p'], { c: listOf(...items), p: POOLS });
-    const rows = out.split('\n').filter((line) => /impossible/.test(line));
-    expect(
-      rows.map((row) =>
-        row
-          .trim()
-          .split(/\s{2,}/)
-          .slice(0, 4),
-      ),
-    ).toEqual([
-      ['1', 'default/gpu', 'impossible', 'a'],
-      ['3', 'default/x', 'impossible', 'a'],
-    ]);
-  });
-});

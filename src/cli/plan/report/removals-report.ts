@@ -1,12 +1,15 @@
 /** The report on removals: the nodes to remove, and for every other node why it is unremovable, since when, until when, and its cost. */
-import { podName } from '../../domain/ids.ts';
-import type { Observation } from '../../domain/observation.ts';
-import type { ScaleDownPlan } from '../../domain/plan.ts';
-import type { WasteRow } from '../../planning/explain/removal-advice/waste.ts';
-import type { RemovalFix } from '../../planning/explain/fix.ts';
-import { explainNodes, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
-import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
+import { podName } from '../../../domain/ids.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import type { Removal, ScaleDownPlan } from '../../../domain/plan.ts';
+import type { WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
+import type { RemovalFix } from '../../../planning/explain/fix.ts';
+import { explainNodes, type ExplainedNode } from '../../../planning/explain/unremovable-nodes.ts';
+import type { PriceSources } from '../../../domain/policy.ts';
+import { priceOf } from '../../../planning/expanders/price.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface RemovalsReport {
   readonly removals: readonly {
@@ -14,6 +17,11 @@ export interface RemovalsReport {
     readonly group: string;
     readonly kind: 'empty' | 'drain';
     readonly pods: readonly string[];
+    readonly cause: Removal['cause'];
+    /** The share of allocatable that is requested; 1 is full. */
+    readonly utilization: number;
+    /** What its removal saves, in the currency of the prices. Absent if the price is unknown. */
+    readonly perHour?: number;
   }[];
   readonly unremovable: readonly { readonly node: string; readonly reason: string; readonly detail: string }[];
 }
@@ -48,12 +56,16 @@ export interface RemovalsExplained {
 }
 
 /** Sorted by node name. */
-export function reportRemovals(plan: ScaleDownPlan, observation: Observation): RemovalsReport {
-  const removals = plan.removals.map(({ node, group, pods }) => ({
+export function reportRemovals(plan: ScaleDownPlan, observation: Observation, prices: PriceSources): RemovalsReport {
+  const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
+  const removals = plan.removals.map(({ node, group, pods, cause, utilization }) => ({
     node,
     group,
     kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
     pods: pods.map(podName).sort(),
+    cause,
+    utilization: rounded(utilization) ?? 0,
+    ...defined({ perHour: rounded(priceOfGroup(groups.get(group), prices)) }),
   }));
   const unremovable = explainNodes(plan, observation).flatMap((node) =>
     node.reason === undefined ? [] : [{ ...node, reason: node.reason }],
@@ -80,6 +92,10 @@ export function explainRemovals(plan: ScaleDownPlan, observation: Observation, t
       ...defined({ blockedBy, perHour: rounded(perHour) }),
     })),
   };
+}
+
+function priceOfGroup(group: NodeGroup | undefined, prices: PriceSources): number | undefined {
+  return group === undefined ? undefined : priceOf(prices, group);
 }
 
 function detailOf({ detail, blocker, utilization }: ExplainedNode): string {

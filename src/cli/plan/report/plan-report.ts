@@ -1,0 +1,192 @@
+/**
+ * Plans increases and removals as a loop does, and makes a report that can be printed and compared. Must not know where the input
+ * comes from.
+ */
+import { podName } from '../../../domain/ids.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
+import type { Pod } from '../../../domain/pod.ts';
+import type { ScaleDownPolicy } from '../../../domain/policy.ts';
+import type { PodVerdict } from '../../../domain/reasons.ts';
+import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
+import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
+import type { Advice } from '../../../planning/explain/fix.ts';
+import { fullGroups } from '../../../planning/scale-down/full-groups.ts';
+import { formatSpan } from '../../../planning/explain/spans.ts';
+import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
+import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
+import { missingKinds, type MissingKind } from './missing-kinds.ts';
+import { choiceOf } from './option-scores.ts';
+import { type PlanInput, planLoop, type PlannedLoop } from './plan-loop.ts';
+import { explainRemovals, reportRemovals, type RemovalsReport, type RemovalsExplained } from './removals-report.ts';
+import { ownerName, reportScaleUp, type ScaleUpReport } from './scale-up-report.ts';
+import { type PlanCounts, summaryOf } from './plan-summary.ts';
+
+/** The shape of `--json`; every list is sorted. */
+export interface PlanReport {
+  /** `text` is the first line. */
+  readonly summary: PlanCounts & { readonly text: string };
+  /** The assumed moment. `time` is absent if the source has no time. */
+  readonly asOf: { readonly time?: string; readonly source: string };
+  /** What the file lacks and what that could change. Absent for other sources, and if nothing is missing. */
+  readonly lacks?: readonly MissingKind[];
+  readonly pools: readonly PoolReport[];
+  readonly scaleUp: ScaleUpReport;
+  /** The workload of each pod without a node, by the pod's name; pods without a workload are absent. */
+  readonly owners: Readonly<Record<string, string>>;
+  readonly scaleDown: RemovalsReport;
+  /** What follows from an increase for removals. Absent unless the plan has both. */
+  readonly exclusion?: string;
+  readonly explained: RemovalsExplained;
+  readonly notes?: readonly string[];
+}
+
+export interface PoolReport {
+  readonly group: string;
+  readonly vmSize: string;
+  readonly zones: readonly string[];
+  /** Absent if it is unknown. */
+  readonly target?: number;
+  readonly max: number;
+}
+
+export function planReport(input: PlanInput): PlanReport {
+  const { policy, file } = input;
+  const decision = planLoop(input);
+  const { scaleUp, scaleDown, observation } = decision;
+  const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
+  const advice = adviseClasses(decision.input, scaleUp);
+  const notes = notesOf(input, { scaleUp, scaleDown, observation });
+  const growth = {
+    ...reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), { groups, policy: policy.scaleUp, advice }),
+    ...choiceOf(decision),
+  };
+  const removals = reportRemovals(scaleDown, observation, policy.scaleUp);
+  const counts = { ...countsOf(growth, removals), ...defined({ currency: input.currency }) };
+  const lacks = file === undefined ? [] : missingKinds({ file, scaleDown, observation });
+  const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
+  return {
+    summary: { text: summaryOf(counts), ...counts },
+    asOf: momentOf(input),
+    ...(lacks.length === 0 ? {} : { lacks }),
+    pools: [...groups.values()].map(poolOf).sort(compareBy(({ group }) => group)),
+    scaleUp: growth,
+    owners: ownersOf(scaleUp),
+    scaleDown: removals,
+    ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),
+    explained: explainRemovals(scaleDown, observation, wasteOf(input, decision)),
+    ...(notes.length === 0 ? {} : { notes }),
+  };
+}
+
+function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {
+  const owned = [...verdicts.keys()]
+    .filter(({ controller, nodeName }) => controller !== undefined && nodeName === undefined)
+    .map((pod) => [podName(pod), ownerName(pod)] as const);
+  return Object.fromEntries(owned.sort(compareBy(([pod]) => pod)));
+}
+
+function poolOf({ id, vmSize, zones, target, maxSize }: NodeGroup): PoolReport {
+  return { group: id, vmSize, zones, ...(target.known ? { target: target.value } : {}), max: maxSize };
+}
+
+/** Times before the epoch, or at it, stand for unknown times. */
+function momentOf({ observation: { nowMs }, source = 'the input' }: PlanInput): PlanReport['asOf'] {
+  return { ...(nowMs > 0 ? { time: new Date(nowMs).toISOString() } : {}), source };
+}
+
+function countsOf(
+  { increases, helpless, fits }: Pick<ScaleUpReport, 'increases' | 'helpless' | 'fits'>,
+  { removals }: RemovalsReport,
+): PlanCounts {
+  const podsIgnored = helpless.filter(({ verdict }) => verdict === 'ignored').length;
+  const costs = [
+    ...increases.map(({ perHour }) => perHour),
+    ...removals.map(({ perHour }) => (perHour === undefined ? undefined : -perHour)),
+  ];
+  const known = costs.filter((cost) => cost !== undefined);
+  return {
+    nodesAdded: sumOf(increases.map(({ from, to }) => to - from)),
+    poolsGrown: increases.length,
+    podsHelped: sumOf(increases.map(({ pods }) => pods.length)),
+    podsFitting: fits.length,
+    podsPending: helpless.length - podsIgnored,
+    podsIgnored,
+    nodesRemoved: removals.length,
+    ...(known.length < costs.length ? {} : { perHour: Math.round(sumOf(known) * 10_000) / 10_000 }),
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
+
+function describeExclusion({ delayAfterAddMs, delaysPerGroup }: ScaleDownPolicy): string {
+  const wait = formatSpan(delayAfterAddMs);
+  const follows =
+    delaysPerGroup === true
+      ? `in the next loop, and ${wait} later in pools that grow`
+      : delayAfterAddMs === 0
+        ? 'in the next loop'
+        : `${wait} later`;
+  return `An increase and a removal exclude each other in one loop: removals follow ${follows}.`;
+}
+
+function notesOf(
+  { assumedOwnerKinds = [] }: PlanInput,
+  {
+    scaleUp,
+    scaleDown,
+    observation,
+  }: { readonly scaleUp: ScaleUpPlan; readonly scaleDown: ScaleDownPlan; readonly observation: Observation },
+): readonly string[] {
+  return [
+    ...assumedOwnerNotes(scaleDown, observation, assumedOwnerKinds),
+    ...(scaleUp.notes ?? []).map(({ text }) => text),
+    ...instanceNotes(scaleDown),
+    ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
+  ];
+}
+
+function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, scaleUp }: PlannedLoop): readonly WasteRow[] {
+  const full = fullGroups(scaleUp, observation.cloud.groups);
+  return wasteRows({ observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
+}
+
+/** Each simulation takes as long as a plan, so only the classes with the most pods get advice. */
+const MOST_ADVISED = 20;
+
+function adviseClasses(input: ScaleUpInput, plan: ScaleUpPlan): ReadonlyMap<PodVerdict, Advice> {
+  const snapshot = new ClusterSnapshot({ names: input.names });
+  snapshot.sync(input.observation.cluster);
+  const classes = helplessClasses(plan).slice(0, MOST_ADVISED);
+  return new Map(classes.map((helpless) => [helpless.verdict, adviseClass({ input: { ...input, snapshot }, plan }, helpless)]));
+}
+
+const INSTANCE_CAUSES = { 'never-registered': 'that never registered as nodes', failed: 'that failed' } as const;
+
+/** Instances without a node are deleted as well. */
+function instanceNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { group, cause } of instanceRemovals) {
+    const what = `Instances of pool ${group} ${INSTANCE_CAUSES[cause]} are deleted`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return [...counts].sort(compareBy(([key]) => key)).map(([what, count]) => `${what}: ${count}.`);
+}
+
+/** Only kinds that a removal depends on. */
+function assumedOwnerNotes({ removals }: ScaleDownPlan, { cluster }: Observation, assumed: readonly string[]): readonly string[] {
+  const moved = new Set(removals.flatMap(({ node }) => (cluster.podsByNode.get(node) ?? []).map(({ controller }) => controller?.kind)));
+  const kinds = assumed.filter((kind) => moved.has(kind));
+  if (kinds.length === 0) return [];
+  return [`The file contains no ${kinds.join(', ')}; owners of pods on the nodes to remove are assumed to exist.`];
+}
+
+function withDeletedPods(plan: ScaleUpPlan, pods: readonly Pod[]): ScaleUpPlan {
+  const ignored = pods.map((pod) => [pod, { kind: 'ignored', reason: 'not-unschedulable' }] as const);
+  return pods.length === 0 ? plan : { ...plan, verdicts: new Map<Pod, PodVerdict>([...plan.verdicts, ...ignored]) };
+}
