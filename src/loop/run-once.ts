@@ -250,7 +250,7 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);
-  executeScaleDown({ plan, runner, log, metrics });
+  executeScaleDown({ plan, groups: observation.cloud.groups, runner, log, metrics });
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };

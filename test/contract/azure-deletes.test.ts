@@ -117,6 +117,50 @@ describe('azure: deleting machines', () => {
     expect(listedAt.filter((at, index) => at - (listedAt[index - 2] ?? -Infinity) < 60_000)).toEqual([]);
   });
 
+  /** Deletes failed instances, whose state becomes `state` before the fresh read, or after it and right before the request. */
+  async function removeFailed(ids: readonly number[], state: string, when: 'before the read' | 'before the request') {
+    const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
+    open.push(r);
+    const set = r.arm.addSet(USER_POOL, 4);
+    for (const id of ids) set.machines.set(String(id), { ...set.machines.get(String(id))!, state: 'Failed', power: 'stopped' });
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).instances?.filter((instance) => instance.state === 'failed')).toHaveLength(ids.length);
+    const change = (): void => void set.machines.set('0', { ...set.machines.get('0')!, state, power: 'running' });
+    let looks = 0;
+    const objections = async () => {
+      looks += 1;
+      if (when === 'before the request' && looks === 1) {
+        change();
+        await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+      }
+      return new Map<InstanceKey, string>();
+    };
+    if (when === 'before the read') change();
+    const request = {
+      group: nodeGroupId(USER_POOL),
+      instances: ids.map(key),
+      allowBelowMin: true,
+      failed: new Set(ids.map(key)),
+      objections,
+    };
+    return { r, outcome: await r.azure.deleteInstances(request, r.signal) };
+  }
+
+  it.each(['before the read', 'before the request'] as const)(
+    'a failed instance that runs again %s stays, and the others go',
+    async (when) => {
+      const { r, outcome } = await removeFailed([0, 1], 'Succeeded', when);
+      expect(outcome).toMatchObject({ kind: 'accepted' });
+      expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['1'] }]);
+    },
+  );
+
+  it.each(['before the read', 'before the request'] as const)('a failed instance alone that runs again %s is refused', async (when) => {
+    const { r, outcome } = await removeFailed([0], 'Succeeded', when);
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('has not failed any more: its state is running') });
+    expect(posts(r)).toHaveLength(0);
+  });
+
   it('a machine that is gone is success', async () => {
     const { r, set } = await started(3);
     set.machines.delete('1');

@@ -14,7 +14,8 @@ import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd, ResourceState } from '../arm/operations.ts';
 import { isInResourceGroup, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { InstanceRow } from '../rows/scale-set.ts';
+import { hasFailed, type InstanceRow } from '../rows/scale-set.ts';
+import { isAnother, isGuarded, isStaying, minimumBreach } from './delete-checks.ts';
 import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 type ListedInstance = Row<InstanceRow>;
@@ -122,14 +123,19 @@ class Deletion {
     const present = keys.flatMap((key) => table.get(key) ?? []);
     const other = present.find(({ key, value }) => isAnother(meant.get(key as InstanceKey) ?? '', value.vmId));
     if (other !== undefined) return this.#refused(`${other.key} is now another instance than the one requested`);
-    const instances = present.filter((row) => isStaying(this.#deps, row));
+    const staying = present.filter((row) => isStaying(this.#deps, row));
     // Comes before the refusals: an instance that is being deleted already needs no permission.
-    if (instances.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
+    if (staying.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
+    const recovered = staying.filter((row) => this.#recoveryOf(row) !== undefined);
+    const instances = staying.filter((row) => !recovered.includes(row));
+    const [first] = recovered;
+    if (first !== undefined && instances.length === 0) return this.#refused(this.#recoveryOf(first) ?? '');
     const guarded = instances.find(({ value }) => isGuarded(value));
     const refusal = guarded === undefined ? this.#backend.refusal() : `${guarded.key} is protected by its owner`;
     const reason = refusal ?? (await this.#belowMinimum(instances, this.#request.allowBelowMin));
     if (reason !== undefined) return this.#refused(reason);
-    return this.#send({ instances, keys, force: this.#backend.isForced(), retried: false });
+    const wanted = keys.filter((key) => !recovered.some((row) => row.key === key));
+    return this.#send({ instances, keys: wanted, force: this.#backend.isForced(), retried: false });
   }
 
   /** An id that was never listed may be of the group, and gone. One of another resource group never is, whatever the names are. */
@@ -138,6 +144,22 @@ class Deletion {
     const listed = inventory.instances.get(key)?.value.group;
     if (listed !== undefined) return listed === this.#group.key;
     return isInResourceGroup(key, options) && (scaleSetOfInstance(key) ?? this.#group.key) === this.#group.key;
+  }
+
+  /** Why an instance that was to be deleted because it failed must stay; undefined: it has still failed, or is meant for another reason. */
+  #recoveryOf({ key, value }: ListedInstance): string | undefined {
+    return this.#request.failed?.has(key as InstanceKey) !== true || hasFailed(value)
+      ? undefined
+      : `${key} has not failed any more: its state is ${value.state}`;
+  }
+
+  /** Why an instance is no longer the one that was read for this request, as far as later reads show. */
+  #changeOf(read: ListedInstance): string | undefined {
+    const now = this.#deps.inventory.instances.get(read.key);
+    if (now === undefined) return undefined;
+    return isAnother(read.value.vmId, now.value.vmId)
+      ? `${read.key} is now another instance than the one requested`
+      : this.#recoveryOf(now);
   }
 
   #refused(reason: string): DeleteOutcome {
@@ -198,11 +220,15 @@ class Deletion {
     return [this.#backend.beginSizeMutation(instances.length), rows];
   }
 
-  /** The caller's last look. Returns what it objects to. */
+  /** The last look, the caller's and ours. Returns what speaks against instances. */
   async #lookAt(instances: readonly ListedInstance[]): Promise<ReadonlyMap<InstanceKey, string>> {
     const keys = keysOf(instances);
     const found = await this.#request.objections?.(keys, this.#signal);
-    return new Map([...(found ?? [])].filter(([key]) => keys.includes(key)));
+    const changed = instances.flatMap((row) => {
+      const reason = this.#changeOf(row);
+      return reason === undefined ? [] : [[row.key as InstanceKey, reason] as const];
+    });
+    return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);
   }
 
   #sendWithout(batch: Batch, spared: ReadonlyMap<InstanceKey, string>): Promise<DeleteOutcome> | DeleteOutcome {
@@ -294,50 +320,4 @@ class Deletion {
 
 function keysOf(instances: readonly ListedInstance[]): readonly InstanceKey[] {
   return instances.map(({ key }) => key as InstanceKey);
-}
-
-/** Whether the key now names another instance. An identity that was unknown before the read does not count as another. */
-function isAnother(before: string, now: string): boolean {
-  return before !== '' && now !== '' && before !== now;
-}
-
-/** Whether the instance is not known to be leaving. */
-function isStaying({ inventory }: WriteDeps, { key, value }: ListedInstance): boolean {
-  return value.state !== 'deleting' && inventory.instances.removalOf(key) !== 'under-way';
-}
-
-/** Azure refuses a whole batch because of one instance protected from actions. Deleting a working instance is a scale-in. */
-function isGuarded({ protectedFrom, state }: InstanceRow): boolean {
-  return protectedFrom === 'actions' || (protectedFrom === 'scale-in' && state !== 'failed');
-}
-
-interface PlannedRemoval {
-  /** The least that the size may be, our changes included. */
-  readonly size: number;
-  /** All listed instances that stay for now, `going` included. */
-  readonly listed: readonly ListedInstance[];
-  readonly going: readonly ListedInstance[];
-  readonly min: number;
-}
-
-/**
- * Why a deletion would go below the minimum; undefined: it would not. Three counts must reach the minimum afterwards:
- * - The size, since Azure replaces nothing above it.
- * - The listed instances. While a deletion of ours is in progress, the size is only expected, and the list shows first what
- *   others deleted.
- * - The instances that have not failed, if the deletion includes one of them. A failed instance offers no capacity, so it must
- *   not stand in for a healthy one. A deletion of failed instances alone removes no capacity, so it stays possible.
- */
-function minimumBreach({ size, listed, going, min }: PlannedRemoval): string | undefined {
-  const breach = (of: number, noun: string): string => `removing ${going.length} of ${of} ${noun} would go below its minimum of ${min}`;
-  if (listed.length - going.length < min) return breach(listed.length, 'instances that stay');
-  if (size - going.length < min) return breach(size, 'instances');
-  const healthyGoing = going.filter(isHealthy).length;
-  const healthy = listed.filter(isHealthy).length;
-  if (healthyGoing === 0 || healthy - healthyGoing >= min) return undefined;
-  return `removing ${healthyGoing} of ${healthy} instances that have not failed would go below its minimum of ${min}`;
-}
-
-function isHealthy({ value }: ListedInstance): boolean {
-  return value.state !== 'failed';
 }

@@ -16,6 +16,8 @@ export interface DeleteRequest {
   readonly instances: readonly InstanceKey[];
   /** Failed instances may be deleted below the minimum size; nodes may not. */
   readonly allowBelowMin: boolean;
+  /** Instances to be deleted because they failed: one that a fresh read shows in another state stays. If absent, none. */
+  readonly failed?: ReadonlySet<InstanceKey>;
   /**
    * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
    * why one must not be deleted any more; the others are deleted. If absent, no look is needed.

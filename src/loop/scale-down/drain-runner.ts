@@ -5,10 +5,12 @@
 import { podName, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../../domain/plan.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { removeNode, type DrainNodeDeps } from './drain-node.ts';
+import { instancesOf, unregisteredChecks } from './instance-looks.ts';
 import { RemovalGuard } from './removal-safety.ts';
 import { WholeGroupDeletion } from './whole-group-deletion.ts';
 import { onAbort, untilAborted } from '../../lib/abort.ts';
@@ -88,10 +90,11 @@ export class DrainRunner {
     this.#end(await removeNode(removal, deps), () => this.#removals.delete(removal.node));
   }
 
-  /** Starts the deletion of instances that never registered as nodes: one call per group and cause. */
-  removeInstances(removals: readonly InstanceRemoval[]): void {
+  /** Starts the deletion of instances that never registered as nodes: one call per group and cause. `groups`: those of the plan. */
+  removeInstances(removals: readonly InstanceRemoval[], groups: readonly NodeGroup[]): void {
     if (this.#work.signal.aborted) return;
     const now = this.#deps.clock.now();
+    const known = removals.length === 0 ? new Map<InstanceKey, Instance>() : instancesOf(groups);
     for (const [key, untilMs] of this.#recentlyDeleted) if (untilMs <= now) this.#recentlyDeleted.delete(key);
     for (const batch of batchInstances(removals.filter((removal) => !this.#recentlyDeleted.has(removal.instance)))) {
       if (!this.#guard.admit({ others: batch.instances.length })) {
@@ -103,15 +106,17 @@ export class DrainRunner {
         continue;
       }
       for (const instance of batch.instances) this.#recentlyDeleted.set(instance, now + DELETE_AGAIN_AFTER_MS);
-      const running: Promise<void> = this.#delete(batch).finally(() => this.#instances.delete(running));
+      const running: Promise<void> = this.#delete(batch, known).finally(() => this.#instances.delete(running));
       this.#instances.add(running);
     }
   }
 
-  async #delete(batch: InstanceBatch): Promise<void> {
+  async #delete(batch: InstanceBatch, known: ReadonlyMap<InstanceKey, Instance>): Promise<void> {
     const { clock, log } = this.#deps;
     const { group, instances, cause } = batch;
-    const outcome = await deleteWithRetry({ group, instances, allowBelowMin: cause === 'failed' }, this.#deps, this.#undo.signal);
+    const planned = instances.flatMap((key) => known.get(key) ?? []);
+    const request = { group, instances, allowBelowMin: cause === 'failed', ...unregisteredChecks(planned, this.#deps) };
+    const outcome = await deleteWithRetry(request, this.#deps, this.#undo.signal);
     const accepted = outcome.kind === 'accepted';
     if (!accepted) this.#guard.takeBack(instances.length);
     const message = outcome.kind === 'accepted' ? cause : outcome.kind === 'refused' ? outcome.reason : outcome.error.message;

@@ -3,6 +3,7 @@
  * nodes are removed.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -10,6 +11,8 @@ import type { DrainRunner } from './drain-runner.ts';
 
 interface ExecuteScaleDownInput {
   readonly plan: ScaleDownPlan;
+  /** The groups that the plan was made from. */
+  readonly groups: readonly NodeGroup[];
   readonly runner: DrainRunner;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -17,15 +20,15 @@ interface ExecuteScaleDownInput {
 
 /** Starts the planned removals in the background and publishes the plan's gauges. Never waits and never throws. */
 export function executeScaleDown(input: ExecuteScaleDownInput): void {
-  const { plan, runner, log, metrics } = input;
+  const { plan, groups, runner, log, metrics } = input;
   publish(plan, metrics);
   for (const removal of plan.removals) {
     const { node, group, cause, utilization, unneededSinceMs } = removal;
     log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'Node removal started');
     if (removal.together !== true) runner.start(removal);
   }
-  for (const group of atomicGroups(plan.removals)) runner.startGroup(group);
-  runner.removeInstances(plan.instanceRemovals);
+  for (const together of atomicGroups(plan.removals)) runner.startGroup(together);
+  runner.removeInstances(plan.instanceRemovals, groups);
   if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Unremovable nodes');
 }
 

@@ -111,7 +111,7 @@ export class Life {
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };
     const plan = planScaleDown({ ...input, scaleUpPlanned: false });
     this.#state = reduceScaleDownPlan(this.#state, plan, observation);
-    executeScaleDown({ plan, runner: this.runner, log: silentLog(), metrics: createMetrics() });
+    executeScaleDown({ plan, groups: observation.cloud.groups, runner: this.runner, log: silentLog(), metrics: createMetrics() });
   }
 
   async live(loops: number): Promise<void> {

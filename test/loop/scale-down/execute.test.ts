@@ -6,7 +6,7 @@ import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
 import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
-import { keyOf, START_MS } from '../../support/builders.ts';
+import { aCluster, anInstance, aNode, keyOf, START_MS } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -85,7 +85,7 @@ describe('a removal', () => {
     world.runner.startGroup([removalOf('g-2'), removalOf('g-3')]);
     world.runner.start(removalOf('g-4'));
     world.runner.start(removalOf('g-5'));
-    world.runner.removeInstances([{ group: G, instance: keyOf('g-6'), cause: 'failed' }]);
+    world.runner.removeInstances([{ group: G, instance: keyOf('g-6'), cause: 'failed' }], []);
     await world.clock.advance(MINUTE);
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-4')]);
     await world.clock.advance(10 * MINUTE);
@@ -100,7 +100,7 @@ describe('a removal', () => {
     world.runner.start(removalOf('g-0', world.pods));
     for (const node of ['g-1', 'g-2']) world.runner.start(removalOf(node));
     world.runner.startGroup([removalOf('g-3')]);
-    world.runner.removeInstances([{ group: G, instance: keyOf('g-4'), cause: 'failed' }]);
+    world.runner.removeInstances([{ group: G, instance: keyOf('g-4'), cause: 'failed' }], []);
     const begun = world.runner.collect().flatMap((outcome) => (outcome.kind === 'started' ? [outcome] : []));
     expect(begun.map(({ node, empty }) => [node, empty])).toEqual([
       ['g-0', undefined],
@@ -324,7 +324,7 @@ describe('executeScaleDown', () => {
       { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
     ] as const;
     const run = () =>
-      executeScaleDown({ plan: planOf({ instanceRemovals }), runner: world.runner, log: silentLog(), metrics: world.metrics });
+      executeScaleDown({ plan: planOf({ instanceRemovals }), groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics });
     run();
     run();
     await settle();
@@ -339,6 +339,25 @@ describe('executeScaleDown', () => {
     expect(world.cloud.deletes).toHaveLength(4);
   });
 
+  it.each([
+    ['the watch shows a node with its provider id', 'other-name', 'azure:///G-0', true],
+    ['the API has a node with the name of its host, and the watch is late', 'host-0', 'azure:///something', false],
+  ])('an instance without a node that has become one since the plan is not deleted: %s', async (_how, name, providerId, watched) => {
+    const world = setUp();
+    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
+      ...group,
+      instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'failed', hostName: `HOST-${index}` })),
+    }));
+    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
+    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const known = world.cluster.observe(START_MS);
+    world.cluster.nodes.set(name, aNode({ name, providerId }));
+    if (!watched) world.cluster.observe = () => known;
+    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await settle();
+    expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')]]);
+  });
+
   it('AC20: publishes the plan by reason and starts its removals', async () => {
     const world = setUp();
     const kept = [
@@ -346,7 +365,7 @@ describe('executeScaleDown', () => {
       { node: 'b', reason: 'NotUnderutilized' },
     ] as const;
     const plan = planOf({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
-    executeScaleDown({ plan, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics });
     expect(world.runner.inFlight().size).toBe(1);
     expect((await world.metrics.scaleDown.kept.get()).values).toEqual([{ value: 2, labels: { reason: 'NotUnderutilized' } }]);
     await world.clock.advance(MINUTE);
