@@ -42,7 +42,7 @@ const TIMEOUT_MS = 10_000;
 /** @throws AutoscalerError `config` or `auth` if no usable credential exists. */
 export async function diagnoseKubernetes(options: KubernetesOptions, clock: Clock, metrics: Metrics): Promise<KubernetesDiagnosis> {
   const connection = await openConnection(options, clock);
-  const rest = createRest({ connection, metrics, userAgent: 'aks-autoscaler-doctor', timeoutMs: TIMEOUT_MS });
+  const rest = createRest({ connection, clock, metrics, userAgent: 'aks-autoscaler-doctor', timeoutMs: TIMEOUT_MS });
   return {
     server: connection.server,
     version: async (signal) => field(await rest.json({ method: 'GET', path: '/version' }, signal), 'gitVersion'),

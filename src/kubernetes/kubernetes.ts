@@ -56,7 +56,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const { namespace, identity, eventSource = DEFAULT_NAME, userAgent = DEFAULT_NAME, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
   const connection = await openConnection(options, clock);
   let lease: LeaderLease = soleLeadership({ identity, clock });
-  const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
+  const rest = createRest({ connection, clock, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
   try {
     await probe(deps, rest, deps.signal ?? new AbortController().signal);
   } catch (thrown) {

@@ -34,7 +34,7 @@ const TIMEOUT_MS = 10_000;
 /** @throws AutoscalerError `config`, `auth`; `not-found` if no replica holds the Lease; `unavailable` if the server does not answer. */
 export async function findLeader({ options, port, clock, metrics }: LeaderPortDeps, signal: AbortSignal): Promise<LeaderPort> {
   const connection = await openConnection(options, clock);
-  const rest = createRest({ connection, metrics, userAgent: 'aks-autoscaler-explain', timeoutMs: TIMEOUT_MS });
+  const rest = createRest({ connection, clock, metrics, userAgent: 'aks-autoscaler-explain', timeoutMs: TIMEOUT_MS });
   try {
     const leader = await readHolder(rest, options, signal);
     const target = { namespace: options.namespace, pod: leader, port };

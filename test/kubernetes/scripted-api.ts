@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import type { Connection } from '../../src/kubernetes/api/connection.ts';
 import { createRest, type Rest } from '../../src/kubernetes/api/rest.ts';
+import { START_MS } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
 export interface Received {
@@ -20,6 +22,8 @@ export interface ScriptedApi {
   readonly url: string;
   readonly received: readonly Received[];
   readonly rest: Rest;
+  /** Ends calls that take more than 10 s. */
+  readonly clock: FakeClock;
   readonly metrics: Metrics;
   /** Answers everything from now on. */
   answer(next: Answer): void;
@@ -67,11 +71,13 @@ export async function startScriptedApi(first: Answer = (_request, response) => j
     close: () => agent.destroy(),
   };
   const metrics = createMetrics();
+  const clock = new FakeClock(START_MS);
   return {
     url: connection.server,
     received,
     metrics,
-    rest: createRest({ connection, metrics, userAgent: 'test', timeoutMs: 10_000 }),
+    clock,
+    rest: createRest({ connection, clock, metrics, userAgent: 'test', timeoutMs: 10_000 }),
     answer: (next) => {
       current = next;
     },

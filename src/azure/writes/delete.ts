@@ -226,7 +226,7 @@ class Deletion {
     const found = await this.#request.objections?.(keys, this.#signal);
     const changed = instances.flatMap((row) => {
       const reason = this.#changeOf(row);
-      return reason === undefined ? [] : [[row.key as InstanceKey, reason] as const];
+      return reason === undefined ? [] : [[row.value.ref.key, reason] as const];
     });
     return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);
   }

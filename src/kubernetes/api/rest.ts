@@ -1,9 +1,10 @@
 /**
- * JSON over HTTP to the API server, on shared connections. Every call has a caller's signal and a limit in real time:
- * the network does not follow an injected clock. Must not know any resource.
+ * JSON over HTTP to the API server, on shared connections. Every call has a caller's signal and a limit on the injected clock, so that
+ * a run in virtual time does not depend on the machine. Must not know any resource.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { request, type Dispatcher } from 'undici';
+import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { withAbort } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
@@ -21,7 +22,7 @@ export interface RestCall {
   readonly contentType?: string;
   /** A word from a closed set for the metric of writes. If absent, the write is not counted. */
   readonly operation?: string;
-  /** Real milliseconds. If absent, the client's limit. */
+  /** Milliseconds. If absent, the client's limit. */
   readonly timeoutMs?: number;
   /** Uses the lease's own connection. */
   readonly onLease?: boolean;
@@ -35,6 +36,7 @@ export interface Rest {
 }
 
 interface RestDeps {
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly connection: Connection;
   readonly metrics: Metrics;
   readonly userAgent: string;
@@ -44,13 +46,12 @@ interface RestDeps {
 }
 
 export function createRest(deps: RestDeps): Rest {
-  const send = (call: RestCall, options: { readonly bodyTimeout: number }, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
-    sendAuthorized(deps, { call, options, signal });
+  const send = (call: RestCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> => sendAuthorized(deps, { call, signal });
   return {
     json: async (call, signal) => {
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(call.timeoutMs ?? deps.timeoutMs)]);
+      const limit = limitOf(deps, call);
       try {
-        const response = await send(call, { bodyTimeout: call.timeoutMs ?? deps.timeoutMs }, limited);
+        const response = await send(call, AbortSignal.any([signal, limit.signal]));
         const body = await textOf(call, response.body);
         const answer = parseBody(call, body, response.statusCode);
         countCall(deps.metrics, call, 'ok');
@@ -59,17 +60,33 @@ export function createRest(deps: RestDeps): Rest {
         const error = transportError(call, thrown, signal);
         countCall(deps.metrics, call, error.kind);
         throw error;
+      } finally {
+        limit.end();
       }
     },
     stream: async (path, query, signal) => {
       const call: RestCall = { method: 'GET', path, query };
+      const limit = limitOf(deps, call);
       try {
-        return (await send(call, { bodyTimeout: 0 }, signal)).body as AsyncIterable<Buffer>;
+        return (await send(call, AbortSignal.any([signal, limit.signal]))).body as AsyncIterable<Buffer>;
       } catch (thrown) {
         throw transportError(call, thrown, signal);
+      } finally {
+        limit.end();
       }
     },
   };
+}
+
+/** A signal that fires when the time of the call is over, unless `end` was called before. */
+function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): { readonly signal: AbortSignal; readonly end: () => void } {
+  const [expired, ended] = [new AbortController(), new AbortController()];
+  void clock.sleep(call.timeoutMs ?? timeoutMs, ended.signal).then(
+    () => expired.abort(new DOMException('The call took too long.', 'TimeoutError')),
+    // The wait was ended.
+    () => undefined,
+  );
+  return { signal: expired.signal, end: () => ended.abort() };
 }
 
 /** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */
@@ -85,7 +102,6 @@ export async function getOrUndefined(rest: Rest, path: string, signal: AbortSign
 
 interface Sending {
   readonly call: RestCall;
-  readonly options: { readonly bodyTimeout: number };
   readonly signal: AbortSignal;
 }
 
@@ -132,8 +148,8 @@ async function accepted(call: RestCall, response: Dispatcher.ResponseData): Prom
 }
 
 async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential): Promise<Dispatcher.ResponseData> {
-  const { connection, userAgent, timeoutMs, beforeWrite } = deps;
-  const { call, options, signal } = sending;
+  const { connection, userAgent, beforeWrite } = deps;
+  const { call, signal } = sending;
   if (call.method !== 'GET' && call.onLease !== true) beforeWrite?.();
   const headers: Record<string, string> = { ...credential, accept: 'application/json', 'user-agent': userAgent };
   if (call.body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
@@ -143,8 +159,9 @@ async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential
     headers,
     body: call.body === undefined ? null : JSON.stringify(call.body),
     signal,
-    headersTimeout: call.timeoutMs ?? timeoutMs,
-    bodyTimeout: options.bodyTimeout,
+    // The signal limits the call. These would follow the machine's time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
   // undici checks a signal only once the connection stands. A call that still waits for a connection ends here unsent.
   return withAbort(answer, signal, { error: () => signal.reason });

@@ -34,7 +34,7 @@ const putToken = (token: string): Promise<void> => writeFile(join(dir, 'token'),
 
 async function connect(): Promise<Rest> {
   connection = await openConnection({ ...OPTIONS, apiServer: api.url, serviceAccountDir: dir }, clock);
-  return createRest({ connection, metrics: createMetrics(), userAgent: 'test', timeoutMs: 10_000 });
+  return createRest({ connection, clock, metrics: createMetrics(), userAgent: 'test', timeoutMs: 10_000 });
 }
 
 /** An API server that takes one token and counts what it did. */
