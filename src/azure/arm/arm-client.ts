@@ -149,7 +149,8 @@ export class ArmCalls {
     );
     const context = { ...current, signal: AbortSignal.any([signal, timeout.signal]) };
     try {
-      return await this.#current.run(context, send);
+      // The SDK passes no signal to the credential: a silent sign-in is abandoned, and what it would send later does not leave.
+      return await withAbort(this.#current.run(context, send), context.signal);
     } catch (thrown) {
       if (thrown instanceof AutoscalerError && thrown.kind !== 'cancelled') throw thrown;
       if (signal.aborted) throw cancelled(call, thrown);
@@ -212,6 +213,7 @@ export class ArmCalls {
         `A request to ARM bypassed the rate limits: ${request.method} ${new URL(request.url).pathname}`,
       );
     }
+    if (context.signal.aborted) throw cancelled(context.call);
     request.abortSignal = context.signal;
     limitResponse(request, describeCall(context.call));
     const { metrics, clock, beforeWrite, onWrite } = this.#deps;
