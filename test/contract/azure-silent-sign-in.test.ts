@@ -19,10 +19,10 @@ describe('a silent sign-in', () => {
   it.each(['the caller cancels', 'the adapter closes'] as const)('ends at once when %s, and no request leaves', async (how) => {
     arm = await ScriptedArm.start();
     arm.addSet(USER_POOL, 1);
-    let asked = 0;
+    const asked = Promise.withResolvers<void>();
     const clock = new FakeClock(START_MS);
     const getToken = (): Promise<never> => {
-      asked += 1;
+      asked.resolve();
       return silence();
     };
     const azure = connectAzure({
@@ -36,7 +36,7 @@ describe('a silent sign-in', () => {
     });
     const caller = new AbortController();
     const started = azure.start(caller.signal).catch((thrown: unknown) => asAutoscalerError(thrown).kind);
-    while (asked === 0) await new Promise((resolve) => setImmediate(resolve));
+    await asked.promise;
     if (how === 'the caller cancels') caller.abort();
     else await azure.close();
     expect(await started).toBe('cancelled');

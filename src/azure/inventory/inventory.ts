@@ -226,8 +226,8 @@ export class AzureInventory {
   }
 
   /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
-  refreshInstances(groupKey: string, signal: AbortSignal): Promise<void> {
-    return this.scheduler.runNow(instanceListAgentId(groupKey), signal);
+  refreshInstances(groupKey: string, signal: AbortSignal, options: { readonly atAnyRate?: boolean } = {}): Promise<void> {
+    return this.scheduler.runNow(instanceListAgentId(groupKey), signal, options);
   }
 
   /** Requests a read of the usages: the ones known so far are in doubt. */

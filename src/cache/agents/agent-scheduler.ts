@@ -159,12 +159,13 @@ export class AgentScheduler {
 
   /**
    * Like dueNow, but waits for a run that begins after this call, and rejects with its failure. The agent's requested rate may delay
-   * it. `run` or `tick` must be active.
+   * it, except with `atAnyRate`. `run` or `tick` must be active.
    */
-  runNow(agentId: string, signal: AbortSignal): Promise<void> {
+  runNow(agentId: string, signal: AbortSignal, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): Promise<void> {
     const state = this.#states.get(agentId);
     if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
     const ran = nextRun(state);
+    state.urgent ||= atAnyRate;
     this.dueNow(agentId);
     return withAbort(ran, signal);
   }
@@ -238,6 +239,7 @@ export class AgentScheduler {
     state.run = run;
     state.waiting = [];
     state.requested = false;
+    state.urgent = false;
     state.lastStartMs = run.startedAtMs;
     noteStart(state, run.startMs);
     this.#buckets.enter(state.agent.bucket);

@@ -106,6 +106,8 @@ export interface AgentState {
   enabled: boolean;
   dueMs: number;
   requested: boolean;
+  /** Whether the requested run starts at any rate: an operator asks. */
+  urgent: boolean;
   /** Whether the last commit requested another run. */
   again: boolean;
   run: Run | undefined;
@@ -132,6 +134,7 @@ export function newAgentState(
     enabled: start.enabled,
     dueMs: start.nowMs + start.phase * agent.policy.intervalMs,
     requested: false,
+    urgent: false,
     again: false,
     run: undefined,
     waiting: [],
@@ -196,10 +199,12 @@ export function ownDueMs(state: AgentState): number {
 }
 
 /** When the agent's rate allows a requested run. Monotonic; in the past: at once. */
-export function requestedDueMs({ agent, starts }: AgentState): number {
+export function requestedDueMs({ agent, starts, urgent }: AgentState): number {
   const { requestedRate: rate } = agent.policy;
   const oldest = starts[0];
-  return rate === undefined || oldest === undefined || starts.length < rate.runs ? Number.NEGATIVE_INFINITY : oldest + rate.withinMs;
+  return urgent || rate === undefined || oldest === undefined || starts.length < rate.runs
+    ? Number.NEGATIVE_INFINITY
+    : oldest + rate.withinMs;
 }
 
 /** Notes that a run of the agent starts. */

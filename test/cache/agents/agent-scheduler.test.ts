@@ -72,6 +72,8 @@ describe('when agents run', () => {
     at.scheduler.dueNow('list', { atAnyRate: true });
     await at.clock.advance(0);
     expect(at.starts).toHaveLength(before + 2);
+    for (let run = 0; run < 3; run++) await Promise.all([at.scheduler.runNow('list', never, { atAnyRate: true }), at.clock.advance(0)]);
+    expect(at.starts).toHaveLength(before + 5);
     at.stop.abort();
     await running;
   });
