@@ -2,6 +2,7 @@
  * The composition root: builds a daemon from its configuration and connects each port to its adapter.
  * Must not know any decision: it only wires. Tests and the lab call it with clocks of their own.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/types/config.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
@@ -17,7 +18,7 @@ import { MemoryStore } from '../loop/memory/memory-store.ts';
 import { TemplateStore } from '../loop/memory/template-store.ts';
 import { createCompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import { Health } from '../telemetry/health.ts';
-import type { LoopDeps } from '../loop/deps/loop-deps.ts';
+import type { LoopDeps, PlanPacing } from '../loop/deps/loop-deps.ts';
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
@@ -34,7 +35,13 @@ import { defined } from '../lib/defined.ts';
 interface ComposeInput extends ConnectInput {
   /** Replaces the journal of the configuration, for embedders that record decisions. */
   readonly journal?: DecisionJournal;
+  /** When plans are interrupted. If absent, after {@link PLAN_SLICE_MS}. */
+  readonly pacing?: PlanPacing;
 }
+
+/** Well below the time after which a health check or the renewal of the lease is late, and long enough to cost nothing. */
+const PLAN_SLICE_MS = 20;
+const PACING: PlanPacing = { sliceMs: PLAN_SLICE_MS, pause: nextTurn };
 
 /** Less than the time after which a start counts as stuck. */
 const START_PATIENCE_MS = 10 * 60_000;
@@ -102,7 +109,7 @@ interface Records {
 
 /** The ports of the loop. In a dry run, ports that record writes instead of making them. */
 function composeLoopDeps(
-  { config, clock, log, metrics }: ComposeInput,
+  { config, clock, log, metrics, pacing = PACING }: ComposeInput,
   { names, kubernetes, cloud, rules }: Connections,
   { withheld, decisions, advice }: Records,
 ): LoopDeps {
@@ -123,6 +130,7 @@ function composeLoopDeps(
     capacityObjects: kubernetes.capacityObjects,
     journal: decisions,
     advice,
+    pacing,
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);

@@ -70,6 +70,8 @@ export interface ScaleUpPlan {
   readonly held?: readonly ReservedRoom[] | 'unknown';
   /** How many estimates were made before planning time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
+  /** How many searches on existing nodes were made before planning time ran out in one. Absent if it did not. */
+  readonly searchedUntilLate?: number;
   /** How many whole plans were made beside the first, to serve priorities better, with buffers last, or to explain nodes on their way. */
   readonly retried?: number;
   /** If absent, there are no remarks. */

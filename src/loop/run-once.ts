@@ -11,7 +11,7 @@ import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { fullGroups } from '../planning/scale-down/full-groups.ts';
-import { planScaleDown } from '../planning/scale-down/plan.ts';
+import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
@@ -24,6 +24,7 @@ import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type Stat
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
+import { makePlan } from './deps/make-plan.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
@@ -202,7 +203,7 @@ async function scaleDown(input: RunOnceInput, steps: Steps, progress: Progress, 
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
 }
 
-/** Removals are simulated without a pause, and meanwhile no lease is renewed: hence the limit. */
+/** A loop that simulates removals serves no pods: hence the limit. */
 function simulationTimer({ clock, policy }: LoopDeps): () => boolean {
   const endsAtMs = clock.monotonic() + (policy.scaleDown.maxSimulationMs ?? Number.POSITIVE_INFINITY);
   return () => clock.monotonic() >= endsAtMs;
@@ -215,7 +216,7 @@ function plansIncrease({ plan, increases }: ScaleUpRound): boolean {
 }
 
 /** Returns undefined after a request to stop: then nothing was started. */
-function planAndStartRemovals(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
+async function planAndStartRemovals(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
   const { deps, runner, snapshot } = input;
   const { policy, names, log, metrics } = deps;
   // If the scale-up failed as a whole, the need of the pods is unknown, and nodes may have been requested before the failure.
@@ -226,8 +227,8 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
   const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
   const withRooms = withAssumedPods(observation, rooms);
   const full = last === undefined ? new Map<NodeGroupId, string>() : fullGroups(last, observation.cloud.groups);
-  const plan = planWithAssumedPods(rooms, snapshot, () =>
-    planScaleDown({
+  const work = planWithAssumedPods(rooms, snapshot, () =>
+    planScaleDownInSlices({
       observation: withRooms,
       state: progress.state,
       policy,
@@ -238,6 +239,8 @@ function planAndStartRemovals(input: RunOnceInput, progress: Progress, observati
       isLate: simulationTimer(deps),
     }),
   );
+  const plan = await makePlan(work, deps, AbortSignal.any([signal, input.stopping]));
+  if (plan === undefined) return undefined;
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({
     observation: withRooms,

@@ -5,6 +5,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { planScaleDown } from '../../planning/scale-down/plan.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import type { IsLate } from '../../planning/scale-up/pods/try-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { plainPlan, type Dump } from './dump.ts';
 
@@ -36,12 +37,17 @@ export function replayDump(dump: Dump, names: ResourceNames): Replay {
 }
 
 /** A dump contains no clock, so the plan is cut short at the place where the recorded one was, and after as many whole plans. */
-export function cutAsRecorded(recorded: unknown): { readonly isLate?: (made: number) => boolean; readonly retries?: number } {
+export function cutAsRecorded(recorded: unknown): { readonly isLate?: IsLate; readonly retries?: number } {
   if (typeof recorded !== 'object' || recorded === null) return {};
   const retries = 'retried' in recorded ? Number(recorded.retried) : 0;
   if (!('cutShortAfter' in recorded)) return { retries };
   const after = Number(recorded.cutShortAfter);
-  return { retries, isLate: (made) => made >= after };
+  const searched = 'searchedUntilLate' in recorded ? Number(recorded.searchedUntilLate) : undefined;
+  const isLate: IsLate = (made, searches) => {
+    if (searches === undefined) return searched === undefined && made >= after;
+    return searched !== undefined && searches >= searched;
+  };
+  return { retries, isLate };
 }
 
 function isSamePlan(plan: object | undefined, recorded: unknown): boolean {

@@ -14,11 +14,12 @@ import {
   type RequestOutcome,
 } from '../../planning/capacity-objects/provisioning-requests.ts';
 import { recordRequestIncreases } from '../../planning/capacity-objects/request-orders.ts';
-import { countUnschedulablePods, planScaleUp } from '../../planning/scale-up/plan.ts';
+import { countUnschedulablePods, planScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { planningTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
+import { makePlan } from '../deps/make-plan.ts';
 import { executeScaleUp } from './execute.ts';
 
 /** Serves requests or pods, by turns. */
@@ -55,7 +56,8 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
   let { state } = input;
   for (const request of turns) {
     if (over.aborted || (rounds.length > 0 && deps.clock.monotonic() >= endsAt)) return;
-    const plan = planTurn(input, { uid: request.ref.uid, granted: [...granted] }, state);
+    const plan = await planTurn(input, { uid: request.ref.uid, granted: [...granted] }, state, over);
+    if (plan === undefined) return;
     // Only the first turn writes: the increases of later turns would be the same.
     const increases =
       rounds.length > 0 ? [] : await executeScaleUp({ plan, observation, deps, namespace: input.settings.namespace }, signal);
@@ -76,13 +78,16 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
   }
 }
 
-function planTurn(
+async function planTurn(
   { deps, observation, snapshot }: RoundsInput,
   request: { readonly uid: string; readonly granted: readonly string[] },
   state: LoopState,
+  over: AbortSignal,
 ) {
   const { policy, names, journal } = deps;
-  const plan = planScaleUp({ observation, state, policy, names, snapshot, request, isLate: planningTimer(deps) });
+  const work = planScaleUpInSlices({ observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) });
+  const plan = await makePlan(work, deps, over);
+  if (plan === undefined) return undefined;
   journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, request });
   return plan;
 }

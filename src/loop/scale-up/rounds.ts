@@ -9,7 +9,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
-import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import { planScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
@@ -17,6 +17,7 @@ import { reduceIncrease, reduceObservation } from '../../planning/state/loop-sta
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
+import { makePlan } from '../deps/make-plan.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
 
@@ -56,13 +57,13 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const rounds: ScaleUpRound[] = [];
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
+  let planMs = 0;
   for (;;) {
-    const limits = { isLate: planningTimer(deps), retries: retriesLeft(rounds) };
-    const timed = timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps);
+    const limits = { isLate: planningTimer(deps, planMs), retries: retriesLeft(rounds) };
+    const timed = await timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps, over);
+    if (timed === undefined) return;
     const { plan } = timed;
-    deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
-    if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
-    if (over.aborted) return;
+    planMs += timed.planMs;
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
     rounds.push({ plan, increases });
     state = rememberIncreases(state, increases, observation, policy);
@@ -108,10 +109,15 @@ function hasWaitingPods({ verdicts }: ScaleUpPlan): boolean {
   return false;
 }
 
-function timePlan(input: ScaleUpInput, { clock }: LoopDeps): TimedPlan {
-  const startMs = clock.monotonic();
-  const plan = planScaleUp(input);
-  return { input, plan, planMs: clock.monotonic() - startMs };
+/** Makes and records a plan. Returns undefined if it may not be carried out any more. */
+async function timePlan(input: ScaleUpInput, deps: LoopDeps, over: AbortSignal): Promise<TimedPlan | undefined> {
+  const startMs = deps.clock.monotonic();
+  const plan = await makePlan(planScaleUpInSlices(input), deps, over);
+  if (plan === undefined) return undefined;
+  const { observation, state: stateBefore, policy, exclude = [] } = input;
+  deps.journal.record({ observation, stateBefore, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+  if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
+  return over.aborted ? undefined : { input, plan, planMs: deps.clock.monotonic() - startMs };
 }
 
 /** Every round makes one plan; this many more are left to the next one. */
@@ -119,9 +125,9 @@ function retriesLeft(rounds: readonly ScaleUpRound[]): number {
   return MAX_RETRIES_PER_LOOP - rounds.reduce((made, { plan }) => made + (plan.retried ?? 0), 0);
 }
 
-/** While a plan is made, no lease is renewed and no watch event is read: hence the limit. */
-export function planningTimer({ clock, policy }: LoopDeps): () => boolean {
-  const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY);
+/** For one plan of a loop whose earlier plans took `spentMs`: together they are limited, since a long plan is about a world of the past. */
+export function planningTimer({ clock, policy }: LoopDeps, spentMs: number): () => boolean {
+  const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY) - spentMs;
   return () => clock.monotonic() >= endsAt;
 }
 

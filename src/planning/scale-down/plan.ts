@@ -15,7 +15,8 @@ import { makeScaleDownContext, type ScaleDownContext, type ScaleDownContextInput
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
 import { defined } from '../../lib/defined.ts';
-import { withFork } from '../../scheduling/snapshot/snapshot.ts';
+import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
+import { withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 
 export interface PlanScaleDownInput extends ScaleDownContextInput {
   /** True if this loop adds nodes: then it must not remove others. `unknown` if planning the scale-up failed. */
@@ -29,12 +30,17 @@ export interface PlanScaleDownInput extends ScaleDownContextInput {
 
 /** Decides which nodes are unneeded, which are removed now, and why every other node is unremovable. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
-  const nominated = nominatedPods(input);
-  const observation = withAssumedPods(input.observation, nominated);
-  return planWithAssumedPods(nominated, input.snapshot, () => planWithNominated({ ...input, observation }));
+  return finishAtOnce(planScaleDownInSlices(input));
 }
 
-function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
+/** The same in slices. Nothing else may use the input's snapshot before it ends. */
+export function* planScaleDownInSlices(input: PlanScaleDownInput): SlicedWork<ScaleDownPlan> {
+  const nominated = nominatedPods(input);
+  const observation = withAssumedPods(input.observation, nominated);
+  return yield* planWithAssumedPods(nominated, input.snapshot, () => planWithNominated({ ...input, observation }));
+}
+
+function* planWithNominated(input: PlanScaleDownInput): SlicedWork<ScaleDownPlan> {
   const context = makeScaleDownContext(input);
   const allowance = remainingAllowance(context);
   const groupMinimums = new GroupMinimums(context);
@@ -45,8 +51,11 @@ function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
   if (!input.policy.scaleDown.enabled) return planWithoutRemovals('scale-down is disabled', instanceRemovals);
   if (unfit !== undefined) return planWithoutRemovals(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
+  yield;
   const eligibility = findCandidates(context);
-  const unneeded = withFork(context.snapshot, () => findUnneeded(context, eligibility, input.isLate));
+  yield;
+  const unneeded = yield* withForkInSlices(context.snapshot, () => findUnneeded(context, eligibility, input.isLate));
+  yield;
   const inhibited = cooldownReason(context, input.scaleUpPlanned);
   const selection = inhibited === undefined ? selectRemovals(context, unneeded, { allowance, groupMinimums }) : { removals: [], kept: [] };
   const timers = timersOf(context, unneeded.nodes, new Set([...eligibility.pausedBy, ...unneeded.unseen]));

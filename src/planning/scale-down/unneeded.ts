@@ -5,6 +5,7 @@ import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 import { isAwaited, isReservation } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
@@ -39,11 +40,11 @@ const LOOP_INTERVAL_MS = 10_000;
  * Simulates the removal of the candidates one after the other, each on top of the earlier ones. Empty nodes and nodes that were
  * already unneeded come first, so that their timers go on.
  */
-export function findUnneeded(
+export function* findUnneeded(
   context: ScaleDownContext,
   eligibility: Eligibility,
   isLate: (made: number) => boolean = () => false,
-): UnneededNodes {
+): SlicedWork<UnneededNodes> {
   const { nowMs } = context.observation;
   const destinations = destinationsOf(context);
   const limit = unneededLimit(context.state.unneededSince.size, context.policy.scaleDown);
@@ -70,6 +71,7 @@ export function findUnneeded(
       kept.push({ node: node.name, reason: 'UnexpectedError', detail: 'the node is missing from the simulated cluster', utilization });
       continue;
     }
+    yield;
     simulated += 1;
     const result = simulateRemoval(node, movableNow(candidate, context), context.snapshot, destinations);
     if ('unplaced' in result) {

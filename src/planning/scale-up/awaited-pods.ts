@@ -8,6 +8,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ClusterView, CloudView } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import { awaitedPods } from '../state/accepted-increases.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
@@ -56,13 +57,13 @@ export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly Upc
 }
 
 /** The pods that these nodes are for, by a plan as if the nodes had not been requested. Only of groups that it grows by no more nodes. */
-export function explainNodes(
+export function* explainNodes(
   input: ScaleUpInput,
   unexplained: readonly UpcomingGroupNodes[],
-  plan: (input: ScaleUpInput) => ScaleUpPlan,
-): AwaitedPods {
+  plan: (input: ScaleUpInput) => SlicedWork<ScaleUpPlan>,
+): SlicedWork<AwaitedPods> {
   const removed = new Map(unexplained.map((nodes) => [nodes.template.group.id, removable(nodes, input)]));
-  const { increases } = plan(withoutNodes(input, removed));
+  const { increases } = yield* plan(withoutNodes(input, removed));
   const explained = increases.filter(({ group, from, to }) => to - from <= (removed.get(group)?.count ?? 0));
   return new Map(explained.flatMap(({ group, pods }) => pods.map(({ uid }) => [uid, group] as const)));
 }

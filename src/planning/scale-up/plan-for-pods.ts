@@ -4,7 +4,8 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { tryInFork, withFork } from '../../scheduling/snapshot/snapshot.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
+import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
@@ -42,13 +43,13 @@ const OTHER_TURN = 'this loop plans a ProvisioningRequest';
  * Packing goes by size, so a buffer could get the node that a pod needs if capacity is short. Then the plan is made again with buffers
  * after all other pods, and used if it leaves fewer of these without a place. Leaves the snapshot as found.
  */
-export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
-  const plan = planOnce(input, toPlan);
+export function* planForPods(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<ScaleUpPlan> {
+  const plan = yield* planOnce(input, toPlan);
   const [others, buffers] = splitBuffers(toPlan.pods, true);
   const unplacedIn = (some: ScaleUpPlan): number => others.filter((pod) => isUnplaced(some, pod)).length;
   if (toPlan.buffersLast === true || !buffers.some((pod) => isPlaced(plan, pod)) || unplacedIn(plan) === 0) return plan;
   if (!toPlan.tries.startRetry()) return plan;
-  const fair = planOnce(input, { ...toPlan, buffersLast: true });
+  const fair = yield* planOnce(input, { ...toPlan, buffersLast: true });
   return unplacedIn(fair) < unplacedIn(plan) ? fair : plan;
 }
 
@@ -58,7 +59,7 @@ function splitBuffers(pods: readonly Pod[], buffersLast: boolean | undefined): r
   return [pods.filter(({ holds }) => holds !== 'buffer'), pods.filter(({ holds }) => holds === 'buffer')];
 }
 
-function planOnce(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
+function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<ScaleUpPlan> {
   const pods = podsToPlace(input, toPlan);
   const { observation, state, policy } = input;
   const toServe = [...pods.pods, ...pods.booked, ...pods.last];
@@ -73,7 +74,8 @@ function planOnce(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)
     return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, pods.ignored);
   const snapshot = input.snapshot ?? newSnapshot(input);
-  return withFork(snapshot, () => placeAndExpand(context, snapshot));
+  yield;
+  return yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot));
 }
 
 function podsToPlace(input: ScaleUpInput, toPlan: PodsToPlan): PodsToPlace {
@@ -92,20 +94,22 @@ function isDaemonVerdict(verdict: PodVerdict): boolean {
 }
 
 /** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
-function placeAndExpand(context: ScaleUpContext, snapshot: ClusterSnapshot): ScaleUpPlan {
+function* placeAndExpand(context: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<ScaleUpPlan> {
   const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
+  yield;
   const present = existingCapacity(context, snapshot);
+  yield;
   const hopeful = pods.filter((pod) => !present.verdicts.has(pod));
-  const { unplaced, capacity } = placePods(context, present);
+  const { unplaced, capacity } = yield* placePods(context, present);
   const growable = growableGroups(context);
   const [others, buffers] = splitBuffers(unplaced, buffersLast);
-  const planInSteps = (steps: readonly number[]): ScaleUpPlan => {
+  const planInSteps = (steps: readonly number[]): SlicedWork<ScaleUpPlan> => {
     const parts = [...splitByPriority(others, steps), ...(buffers.length === 0 ? [] : [buffers])];
-    return withFork(snapshot, () => expandAndExplain(context, growable, parts, copyCapacity(capacity)));
+    return withForkInSlices(snapshot, () => expandAndExplain(context, growable, parts, copyCapacity(capacity)));
   };
   const [rivals] = splitBuffers(hopeful, buffersLast);
-  return byPriority ? bestPlanByPriority(rivals, planInSteps, tries) : planInSteps([]);
+  return yield* byPriority ? bestPlanByPriority(rivals, planInSteps, tries) : planInSteps([]);
 }
 
 interface GrowableGroups {
@@ -139,15 +143,16 @@ function growableGroups(context: ScaleUpContext): GrowableGroups {
 }
 
 /** Serves the parts one after the other. Leaves the new nodes in the snapshot. */
-function expandAndExplain(
+function* expandAndExplain(
   context: ScaleUpContext,
   { templates, bounds, skips }: GrowableGroups,
   parts: readonly (readonly Pod[])[],
   capacity: ExistingCapacity,
-): ScaleUpPlan {
+): SlicedWork<ScaleUpPlan> {
   const { observation, policy, request } = context.input;
   const turns = parts.map((pods) => groupPods(pods, capacity.interdependent));
-  const expansion = expandGroups({
+  yield;
+  const expansion = yield* expandGroups({
     capacity,
     turns,
     tries: context.pods.tries,
@@ -163,7 +168,7 @@ function expandAndExplain(
   });
   for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
   const outcome = { skips, expansion, templates };
-  explainUnplacedPods(context, outcome, turns.flat(), capacity);
+  yield* explainUnplacedPods(context, outcome, turns.flat(), capacity);
   return buildScaleUpPlan(context, outcome, capacity.verdicts);
 }
 
@@ -173,33 +178,38 @@ interface PlacedPods {
 }
 
 /** If pods find no place and there are nodes on their way that nothing explains, these nodes are explained first. */
-function placePods(context: ScaleUpContext, capacity: ExistingCapacity): PlacedPods {
+function* placePods(context: ScaleUpContext, capacity: ExistingCapacity): SlicedWork<PlacedPods> {
   const { input, upcoming, pods } = context;
   const awaited = findAwaitedPods(input, upcoming, pods.pods);
   const unexplained = input.request === undefined ? unexplainedNodes(input, upcoming) : [];
-  const place = (): PlacedPods => placeInOrder(context, copyCapacity(capacity), awaited);
-  if (unexplained.length === 0) return place();
-  const placed = tryInFork(capacity.snapshot, place, ({ unplaced }) => unplaced.length === 0);
+  const place = (): SlicedWork<PlacedPods> => placeInOrder(context, copyCapacity(capacity), awaited);
+  if (unexplained.length === 0) return yield* place();
+  const placed = yield* tryInSlices(capacity.snapshot, place, ({ unplaced }) => unplaced.length === 0);
   if (placed.unplaced.length === 0) return placed;
-  if (!pods.tries.startRetry()) return place();
+  if (!pods.tries.startRetry()) return yield* place();
   const rest = pods.pods.filter(({ uid }) => !awaited.has(uid));
-  const plan = (other: ScaleUpInput): ScaleUpPlan => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
-  return placeInOrder(context, capacity, new Map([...awaited, ...explainNodes(input, unexplained, plan)]));
+  const plan = (other: ScaleUpInput): SlicedWork<ScaleUpPlan> => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
+  const explained = yield* explainNodes(input, unexplained, plan);
+  return yield* placeInOrder(context, capacity, new Map([...awaited, ...explained]));
 }
 
 /** Places booked pods first, then waiting pods, then those that may cause an increase, then the last. */
-function placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapacity, awaited: AwaitedPods): PlacedPods {
+function* placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapacity, awaited: AwaitedPods): SlicedWork<PlacedPods> {
   const { verdicts } = capacity;
   const isRequest = input.request !== undefined;
   const toServe = pods.pods.filter((pod) => !verdicts.has(pod));
-  placeOnCapacity(capacity, isRequest ? [...pods.daemons, ...pods.booked] : pods.booked);
+  yield* placeOnCapacity(capacity, isRequest ? [...pods.daemons, ...pods.booked] : pods.booked);
   const waiting = isRequest ? [...pods.displaced, ...pods.waiting] : [];
-  for (const pod of placeAndPack(capacity, waiting, { awaited, areLast: false }))
+  for (const pod of yield* placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
   const inOrder = isRequest ? toServe : [...pods.displaced, ...pods.daemons, ...toServe].sort(byPrecedence);
   const parts = splitBuffers(inOrder, pods.buffersLast).filter((part, at) => at === 0 || part.length > 0);
-  const left = parts.flatMap((part, at) => placeAndPack(capacity, part, { awaited, areLast: !isRequest && at === parts.length - 1 }));
-  placeOnCapacity(capacity, pods.last);
+  const left: Pod[] = [];
+  for (const [at, part] of parts.entries()) {
+    const areLast = !isRequest && at === parts.length - 1;
+    for (const pod of yield* placeAndPack(capacity, part, { awaited, areLast })) left.push(pod);
+  }
+  yield* placeOnCapacity(capacity, pods.last);
   return { unplaced: left.filter((pod) => verdicts.get(pod)?.kind !== 'ignored'), capacity };
 }
 
@@ -234,7 +244,7 @@ function existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): E
   const verdicts = new Map(pods.ignored);
   if (request === undefined) withoutUnallocatableClaims(pods.pods, observation.cloud.groups, snapshot, verdicts);
   const none = { fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
-  const capacity: ExistingCapacity = { snapshot, interdependent: new Set(), verdicts, isUsable, ...none };
+  const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Set(), verdicts, isUsable, ...none };
   addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
   const all = [...pods.booked, ...pods.waiting, ...pods.displaced, ...pods.daemons, ...pods.pods, ...pods.last];
   return { ...capacity, interdependent: snapshot.interdependentShapes([...new Set(all.map(({ shape }) => shape))]) };

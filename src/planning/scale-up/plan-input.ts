@@ -7,7 +7,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import type { TryLimits } from './pods/try-limits.ts';
+import type { IsLate, TryLimits } from './pods/try-limits.ts';
 
 /** One observation, the loop's memory, and the users' policy. */
 export interface ScaleUpInput {
@@ -21,11 +21,8 @@ export interface ScaleUpInput {
   readonly exclude?: ReadonlySet<NodeGroupId>;
   /** If present, this plan is for one ProvisioningRequest alone. */
   readonly request?: RequestTurn;
-  /**
-   * Whether the time for planning is up. Called before each estimate except the first, with the number of estimates made.
-   * If absent, there is no time limit.
-   */
-  readonly isLate?: (made: number) => boolean;
+  /** If absent, there is no time limit. */
+  readonly isLate?: IsLate;
   /** How many whole plans may be made beside the first. If absent, as many as one loop may make. */
   readonly retries?: number;
 }

@@ -7,13 +7,14 @@ import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.ts';
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { isReservation } from '../state/assumed-pods.ts';
-import type { ExistingCapacity } from './groups/existing-capacity.ts';
+import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
@@ -78,12 +79,12 @@ export interface PlanOutcome {
 }
 
 /** Sets a verdict for every pod that found no place. Equal pods share one verdict. */
-export function explainUnplacedPods(
+export function* explainUnplacedPods(
   context: ScaleUpContext,
   { skips, expansion, templates }: PlanOutcome,
   unplaced: readonly EquivalenceGroup[],
   { snapshot, verdicts }: ExistingCapacity,
-): void {
+): SlicedWork<void> {
   const { policy, observation } = context.input;
   if (unplaced.every(({ pods }) => pods.length === 0)) return;
   const judged = judgedTemplates(context, templates);
@@ -96,6 +97,7 @@ export function explainUnplacedPods(
   const { endedEarly } = refusals;
   for (const group of unplaced) {
     if (group.pods.length === 0) continue;
+    yield;
     const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, judged.get(target.id)));
     const verdict: PodVerdict =
       endedEarly !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
@@ -243,7 +245,7 @@ function podsByTriggeredGroup(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyM
 
 /** Why the plan ended early; undefined if it did not. */
 function endedEarlyBecause(expansion: ExpansionResult, maxNodes: number): string | undefined {
-  if (expansion.cutShortAfter !== undefined) return 'the time limit of one plan was reached';
+  if (expansion.cutShortAfter !== undefined) return TIME_IS_UP;
   if (expansion.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
   return expansion.unfinished ? 'the maximum number of rounds of one plan was reached' : undefined;
 }

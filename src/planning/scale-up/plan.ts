@@ -6,6 +6,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
+import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
 import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
@@ -22,25 +23,42 @@ type SortedPods = Pick<PodsToPlan, 'pods' | 'ignored'>;
  * @throws AutoscalerError `config` if the list of expanders is invalid.
  */
 export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
-  const tries = new TryLimits(input);
-  const sorted = sortPendingPods(input);
-  const plan = input.request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, input.request, sorted, tries);
-  return tries.retried === 0 ? plan : { ...plan, retried: tries.retried };
+  return finishAtOnce(planScaleUpInSlices(input));
 }
 
-function planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): ScaleUpPlan {
+/** The same in slices. Nothing else may use the input's snapshot before it ends. */
+export function* planScaleUpInSlices(input: ScaleUpInput): SlicedWork<ScaleUpPlan> {
+  const tries = new TryLimits(input);
+  const sorted = sortPendingPods(input);
+  const { request } = input;
+  const plan = yield* request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, request, sorted, tries);
+  const { retried, searchedUntilLate } = tries;
+  return { ...plan, ...(retried === 0 ? {} : { retried }), ...lateInSearch(searchedUntilLate) };
+}
+
+/** Which nodes have room for the pods that no search was made for is unknown: none may be removed as unneeded. */
+function lateInSearch(searchedUntilLate: number | undefined): Pick<ScaleUpPlan, 'searchedUntilLate' | 'held'> {
+  return searchedUntilLate === undefined ? {} : { searchedUntilLate, held: 'unknown' };
+}
+
+function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<ScaleUpPlan> {
   const { observation, policy } = input;
   const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
-  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planForPods(input, toPlan);
-  const plan = planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
+  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return yield* planForPods(input, toPlan);
+  const plan = yield* planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
   const injected = expected.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: expected.skipped + buffers.skipped } };
 }
 
 /** The plan of a loop for a ProvisioningRequest: pods keep the room they have; the next loop plans what they lack. */
-function planForRequest(input: ScaleUpInput, { uid }: RequestTurn, { pods: waiting, ignored }: SortedPods, tries: TryLimits): ScaleUpPlan {
+function planForRequest(
+  input: ScaleUpInput,
+  { uid }: RequestTurn,
+  { pods: waiting, ignored }: SortedPods,
+  tries: TryLimits,
+): SlicedWork<ScaleUpPlan> {
   const { observation } = input;
   const { capacity = {} } = observation.cluster;
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);

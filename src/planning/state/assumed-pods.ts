@@ -9,7 +9,8 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ReservedRoom, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
-import { withFork, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
+import { withForkInSlices, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 import { isTaintedForDeletion } from './deletions.ts';
 import { isPreempted } from './node-counts.ts';
 
@@ -73,10 +74,14 @@ export function withAssumedPods(observation: Observation, assumed: readonly Assu
 }
 
 /** Makes a plan with those pods in the snapshot, which is as before afterwards. */
-export function planWithAssumedPods<Plan>(assumed: readonly AssumedPod[], snapshot: Snapshot, plan: () => Plan): Plan {
-  if (assumed.length === 0) return plan();
-  return withFork(snapshot, () => {
+export function* planWithAssumedPods<Plan>(
+  assumed: readonly AssumedPod[],
+  snapshot: Snapshot,
+  plan: () => SlicedWork<Plan>,
+): SlicedWork<Plan> {
+  if (assumed.length === 0) return yield* plan();
+  return yield* withForkInSlices(snapshot, function* (): SlicedWork<Plan> {
     for (const { pod, node } of assumed) snapshot.addPod({ ...pod, nodeName: node }, node);
-    return plan();
+    return yield* plan();
   });
 }

@@ -3,6 +3,7 @@ import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import type { DeviceAllocationFailure } from './device-allocation-failure.ts';
 
 interface Forkable {
@@ -28,6 +29,34 @@ export function tryInFork<Result>(snapshot: Forkable, work: () => Result, isGood
   let keeps = false;
   try {
     const result = work();
+    keeps = isGood(result);
+    return result;
+  } finally {
+    if (keeps) snapshot.commit();
+    else snapshot.revert();
+  }
+}
+
+/** The same as {@link withFork} for work in slices. Nothing else may use the snapshot before it ends. */
+export function* withForkInSlices<Result>(snapshot: Forkable, work: () => SlicedWork<Result>): SlicedWork<Result> {
+  snapshot.fork();
+  try {
+    return yield* work();
+  } finally {
+    snapshot.revert();
+  }
+}
+
+/** The same as {@link tryInFork} for work in slices. */
+export function* tryInSlices<Result>(
+  snapshot: Forkable,
+  work: () => SlicedWork<Result>,
+  isGood: (result: Result) => boolean,
+): SlicedWork<Result> {
+  snapshot.fork();
+  let keeps = false;
+  try {
+    const result = yield* work();
     keeps = isGood(result);
     return result;
   } finally {

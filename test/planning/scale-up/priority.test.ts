@@ -129,12 +129,12 @@ describe('capacity that is short goes to pods of higher priority', () => {
     const pods = [low('2500m'), low('2500m'), low('2500m'), ...Array.from({ length: 4 }, () => high('1500m'))];
     const endingAfter = (looks: number) => {
       let asked = 0;
-      return planFor({ groups, pods, isLate: () => ++asked > looks });
+      return planFor({ groups, pods, isLate: (_made, searches) => searches === undefined && ++asked > looks });
     };
     const plans = Array.from({ length: 16 }, (_, looks) => endingAfter(looks));
     for (const plan of plans) {
       const { cutShortAfter = Infinity } = plan;
-      expect(planFor({ groups, pods, isLate: (made) => made >= cutShortAfter })).toEqual(plan);
+      expect(planFor({ groups, pods, isLate: (made, searches) => searches === undefined && made >= cutShortAfter })).toEqual(plan);
     }
     const servedHigh = plans.map((plan) => pods.slice(3).filter((pod) => verdictOf(plan, pod)?.kind === 'triggered').length);
     expect([servedHigh[0], servedHigh.at(-1), plans.at(-1)?.cutShortAfter]).toEqual([1, 4, undefined]);

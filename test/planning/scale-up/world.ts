@@ -7,6 +7,7 @@ import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { CapacityPolicy, Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import type { IsLate } from '../../../src/planning/scale-up/pods/try-limits.ts';
 import type { ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
 import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
@@ -40,7 +41,7 @@ export interface World extends ClusterOptions {
   readonly stalenessMs?: number;
   readonly loopId?: number;
   readonly nowMs?: number;
-  readonly isLate?: (made: number) => boolean;
+  readonly isLate?: IsLate;
   readonly retries?: number;
 }
 

@@ -6,8 +6,10 @@ import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
+import type { TryLimits } from '../pods/try-limits.ts';
 import type { UpcomingNodes } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 import { rotate } from '../../../lib/collections.ts';
@@ -22,6 +24,7 @@ export interface UpcomingGroupNodes {
 /** What one try of a plan places pods on, and where it has placed them. Changes with every pod. */
 export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
+  readonly tries: Pick<TryLimits, 'startSearch'>;
   /** Shapes whose place depends on other pods' places. */
   readonly interdependent: ReadonlySet<PodShape>;
   readonly verdicts: Map<Pod, PodVerdict>;
@@ -45,6 +48,11 @@ interface UndecidedNodes {
   /** How many have a zone by now. */
   decided: number;
 }
+
+/** Why pods wait whose places could not be searched in time. */
+export const TIME_IS_UP = 'the time limit of one plan was reached';
+/** A search may look at all nodes. */
+const SEARCHES_PER_STEP = 16;
 
 type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
 
@@ -76,28 +84,37 @@ export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly Up
   }
 }
 
-/** Places the pods, which are in order of precedence, where they fit; returns those that found no place. */
-export function placeOnCapacity(capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
+/**
+ * Places the pods, which are in order of precedence, where they fit; returns those that found no place. Pods that the time limit leaves out
+ * are not among these: they wait for the next loop.
+ */
+export function placeOnCapacity(capacity: ExistingCapacity, pods: readonly Pod[]): SlicedWork<readonly Pod[]> {
   return placeWhere(findNodeFor, capacity, pods);
 }
 
 /** The same, on present nodes alone, and not on fresh ones. */
-export function placeOnFilledNodes(capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
+export function placeOnFilledNodes(capacity: ExistingCapacity, pods: readonly Pod[]): SlicedWork<readonly Pod[]> {
   const { fresh, isUsable } = capacity;
   return placeWhere(findPresentNode, { ...capacity, isUsable: (node) => isUsable(node) && !fresh.has(node) }, pods);
 }
 
-function placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: readonly Pod[]): readonly Pod[] {
+function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: readonly Pod[]): SlicedWork<readonly Pod[]> {
   const { interdependent, verdicts } = capacity;
   const left: Pod[] = [];
   const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
   /** `key of a refused shape -> pods placed by then`. Another placed pod may admit an interdependent shape. */
   const refused = new Map<string, number>();
   let placed = 0;
+  let searches = 0;
   for (const pod of pods) {
     const { key } = pod.shape;
     const before = refused.get(key);
     const hopeless = before !== undefined && (before === placed || !interdependentKeys.has(key));
+    if (!hopeless && ++searches % SEARCHES_PER_STEP === 0) yield;
+    if (!hopeless && !capacity.tries.startSearch()) {
+      verdicts.set(pod, { kind: 'waiting', detail: TIME_IS_UP });
+      continue;
+    }
     const node = hopeless ? undefined : findNode(capacity, pod);
     if (node === undefined) {
       if (!hopeless) refused.set(key, placed);

@@ -8,6 +8,7 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { chooseOption } from '../../expanders/expander.ts';
 import { placeOnCapacity } from '../groups/existing-capacity.ts';
 import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
@@ -34,29 +35,29 @@ const MAX_ROUNDS = 200;
 /** Options of earlier rounds whose estimates still hold, by group. */
 type ValidOptions = Map<NodeGroupId, ExpandOption>;
 
-export function expandGroups({ turns, ...input }: ExpandInput): ExpansionResult {
+export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<ExpansionResult> {
   const expansion = new Expansion(input);
   const firstOptions = new Map<NodeGroupId, ScoredOption>();
   let ranOutOfRounds = false;
-  turns.forEach((groups, at) => {
+  for (const [at, groups] of turns.entries()) {
     const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
     const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
-    if (at > 0) retryPods(turn, groups);
-    ranOutOfRounds = serveTurn(turn, firstOptions) || ranOutOfRounds;
-  });
+    if (at > 0) yield* retryPods(turn, groups);
+    ranOutOfRounds = (yield* serveTurn(turn, firstOptions)) || ranOutOfRounds;
+  }
   return expansion.result(firstOptions, ranOutOfRounds);
 }
 
 /** Returns whether rounds or time ran out before all pods that can be helped were helped. */
-function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption>): boolean {
+function* serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption>): SlicedWork<boolean> {
   const oneOption = areOneOption(input);
   const alone = input.templates.map((template): Family => [template]);
   const families = oneOption || hasZonalPods(input) ? findFamilies(input) : alone;
   const valid: ValidOptions = new Map();
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const interdependent = hasInterdependentPods(input);
-    const found = findOptions(input, oneOption || hasZonalPods(input) ? families : alone, valid);
+    const found = yield* findOptions(input, oneOption || hasZonalPods(input) ? families : alone, valid);
     const all = input.groups.reduce((sum, group) => sum + group.pods.length, 0);
     const options = input.allOrNothing ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) recordFirstOption(firstOptions, option);
@@ -66,10 +67,10 @@ function serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOption
     );
     const option = options.find(({ scored }) => scored === chosen);
     if (option === undefined) return false;
-    if (!takeBalanced(input, valid, option)) takeAndDrop(input, valid, option);
+    if (!(yield* takeBalanced(input, valid, option))) yield* takeAndDrop(input, valid, option);
     // New nodes may have made room elsewhere: a spread constraint that refused a present node may admit it now.
     if (interdependent)
-      retryPods(
+      yield* retryPods(
         input,
         input.groups.filter((group) => group.interdependent),
       );
@@ -101,32 +102,39 @@ function recordFirstOption(first: Map<NodeGroupId, ScoredOption>, { family, scor
   }
 }
 
-function findOptions(input: TurnInput, families: readonly Family[], valid: ValidOptions): readonly ExpandOption[] {
+function* findOptions(input: TurnInput, families: readonly Family[], valid: ValidOptions): SlicedWork<readonly ExpandOption[]> {
   input.estimates.clear();
-  return visitFrom(families, input.rotation, (family): readonly ExpandOption[] => {
+  return yield* visitFrom(families, input.rotation, function* (family): SlicedWork<readonly ExpandOption[]> {
     const members = membersOf(input, family);
     if (members === undefined) return [];
     const [{ template, limit }] = members;
     const known = members.length === 1 ? valid.get(template.group.id) : undefined;
     const isValid = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
     if (!isValid && !input.expansion.startEstimate(members.map((member) => member.template))) return [];
-    const option = isValid ? { ...known, family: members, limit } : makeOption(input, members);
+    const option = isValid ? { ...known, family: members, limit } : yield* makeOption(input, members);
     if (members.length === 1) valid.set(template.group.id, option);
     return option.scored.pods > 0 ? [option] : [];
   });
 }
 
 /** Visits the items from index `start` on (modulo their number), then those before; returns the results in the items' order. */
-function visitFrom<Item, Found>(items: readonly Item[], start: number, visit: (item: Item) => readonly Found[]): readonly Found[] {
+function* visitFrom<Item, Found>(
+  items: readonly Item[],
+  start: number,
+  visit: (item: Item) => SlicedWork<readonly Found[]>,
+): SlicedWork<readonly Found[]> {
   const first = items.length === 0 ? 0 : start % items.length;
-  const behind = items.slice(first).flatMap(visit);
-  return [...items.slice(0, first).flatMap(visit), ...behind];
+  const behind: Found[] = [];
+  const before: Found[] = [];
+  for (const item of items.slice(first)) behind.push(...(yield* visit(item)));
+  for (const item of items.slice(0, first)) before.push(...(yield* visit(item)));
+  return [...before, ...behind];
 }
 
 /** An estimate holds until a pod that it placed has a place. With interdependent pods, or families, no estimate holds. */
-function takeAndDrop(input: TurnInput, valid: ValidOptions, chosen: ExpandOption): void {
+function* takeAndDrop(input: TurnInput, valid: ValidOptions, chosen: ExpandOption): SlicedWork<void> {
   const noneHolds = chosen.family.length > 1 || hasInterdependentPods(input);
-  takeOption(input, chosen);
+  yield* takeOption(input, chosen);
   for (const [id, option] of valid) {
     const touched = [...option.estimate.placed.keys()].some((group) => chosen.estimate.placed.has(group));
     if (noneHolds || touched || option === chosen) valid.delete(id);
@@ -138,7 +146,7 @@ function takeAndDrop(input: TurnInput, valid: ValidOptions, chosen: ExpandOption
  * estimate of its own, so that zones and rules between pods stay true. The next round plans what the shares left over.
  * Returns whether anything was taken.
  */
-function takeBalanced(input: TurnInput, valid: ValidOptions, option: ExpandOption): boolean {
+function* takeBalanced(input: TurnInput, valid: ValidOptions, option: ExpandOption): SlicedWork<boolean> {
   const { expansion } = input;
   const alike = input.balance && !input.allOrNothing && option.family.length === 1 ? similarTo(input, option) : [];
   if (alike.length < 2) return false;
@@ -148,9 +156,9 @@ function takeBalanced(input: TurnInput, valid: ValidOptions, option: ExpandOptio
   for (const template of alike) {
     const limit = Math.min(shares.get(template.group.id) ?? 0, expansion.allowedByLimits(template));
     if (limit < 1) continue;
-    const share = makeOption(input, [{ template, limit }]);
+    const share = yield* makeOption(input, [{ template, limit }]);
     if (share.scored.pods === 0) continue;
-    takeAndDrop(input, valid, share);
+    yield* takeAndDrop(input, valid, share);
     taken = true;
   }
   return taken;
@@ -169,11 +177,11 @@ function similarTo(input: TurnInput, { template, estimate: { placed } }: ExpandO
 }
 
 /** Places pods on nodes of the snapshot if possible; these pods need no new node any more. */
-function retryPods(input: TurnInput, groups: readonly EquivalenceGroup[]): void {
+function* retryPods(input: TurnInput, groups: readonly EquivalenceGroup[]): SlicedWork<void> {
   const waiting = groups.filter((group) => group.pods.length > 0);
   if (waiting.length === 0) return;
   const left = new Set(
-    placeOnCapacity(
+    yield* placeOnCapacity(
       input.capacity,
       waiting.flatMap((group) => group.pods),
     ),

@@ -5,6 +5,7 @@
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
 import { placeholderNode } from '../groups/zonal-siblings.ts';
@@ -31,28 +32,30 @@ interface PackingLimits {
 }
 
 /** May leave new nodes and pods in the snapshot: the caller forks before, and reverts or commits after. */
-export function packNewNodes(
+export function* packNewNodes(
   groups: readonly EquivalenceGroup[],
   members: readonly FamilyMember[],
   limits: PackingLimits,
   snapshot: ClusterSnapshot,
-): PackedNodes {
+): SlicedWork<PackedNodes> {
   const [only] = members.length === 1 ? members : [];
   const isArithmetic = !limits.keep && !groups.some((group) => group.interdependent && group.pods.length > 0);
-  if (only === undefined || !isArithmetic) return packOneByOne(groups, members, limits, snapshot);
+  if (only === undefined || !isArithmetic) return yield* packOneByOne(groups, members, limits, snapshot);
+  yield;
   const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit));
   return { ...share, shares: [share], added: [] };
 }
 
-function packOneByOne(
+function* packOneByOne(
   groups: readonly EquivalenceGroup[],
   members: readonly FamilyMember[],
   limits: PackingLimits,
   snapshot: ClusterSnapshot,
-): PackedNodes {
+): SlicedWork<PackedNodes> {
   const packing = startPacking(groups, members, limits, snapshot);
   const zoneBound = members.map(() => 0);
   for (const toPack of packingOrder(groups, packing)) {
+    yield;
     const before = packing.nodes.length;
     if (toPack.group.interdependent) placeInterdependent(packing, toPack);
     else placeIndependent(packing, toPack);

@@ -4,6 +4,7 @@
  */
 import type { NodeGroupId, NodeName, PodUid } from '../../../domain/ids.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
@@ -33,11 +34,15 @@ interface AwaitedPodsInput {
  * returns the others. Awaited pods come first, on the nodes of their group. They need no other node, even if they were packed differently
  * before.
  */
-export function placeAndPack(capacity: ExistingCapacity, toPlace: readonly Pod[], { awaited, areLast }: AwaitedPodsInput): readonly Pod[] {
+export function* placeAndPack(
+  capacity: ExistingCapacity,
+  toPlace: readonly Pod[],
+  { awaited, areLast }: AwaitedPodsInput,
+): SlicedWork<readonly Pod[]> {
   const { verdicts, fresh, newNodeTemplates } = capacity;
-  if (newNodeTemplates.size === 0 && awaited.size === 0) return placeOnCapacity(capacity, toPlace);
+  if (newNodeTemplates.size === 0 && awaited.size === 0) return yield* placeOnCapacity(capacity, toPlace);
   const daemons = toPlace.filter((pod) => pod.daemonSet);
-  const daemonsLeft = placeOnCapacity(capacity, daemons);
+  const daemonsLeft = yield* placeOnCapacity(capacity, daemons);
   const pods = toPlace.filter((pod) => !pod.daemonSet);
   const own = findServedPods(
     capacity,
@@ -49,11 +54,13 @@ export function placeAndPack(capacity: ExistingCapacity, toPlace: readonly Pod[]
   const others = pods.filter((pod) => !served.has(pod));
   // Who has which place matters to other pods, and to the removal of present nodes.
   if (areLast && others.length === 0 && fresh.size === 0) return daemonsLeft;
-  const placeless = [...own].flatMap(([group, some]) => packOwnPods(capacity, some, group));
-  const toPack = placeOnFilledNodes(capacity, withoutFollowers(capacity, others, placeless));
-  const unplaced = packOn(capacity, toPack, [...newNodeTemplates.values()]);
+  const placeless: Pod[] = [];
+  for (const [group, some] of own) for (const pod of yield* packOwnPods(capacity, some, group)) placeless.push(pod);
+  const toPack = yield* placeOnFilledNodes(capacity, withoutFollowers(capacity, others, placeless));
+  const unplaced = yield* packOn(capacity, toPack, [...newNodeTemplates.values()]);
   // Pods that were packed may admit others, also to present nodes; and a registered node may offer more than its template.
-  return [...daemonsLeft, ...withoutPlanned(capacity, placeOnCapacity(capacity, unplaced), awaited)];
+  const left = yield* placeOnCapacity(capacity, unplaced);
+  return [...daemonsLeft, ...withoutPlanned(capacity, left, awaited)];
 }
 
 /** Without awaited pods that exist only in plans: any pod may have their room, so they come last, but they need no other node. */
@@ -118,14 +125,14 @@ function fittingPods(capacity: ExistingCapacity, groups: readonly EquivalenceGro
 }
 
 /** Returns pods without a place: kube-scheduler gave their room to others, or their nodes came to other zones than planned. */
-function packOwnPods(capacity: ExistingCapacity, pods: readonly Pod[], id: NodeGroupId): readonly Pod[] {
+function* packOwnPods(capacity: ExistingCapacity, pods: readonly Pod[], id: NodeGroupId): SlicedWork<readonly Pod[]> {
   const template = capacity.newNodeTemplates.get(id);
-  return placeOnFilledNodes(capacity, template === undefined ? pods : packOn(capacity, pods, [template]));
+  return yield* placeOnFilledNodes(capacity, template === undefined ? pods : yield* packOn(capacity, pods, [template]));
 }
 
 /** Returns the pods that found no place. */
-function packOn(capacity: ExistingCapacity, pods: readonly Pod[], templates: readonly GroupTemplate[]): readonly Pod[] {
-  const placed = pack(capacity, pods, templates);
+function* packOn(capacity: ExistingCapacity, pods: readonly Pod[], templates: readonly GroupTemplate[]): SlicedWork<readonly Pod[]> {
+  const placed = yield* pack(capacity, pods, templates);
   for (const [pod, node] of placed) capacity.verdicts.set(pod, placedVerdict(capacity, node));
   return pods.filter((pod) => !placed.has(pod));
 }
@@ -134,12 +141,16 @@ function packOn(capacity: ExistingCapacity, pods: readonly Pod[], templates: rea
  * Leaves the placed pods in the snapshot, with their nodes as the result. If pods depend on each other, empty nodes are added only when
  * the earlier ones are full, as in an estimate.
  */
-function pack(capacity: ExistingCapacity, pods: readonly Pod[], templates: readonly GroupTemplate[]): ReadonlyMap<Pod, NodeName> {
+function* pack(
+  capacity: ExistingCapacity,
+  pods: readonly Pod[],
+  templates: readonly GroupTemplate[],
+): SlicedWork<ReadonlyMap<Pod, NodeName>> {
   const placed = new Map<Pod, NodeName>();
   const groups = groupPods(pods, capacity.interdependent);
   const isOneByOne = groups.some((group) => group.interdependent);
   const toFill = templates.map((template) => ({ template, closed: isOneByOne ? closeEmptyNodes(capacity, template) : [] }));
-  for (const nodes of toFill) packGroup(capacity, groups, nodes, placed);
+  for (const nodes of toFill) yield* packGroup(capacity, groups, nodes, placed);
   for (const { closed } of toFill) for (const { node, pods: own } of closed) capacity.snapshot.addNode(node, own);
   return placed;
 }
@@ -151,18 +162,19 @@ interface GroupNodes {
 }
 
 /** Packs as many of the pods as fit on the new nodes of one group, and removes them from `groups`. */
-function packGroup(
+function* packGroup(
   capacity: ExistingCapacity,
   groups: readonly EquivalenceGroup[],
   { template, closed }: GroupNodes,
   placed: Map<Pod, NodeName>,
-): void {
+): SlicedWork<void> {
   const { snapshot } = capacity;
   const absent = new Set(closed.map(({ node }) => node.name));
   const nodes = newNodesOf(capacity, template).filter((name) => !absent.has(name));
   for (const { group } of packingOrder(groups, template)) {
     let from = 0;
     let count = 0;
+    yield;
     for (const pod of group.pods) {
       const at = nodes.findIndex((node, index) => index >= from && fits(snapshot, pod, node));
       const node = at < 0 ? nextNode(capacity, pod, { template, closed }, nodes) : nodes[at];

@@ -4,6 +4,7 @@
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { SimulatedNodes } from '../../../scheduling/snapshot/simulated-nodes.ts';
 import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
@@ -40,13 +41,13 @@ export class SharedEstimates {
   }
 
   /** The estimate of a family that is alike, or the result of `pack`. */
-  find(members: readonly FamilyMember[], nodes: number, pack: () => PackedNodes): PackedNodes {
-    if (!this.#isPossible || members.some(({ template }) => isWhole(template.group))) return pack();
+  *find(members: readonly FamilyMember[], nodes: number, pack: () => SlicedWork<PackedNodes>): SlicedWork<PackedNodes> {
+    if (!this.#isPossible || members.some(({ template }) => isWhole(template.group))) return yield* pack();
     const kind = members.map(({ template }) => this.#kindOf(template)).join('\n');
     const alike = this.#known.get(kind) ?? [];
     const known = alike.find((other) => isEqualTo(other, members, nodes));
     if (known !== undefined) return known.packed;
-    const packed = pack();
+    const packed = yield* pack();
     this.#known.set(kind, [...alike, { packed, members, nodes }]);
     return packed;
   }

@@ -1,6 +1,7 @@
 /** Options of one turn: what a group, or a family of groups, would serve with how many nodes; and how an option is taken. */
 import { isWhole } from '../../../domain/node-group.ts';
-import { withFork } from '../../../scheduling/snapshot/snapshot.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
+import { withForkInSlices } from '../../../scheduling/snapshot/snapshot.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import { dependsOnZones, zonalFamilies } from '../groups/zonal-siblings.ts';
@@ -58,13 +59,13 @@ export function membersOf({ expansion }: TurnInput, family: Family): readonly [F
 }
 
 /** Leaves the snapshot as it was. */
-export function makeOption(input: TurnInput, family: readonly [FamilyMember, ...FamilyMember[]]): ExpandOption {
+export function* makeOption(input: TurnInput, family: readonly [FamilyMember, ...FamilyMember[]]): SlicedWork<ExpandOption> {
   const [{ template, limit }] = family;
-  const estimate = atomicEstimate(
-    input.estimates.find(family, nodesAllowed(input, family), () => withFork(input.capacity.snapshot, () => pack(input, family, false))),
-    template,
-    limit,
+  const { snapshot } = input.capacity;
+  const packed = yield* input.estimates.find(family, nodesAllowed(input, family), () =>
+    withForkInSlices(snapshot, () => pack(input, family, false)),
   );
+  const estimate = atomicEstimate(packed, template, limit);
   return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring) };
 }
 
@@ -72,10 +73,10 @@ export function makeOption(input: TurnInput, family: readonly [FamilyMember, ...
  * Counts the nodes of the option. If other pods may depend on them, it is packed once more, to stay in the snapshot: what is counted is
  * what the snapshot holds.
  */
-export function takeOption(input: TurnInput, { family, estimate, limit }: ExpandOption): void {
+export function* takeOption(input: TurnInput, { family, estimate, limit }: ExpandOption): SlicedWork<void> {
   const { expansion } = input;
   const stays = family.length > 1 || input.keepsNodes || hasInterdependentPods(input);
-  const shares = stays ? keepPacking(input, family) : [estimate];
+  const shares = stays ? yield* keepPacking(input, family) : [estimate];
   expansion.finishPacking();
   input.estimates.clear();
   shares.forEach((share, index) => {
@@ -84,13 +85,13 @@ export function takeOption(input: TurnInput, { family, estimate, limit }: Expand
   });
 }
 
-function keepPacking(input: TurnInput, family: readonly FamilyMember[]): PackedNodes['shares'] {
-  const kept = pack(input, family, true);
+function* keepPacking(input: TurnInput, family: readonly FamilyMember[]): SlicedWork<PackedNodes['shares']> {
+  const kept = yield* pack(input, family, true);
   for (const [name, group] of kept.added) input.capacity.planned.set(name, group);
   return kept.shares;
 }
 
-function pack(input: TurnInput, family: readonly FamilyMember[], keep: boolean): PackedNodes {
+function pack(input: TurnInput, family: readonly FamilyMember[], keep: boolean): SlicedWork<PackedNodes> {
   const { groups, expansion, capacity } = input;
   return packNewNodes(groups, family, { nodes: nodesAllowed(input, family), prefix: expansion.nodeNamePrefix, keep }, capacity.snapshot);
 }

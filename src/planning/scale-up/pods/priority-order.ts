@@ -4,6 +4,7 @@
  */
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { priorityOf } from './unschedulable-pods.ts';
 import type { TryLimits } from './try-limits.ts';
 
@@ -11,14 +12,14 @@ import type { TryLimits } from './try-limits.ts';
  * `planInSteps` plans in steps of priorities, the highest first: pods of at least that priority are served before all others. Each try may
  * leave other pods without a place, so the number of tries is limited.
  */
-export function bestPlanByPriority(
+export function* bestPlanByPriority(
   pods: readonly Pod[],
-  planInSteps: (steps: readonly number[]) => ScaleUpPlan,
+  planInSteps: (steps: readonly number[]) => SlicedWork<ScaleUpPlan>,
   tries: Pick<TryLimits, 'startRetry' | 'cutShortAfter'>,
-): ScaleUpPlan {
+): SlicedWork<ScaleUpPlan> {
   const placedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isPlaced(plan, pod));
   const unplacedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isUnplaced(plan, pod));
-  let best = planInSteps([]);
+  let best = yield* planInSteps([]);
   let last = best;
   let steps: readonly number[] = [];
   for (;;) {
@@ -26,7 +27,7 @@ export function bestPlanByPriority(
     const more = passedOverPriorities(placedIn(last), unplacedIn(last)).filter((priority) => !steps.includes(priority));
     if (more.length === 0 || !tries.startRetry()) break;
     steps = [...steps, ...more].sort((left, right) => right - left);
-    last = planInSteps(steps);
+    last = yield* planInSteps(steps);
     if (servesBetter(unplacedIn(last), unplacedIn(best))) best = last;
   }
   const { cutShortAfter } = tries;

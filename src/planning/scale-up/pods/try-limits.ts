@@ -1,5 +1,5 @@
 /**
- * Limits what all tries of a plan may cost together: time, which is counted in estimates so that a plan can be replayed, and whole plans
+ * Limits what all tries of a plan may cost together: time, which is counted in estimates and searches so that a plan can be replayed, and whole plans
  * beside the first one.
  */
 
@@ -9,17 +9,25 @@
  */
 export const MAX_RETRIES_PER_LOOP = 6;
 
+/**
+ * Whether the time for planning is up. Called before each estimate and each search but the first, with the number of estimates made, and
+ * for a search with the number of searches made.
+ */
+export type IsLate = (made: number, searches?: number) => boolean;
+
 /** As in the input of the plan. */
 interface TryLimitsOptions {
-  readonly isLate?: (made: number) => boolean;
+  readonly isLate?: IsLate;
   readonly retries?: number;
 }
 
 export class TryLimits {
-  readonly #isUp: (made: number) => boolean;
+  readonly #isUp: IsLate;
   readonly #retries: number;
   #made = 0;
+  #searches = 0;
   #late = false;
+  #lateInSearch = false;
   #retried = 0;
 
   constructor({ isLate = () => false, retries = MAX_RETRIES_PER_LOOP }: TryLimitsOptions) {
@@ -27,10 +35,24 @@ export class TryLimits {
     this.#retries = retries;
   }
 
-  /** Counts one more estimate. False if the time is up, which is final: the plan chooses from what is known. */
+  /**
+   * Counts one more estimate. False if the time is up, which is final: the plan chooses from what is known. The first estimate is always
+   * made, so that pods whose search ended in time get nodes in every loop.
+   */
   startEstimate(): boolean {
     this.#late ||= this.#made > 0 && this.#isUp(this.#made);
-    if (!this.#late) this.#made += 1;
+    const mayStart = !this.#late || this.#made === 0;
+    if (mayStart) this.#made += 1;
+    return mayStart;
+  }
+
+  /** Counts one more search for a place on nodes that are there or coming. False if the time is up: then none may be made. */
+  startSearch(): boolean {
+    if (!this.#late && this.#searches > 0 && this.#isUp(this.#made, this.#searches)) {
+      this.#late = true;
+      this.#lateInSearch = true;
+    }
+    if (!this.#late) this.#searches += 1;
     return !this.#late;
   }
 
@@ -49,5 +71,10 @@ export class TryLimits {
   /** The number of estimates after which the time was up; undefined if it was not. */
   get cutShortAfter(): number | undefined {
     return this.#late ? this.#made : undefined;
+  }
+
+  /** The number of searches after which the time was up; undefined if it was not up before a search. */
+  get searchedUntilLate(): number | undefined {
+    return this.#lateInSearch ? this.#searches : undefined;
   }
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../../../src/domain/pod.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { packNewNodes } from '../../../../src/planning/scale-up/packing/pack-new-nodes.ts';
 import { estimate, packingOrder } from '../../../../src/planning/scale-up/packing/estimate.ts';
 import { groupPods } from '../../../../src/planning/scale-up/pods/equivalence-groups.ts';
@@ -128,11 +129,13 @@ describe('estimate', () => {
         const snapshot = new ClusterSnapshot({ names: resourceNames });
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'present', cpu: '1m' })] }));
         const groups = groupPods(pods, snapshot.interdependentShapes(tiedShapes));
-        const found = packNewNodes(
-          groups,
-          [{ template: template('4', ['we-1', 'we-2']), limit }],
-          { nodes: limit, prefix: 'new', keep: true },
-          snapshot,
+        const found = finishAtOnce(
+          packNewNodes(
+            groups,
+            [{ template: template('4', ['we-1', 'we-2']), limit }],
+            { nodes: limit, prefix: 'new', keep: true },
+            snapshot,
+          ),
         );
         const seated = snapshot.nodeNames().flatMap((name) => snapshot.get(name)!.pods);
         expect(new Set(seated).size).toBe(seated.length);

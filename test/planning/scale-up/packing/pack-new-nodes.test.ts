@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
 import { packNewNodes } from '../../../../src/planning/scale-up/packing/pack-new-nodes.ts';
 import type { FamilyMember } from '../../../../src/planning/scale-up/packing/place-pods.ts';
@@ -146,7 +147,7 @@ describe('pods on new nodes', () => {
     const group = aGroup({ template: aTemplate({ zones: ['we-1'] }) });
     const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
     const groups = groupPods([aPod({ shape })], snapshot.interdependentShapes([shape]));
-    expect(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot).nodes).toBe(0);
+    expect(finishAtOnce(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot)).nodes).toBe(0);
   });
 
   it('follow others to their host, past hosts with room', () => {
@@ -164,7 +165,7 @@ describe('pods on new nodes', () => {
       shapes.map((shape) => aPod({ shape })),
       snapshot.interdependentShapes(shapes),
     );
-    const { nodes, placed } = packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot);
+    const { nodes, placed } = finishAtOnce(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot));
     expect([nodes, placed.size]).toEqual([2, 3]);
   });
 
@@ -185,7 +186,7 @@ describe('pods on new nodes', () => {
         if (!keep && !groups.some(({ interdependent, pods }) => interdependent && pods.length > 0)) return;
         const slow = withFork(snapshot, () => packByReference(groups, members, { nodes: world.limit, prefix: 'new' }, snapshot));
         const { found, pods } = withFork(snapshot, () => {
-          const packed = packNewNodes(groups, members, { nodes: world.limit, prefix: 'new', keep }, snapshot);
+          const packed = finishAtOnce(packNewNodes(groups, members, { nodes: world.limit, prefix: 'new', keep }, snapshot));
           return { found: packed, pods: snapshot.nodeNames().map((name) => snapshot.get(name)!.pods.map((pod) => pod.name)) };
         });
         expect(found.added).toEqual(slow.nodes.map(({ name, group }) => [name, group]));

@@ -1,0 +1,45 @@
+/**
+ * Long computations in slices, so that a process does other work in between. The computation is a generator: it yields where it may be
+ * interrupted, and knows neither whether nor for how long it is. So its result does not depend on that. Must not know what is computed.
+ */
+export type SlicedWork<Result> = Generator<undefined, Result, undefined>;
+
+/** When a computation is interrupted, and for what. */
+export interface SlicePacing {
+  readonly clock: { monotonic(): number };
+  /** The longest slice, in milliseconds, as far as the work yields often enough. */
+  readonly sliceMs: number;
+  /** Resolves after other work has had its turn. */
+  readonly pause: () => Promise<void>;
+}
+
+/** Does the work without a pause. */
+export function finishAtOnce<Result>(work: SlicedWork<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Does the work in slices. Without pacing it is done at once. Returns undefined if the signal fires before it is done; it ends then. */
+export async function finishInSlices<Result>(
+  work: SlicedWork<Result>,
+  pacing: SlicePacing | undefined,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  if (pacing === undefined) return finishAtOnce(work);
+  const { clock, sliceMs, pause } = pacing;
+  try {
+    for (let since = clock.monotonic(); !signal.aborted;) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      if (clock.monotonic() - since < sliceMs) continue;
+      await pause();
+      since = clock.monotonic();
+    }
+    return undefined;
+  } finally {
+    // Has the work undo what it began to try.
+    work.return(undefined as never);
+  }
+}
