@@ -33,7 +33,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
 import type { ReloadOutcome } from './config-reload.ts';
 import type { Daemon, StartOptions } from './daemon.ts';
-import { agentReport, snapshotOf } from './debug-documents.ts';
+import { agentReport, snapshotOf, templatesOf } from './debug-documents.ts';
 import { debugAccess } from './debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
 import { readHistory } from './journal/history-entries.ts';
@@ -318,7 +318,7 @@ export class DaemonLifetime implements Daemon {
       ready: () => health.ready,
       duty: () => this.#duty(),
       agents: () => agentReport(cloud.agentStatus()),
-      templates: () => cloud.templateReports(),
+      templates: () => templatesOf(cloud.templateReports(), this.#lastReport),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),
       report: (spanMs) => shadow?.report(clock.now() - spanMs),

@@ -9,6 +9,8 @@ import type { LoopReport } from '../domain/loop-report.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
+import type { TemplateReport } from '../azure/templates/template-report.ts';
+import { describeDifference } from '../planning/explain/template-differences.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
 
 /** A longer list is cut, and the rest is counted. */
@@ -59,6 +61,36 @@ export function snapshotOf(report: LoopReport): object {
       deleting: [...state.deleting].map(([node, { group, sinceMs }]) => ({ node, group, since: isoTime(sinceMs) })),
     },
   });
+}
+
+/**
+ * The templates as the cloud has them, each with what a real node disproved of it. `inForce`: plans use the corrected template. Otherwise
+ * one node is requested to try the template again.
+ */
+export function templatesOf(
+  templates: readonly TemplateReport[],
+  report: Pick<LoopReport, 'state' | 'observation'> | undefined,
+): readonly object[] {
+  return templates.map((template) => {
+    const correction = correctionOf(template.group, report);
+    return correction === undefined ? template : { ...template, correction };
+  });
+}
+
+function correctionOf(id: string, report: Pick<LoopReport, 'state' | 'observation'> | undefined): object | undefined {
+  const promise = [...(report?.state.broken ?? [])].find(([group]) => group === id)?.[1];
+  if (promise === undefined) return undefined;
+  const { difference, nodes, sinceMs, untilMs } = promise;
+  const { node, ...parts } = difference;
+  const used = report?.observation?.cloud.groups.find((group) => group.id === id)?.template?.corrected;
+  return {
+    text: describeDifference(difference),
+    from: { node, alsoShownBy: nodes.filter((name) => name !== node) },
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    inForce: used !== undefined,
+    ...parts,
+  };
 }
 
 function observationDocument({ cluster, cloud, nowMs }: Observation): object {

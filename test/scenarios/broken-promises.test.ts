@@ -106,6 +106,18 @@ describe('a pod of 1 CPU that is pinned to each node of 4 cores', () => {
     expect(refusals(world)).toMatch(sentence);
   });
 
+  it('/debug/templates shows the correction with the node that showed it, and since when', async () => {
+    const world = await start();
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
+    await live(world, pinPod, 10 * MINUTE);
+    const response = await fetch(`${world.daemon.url ?? ''}/debug/templates`);
+    const shown = (await response.json()) as readonly object[];
+    const text = expect.stringMatching(/^Template promised 3\.\d+ CPU, node (\S+) offers/);
+    const correction = { text, from: { node: expect.stringContaining('general'), alsoShownBy: [] }, inForce: true };
+    expect(shown).toContainEqual(expect.objectContaining({ correction: expect.objectContaining(correction) }));
+    expect(JSON.stringify(shown)).toMatch(/"since":"20\d\d-[^"]+Z","until":"20/);
+  });
+
   it('another pool takes the pod', async () => {
     const pools = [aPool({ name: 'general', count: 0 }), aPool({ name: 'large', vmSize: 'Standard_D8s_v5', count: 0 })];
     run = await VirtualRun.start({ spec: worldOf(pools), flags: [...FLAGS, '--expander=least-waste'] });
