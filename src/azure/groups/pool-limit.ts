@@ -1,5 +1,5 @@
 /** How many nodes AKS allows in one agent pool, and what that leaves to a node group. */
-import type { NodeGroup } from '../../domain/node-group.ts';
+import type { NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { Row } from '../../cache/table/row.ts';
 import { poolKeyOf, type PoolSizeRow } from '../rows/vms-pool.ts';
 import type { RegisteredGroup } from './registry.ts';
@@ -22,4 +22,14 @@ export function allowedSize({ kind, key }: Pick<RegisteredGroup, 'kind' | 'key'>
 /** The configured maximum, or what AKS allows if that is less. */
 export function limitedMaximum({ max }: Pick<RegisteredGroup, 'max'>, allowed: number): Pick<NodeGroup, 'maxSize' | 'poolLimit'> {
   return max <= allowed ? { maxSize: max } : { maxSize: allowed, poolLimit: MAX_NODES_PER_POOL };
+}
+
+/** What the pool of the group can still take, for all sizes of a pool of type VirtualMachines together. `allowed` is {@link allowedSize}. */
+export function sharedPoolOf(
+  { kind, key }: Pick<RegisteredGroup, 'kind' | 'key'>,
+  allowed: number,
+  target: TargetSize,
+): Pick<NodeGroup, 'sharedPool'> {
+  if (kind !== 'vms-pool' || !target.known) return {};
+  return { sharedPool: { name: poolKeyOf(key), limit: MAX_NODES_PER_POOL, room: Math.max(0, allowed - target.value) } };
 }

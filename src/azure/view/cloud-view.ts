@@ -30,7 +30,7 @@ import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '
 import { nodeGroupOptionsOf, describeRule, unusedOptionNames, type Tags } from '../rows/tags.ts';
 import { sizeFamilyOf } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
-import { allowedSize, limitedMaximum } from '../groups/pool-limit.ts';
+import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.ts';
 import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
@@ -199,6 +199,7 @@ export class CloudViewBuilder {
       kind: groupKindOf(group, row?.value),
       minSize: group.min,
       ...limitedMaximum(group, input.allowedSize),
+      ...sharedPoolOf(group, input.allowedSize, target),
       maxFrom: maximumOrigin(group, input),
       ...agentPoolOf(input),
       target: target.known ? { ...target, observedAtMs: input.observedAtMs } : target,

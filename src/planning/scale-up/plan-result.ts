@@ -17,7 +17,7 @@ import { isReservation } from '../state/assumed-pods.ts';
 import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
-import type { ExpansionResult } from './packing/expansion.ts';
+import { type ExpansionResult, poolRoom } from './packing/expansion.ts';
 import { type ScaleUpContext, increaseCeiling, limitReason, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
@@ -127,9 +127,17 @@ function stopsOf(
   return templates.flatMap(({ group, template }) => {
     const size = plannedSize(context, group, expansion);
     const stop =
-      stopAt(context, group, size) ?? limitReason(expansion.headroom, group, template, { policy: context.input.policy.scaleUp, size });
+      stopAt(context, group, size) ??
+      poolStop(group, expansion) ??
+      limitReason(expansion.headroom, group, template, { policy: context.input.policy.scaleUp, size });
     return stop === undefined ? [] : [[group.id, stop] as const];
   });
+}
+
+/** The sizes of the pool together have as many nodes as AKS allows. */
+function poolStop(group: NodeGroup, { addedToPool }: ExpansionResult): SkipReason | undefined {
+  const { sharedPool, maxSize: max } = group;
+  return sharedPool === undefined || poolRoom(group, addedToPool) > 0 ? undefined : { kind: 'pool-limit', limit: sharedPool.limit, max };
 }
 
 function stopAt({ input }: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {

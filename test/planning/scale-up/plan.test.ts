@@ -141,6 +141,20 @@ describe('planScaleUp: pod selection', () => {
 describe('planScaleUp: groups that may not grow', () => {
   const backoff = { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: START_MS, cause: 'quota' };
   const stockout = { scope: { vmSize: 'standard_d4S_v5' }, code: 'AllocationFailed', sinceMs: START_MS, untilMs: START_MS + 1 };
+  it('lets the sizes of one pool grow together up to the limit of the pool, and names it for the pods that are left', () => {
+    const sharedPool = { name: 'pool', limit: 1_000, room: 4 };
+    const size = (id: string, target: number, cpu: string) =>
+      ({ ...aGroup({ id, target, maxSize: target + 4, template: aTemplate({ cpu }) }), sharedPool }) as const;
+    const large = Array.from({ length: 3 }, () => aPod({ cpu: '7' }));
+    const small = Array.from({ length: 3 }, () => aPod({ cpu: '3500m', shape: { nodeSelector: { size: 'small' } } }));
+    const small4 = { ...size('small', 500, '4'), template: aTemplate({ cpu: '4', labels: { size: 'small' } }) };
+    const plan = planFor({ groups: [size('large', 496, '8'), small4], pods: [...large, ...small] });
+    expect(plan.increases.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(4);
+    const left = [...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless');
+    expect(left).toHaveLength(2);
+    expect(JSON.stringify(left[0])).toContain('"kind":"pool-limit","limit":1000');
+  });
+
   it.each([
     ['frozen', aGroup({ id: 'a', frozen: 'upgrading' }), {}, { kind: 'frozen', detail: 'upgrading' }],
     ['target-unknown', aGroup({ id: 'a', target: { known: false, reason: '403' } }), {}, { kind: 'target-unknown', detail: '403' }],
