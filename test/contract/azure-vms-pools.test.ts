@@ -52,7 +52,12 @@ describe('sizes of VMs pools as node groups', () => {
     ];
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]), { nodeGroups, discovery: [] });
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 2 }, maxSize: 999, poolLimit: 1_000 });
-    expect(s.group(LARGE_GROUP)).toMatchObject({ target: { value: 1 }, maxSize: 998, poolLimit: 1_000, sharedPool: { limit: 1_000, room: 997 } });
+    expect(s.group(LARGE_GROUP)).toMatchObject({
+      target: { value: 1 },
+      maxSize: 998,
+      poolLimit: 1_000,
+      sharedPool: { limit: 1_000, room: 997 },
+    });
   });
 
   it('is named by hand in any letter case, also while the pool lacks the size or does not exist', async () => {
