@@ -23,6 +23,7 @@ import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
 import type { History } from './history/history.ts';
+import { decisionLatency } from './metrics/decision-latency.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
@@ -62,11 +63,12 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'blocked-node-events', observe: blockedNodeEvents(events) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
+    { name: 'decision-latency', observe: decisionLatency(metrics.scaleUp) },
     { name: 'join-timeouts', observe: joinTimeouts(metrics.scaleUp) },
     { name: 'broken-promises', observe: brokenPromises(metrics.templates) },
     { name: 'failed-instances', observe: failedInstances(events, namespace) },
     { name: 'skipped-object-events', observe: skippedObjectEvents(events) },
-    { name: 'wasted-capacity', observe: wastedCapacity(metrics.waste) },
+    { name: 'wasted-capacity', observe: wastedCapacity(metrics) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
     { name: 'initialize-counters', observe: initializeCounters(metrics) },
     ...(compatible === undefined ? [] : clusterAutoscalerObservers(compatible, policy)),

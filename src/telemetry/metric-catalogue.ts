@@ -174,8 +174,14 @@ export const METRIC_CATALOGUE = {
     podsToDecision: {
       type: 'histogram',
       name: 'pod_unschedulable_to_write_seconds',
-      help: 'Time from a pod turning unschedulable to the capacity write for it.',
+      help: 'Time from a pod turning unschedulable to the capacity write for it, without the time in which no pool could take it.',
       buckets: STAGE_SECONDS,
+    },
+    podsBackedOff: {
+      type: 'means',
+      name: 'pod_backoff_wait_seconds',
+      help: 'Time that pods waited for pools that back off, until the capacity write for them, as sum and count.',
+      labels: [],
     },
     stages: {
       type: 'histogram',
@@ -252,7 +258,12 @@ export const METRIC_CATALOGUE = {
     },
     evictions: { type: 'counter', name: 'evicted_pods_total', help: 'Evictions by outcome.', labels: ['outcome'] },
     unneeded: { type: 'gauge', name: 'unneeded_nodes', help: 'Unneeded nodes.' },
-    kept: { type: 'gauge', name: 'kept_nodes', help: 'Unremovable nodes, by reason.', labels: ['reason'] },
+    kept: {
+      type: 'gauge',
+      name: 'kept_nodes',
+      help: 'Unremovable nodes, by reason, with the reasons of the wasted capacity.',
+      labels: ['reason'],
+    },
   },
   cluster: {
     groupDrift: {

@@ -43,6 +43,4 @@ function atomicGroups(removals: readonly Removal[]): readonly (readonly Removal[
 
 function publish(plan: ScaleDownPlan, metrics: Metrics): void {
   metrics.scaleDown.unneeded.set(plan.unneeded.size);
-  metrics.scaleDown.kept.reset();
-  for (const { reason } of plan.kept) metrics.scaleDown.kept.inc({ reason });
 }

@@ -56,18 +56,7 @@ function publishIncrease(record: IncreaseRecord, input: ExecuteScaleUpInput): vo
   const { deps, observation } = input;
   const group = observation.cloud.groups.find((candidate) => candidate.id === record.increase.group);
   for (const event of increaseEvents(record, group, input.namespace)) deps.events.record(event);
-  countWaits(record, deps, observation.nowMs);
   logIncrease(record, deps);
-}
-
-/** Measures how long the pods waited. The adapter counts the writes themselves. */
-function countWaits({ increase, outcome }: IncreaseRecord, { metrics, clock }: LoopDeps, loopStartMs: number): void {
-  if (outcome.kind !== 'accepted') return;
-  const nowMs = Math.max(loopStartMs, clock.now());
-  for (const pod of increase.pods) {
-    if (pod.unschedulable !== undefined && pod.injected !== true)
-      metrics.scaleUp.podsToDecision.observe(Math.max(0, nowMs - pod.unschedulable.sinceMs) / 1000);
-  }
 }
 
 function logIncrease({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): void {

@@ -1,31 +1,27 @@
-/** Publishes the unused capacity of unremovable nodes, by what blocks their removal. The sum is all wasted capacity. */
-import type { NodeName } from '../../domain/ids.ts';
+/**
+ * Publishes the unremovable nodes by reason, and their unused capacity by what blocks their removal. Both count the same nodes under the same
+ * reasons. The sum of the second is all wasted capacity.
+ */
 import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
-import type { UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
-
-/** Nodes under removal, and nodes that are not managed: their capacity is no waste that can be saved. */
-const NOT_OURS: ReadonlySet<UnremovableNode['reason']> = new Set(['CurrentlyBeingDeleted', 'NotAutoscaled']);
-
-interface Blockage {
-  readonly reason: string;
-  /** Why a pod blocks the node; empty if none does. */
-  readonly blocker: string;
-}
+import { type Blockage, Blockages, NOT_OURS } from './blockages.ts';
 
 interface Usage {
   readonly cpuMillis: number;
   readonly memoryBytes: number;
 }
 
-export function wastedCapacity(metrics: Metrics['waste']): LoopListener {
-  /** A remembered verdict no longer contains its cause, so the last cause is kept here. */
-  const lastSeen = new Map<NodeName, Blockage>();
+interface WasteMetrics {
+  readonly waste: Metrics['waste'];
+  readonly scaleDown: Pick<Metrics['scaleDown'], 'kept'>;
+}
+
+export function wastedCapacity({ waste, scaleDown: { kept } }: WasteMetrics): LoopListener {
+  const blockages = new Blockages();
   const usages = new WeakMap<readonly Pod[], Usage>();
   const usageOf = (pods: readonly Pod[] | undefined): Usage => {
     if (pods === undefined) return NOTHING;
@@ -36,17 +32,18 @@ export function wastedCapacity(metrics: Metrics['waste']): LoopListener {
   return ({ observation, scaleDown, prices = {} }) => {
     if (observation === undefined || scaleDown === undefined) return;
     const { cloud, cluster } = observation;
-    for (const name of lastSeen.keys()) if (!cluster.nodes.has(name)) lastSeen.delete(name);
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
     const totals = new Map<string, Waste>();
-    for (const [node, blockage] of blockages(scaleDown, observation, lastSeen)) {
+    kept.reset();
+    for (const [node, blockage] of blockages.observe(scaleDown, observation)) {
+      kept.inc({ reason: blockage.reason });
       const id = cloud.groupOfNode.get(node.name);
       const group = id === undefined ? undefined : groups.get(id);
-      if (group === undefined) continue;
+      if (group === undefined || NOT_OURS.has(blockage.reason)) continue;
       const total = totalOf(totals, blockage);
       add(total, node, { used: usageOf(cluster.podsByNode.get(node.name)), price: priceOf(prices, group) });
     }
-    publish(totals, metrics);
+    publish(totals, waste);
   };
 }
 
@@ -94,22 +91,4 @@ function sumOf(pods: readonly Pod[]): Usage {
     memoryBytes += shape.requests[MEMORY] ?? 0;
   }
   return { cpuMillis, memoryBytes };
-}
-
-function* blockages(
-  plan: ScaleDownPlan,
-  { cluster }: Observation,
-  lastSeen: Map<NodeName, Blockage>,
-): Generator<readonly [Node, Blockage]> {
-  for (const { node: name, reason, blocker } of plan.kept) {
-    const node = cluster.nodes.get(name);
-    if (node === undefined || NOT_OURS.has(reason)) continue;
-    const seen = { reason, blocker: blocker?.reason ?? '' };
-    const known = reason === 'RecentlyUnremovable' ? (lastSeen.get(name) ?? seen) : seen;
-    lastSeen.set(name, known);
-    yield [node, known];
-  }
-  if (plan.inhibited === undefined) return;
-  const covered = new Set([...plan.kept.map(({ node }) => node), ...plan.removals.map(({ node }) => node)]);
-  for (const node of cluster.nodes.values()) if (!covered.has(node.name)) yield [node, { reason: 'Inhibited', blocker: '' }];
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { wastedCapacity } from '../../../src/observers/metrics/wasted-capacity.ts';
@@ -39,8 +40,9 @@ const kept: readonly UnremovableNode[] = [
 
 describe('waste by blocker', () => {
   it('is what no pod asks for on nodes that stay, in cores, bytes and money', async () => {
-    const { waste } = createMetrics();
-    wastedCapacity(waste)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
+    const metrics = createMetrics();
+    const { waste } = metrics;
+    wastedCapacity(metrics)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
     const pdb = { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' };
     expect(await valueOf(waste.cores, pdb)).toBe(3);
     expect(await valueOf(waste.memory, pdb)).toBe(12 * 2 ** 30);
@@ -52,14 +54,16 @@ describe('waste by blocker', () => {
   });
 
   it('has no price where none is known', async () => {
-    const { waste } = createMetrics();
-    wastedCapacity(waste)(aReport({ kept }));
+    const metrics = createMetrics();
+    const { waste } = metrics;
+    wastedCapacity(metrics)(aReport({ kept }));
     expect((await waste.cost.get()).values).toEqual([]);
   });
 
   it('a verdict that is only remembered stays with what led to it', async () => {
-    const { waste } = createMetrics();
-    const publish = wastedCapacity(waste);
+    const metrics = createMetrics();
+    const { waste } = metrics;
+    const publish = wastedCapacity(metrics);
     publish(aReport({ kept }));
     publish(aReport({ kept: [{ node: 'a-0', reason: 'RecentlyUnremovable' }] }));
     expect((await waste.cores.get()).values).toEqual([{ value: 3, labels: { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' } }]);
@@ -68,8 +72,63 @@ describe('waste by blocker', () => {
   });
 
   it('nodes that could go while nothing may are held by that', async () => {
-    const { waste } = createMetrics();
-    wastedCapacity(waste)(aReport({ kept: [], inhibited: 'cooling down' }));
+    const metrics = createMetrics();
+    const { waste } = metrics;
+    wastedCapacity(metrics)(aReport({ kept: [], inhibited: 'cooling down' }));
     expect(await valueOf(waste.cores, { reason: 'Inhibited' })).toBe(3 + 1 + 4);
+  });
+});
+
+describe('the numbers of kept nodes and of waste', () => {
+  const reasons = [
+    'BlockedByPod',
+    'NotUnderutilized',
+    'RecentlyUnremovable',
+    'NoPlaceToMovePods',
+    'CurrentlyBeingDeleted',
+    'NotAutoscaled',
+  ] as const;
+  const blockers = [undefined, 'NotEnoughPdb', 'LocalStorageRequested'] as const;
+  const entry = fc.record({ reason: fc.constantFrom(...reasons), blockedBy: fc.constantFrom(...blockers) });
+  const plan = fc.record({
+    entries: fc.array(fc.option(entry), { minLength: 3, maxLength: 3 }),
+    inhibited: fc.constantFrom(undefined, 'x'),
+  });
+
+  it('add up: every node is removed or counted once, and the waste of a reason is that of its nodes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 4 }), async (plans) => {
+        const metrics = createMetrics();
+        const observe = wastedCapacity(metrics);
+        for (const { entries, inhibited } of plans) {
+          const found = entries.flatMap((each, at): readonly UnremovableNode[] =>
+            each === null
+              ? []
+              : [
+                  {
+                    node: `a-${at}`,
+                    reason: each.reason,
+                    ...(each.blockedBy === undefined ? {} : { blocker: { ...blocker, reason: each.blockedBy } }),
+                  },
+                ],
+          );
+          observe(aReport({ kept: found, inhibited }));
+          const counts = (await metrics.scaleDown.kept.get()).values;
+          const total = counts.reduce((sum, { value }) => sum + value, 0);
+          // The three nodes of the group; without an inhibition, those that the plan does not name are removed.
+          expect(total).toBe(inhibited === undefined ? found.length : 3);
+          const cores = (await metrics.waste.cores.get()).values;
+          const ofReason = (reason: unknown): number =>
+            cores.filter(({ labels }) => labels.reason === reason).reduce((sum, { value }) => sum + value, 0);
+          for (const { labels } of cores) expect(counts.map((each) => each.labels.reason)).toContain(labels.reason);
+          for (const { labels, value } of counts) {
+            const isOurs = labels.reason !== 'CurrentlyBeingDeleted' && labels.reason !== 'NotAutoscaled';
+            // Each of the three has at least one free core and at most four.
+            expect(ofReason(labels.reason) >= (isOurs ? value : 0) && ofReason(labels.reason) <= (isOurs ? 4 * value : 0)).toBe(true);
+          }
+        }
+      }),
+      { seed: 7, numRuns: 200 },
+    );
   });
 });
