@@ -57,6 +57,15 @@ export interface NodeGroupOptions {
  */
 type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule' | 'agent-pool';
 
+/** What AKS has of an agent pool. Labels and tags are those that people set; a command of AKS replaces all of them. */
+interface AgentPoolFacts {
+  readonly name: string;
+  readonly count?: number;
+  readonly operation?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
 /** One pool, as frozen in an Observation. */
 export interface NodeGroup {
   readonly id: NodeGroupId;
@@ -70,7 +79,7 @@ export interface NodeGroup {
   /** For people only; no decision reads it. Absent if unknown. */
   readonly maxFrom?: MaximumOrigin;
   /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. Absent if unknown. */
-  readonly agentPool?: { readonly name: string; readonly count?: number; readonly operation?: string };
+  readonly agentPool?: AgentPoolFacts;
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;

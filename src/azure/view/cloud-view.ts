@@ -295,7 +295,8 @@ function agentPoolOf({ pool, frozen }: GroupRows & Pick<GroupInput, 'frozen'>): 
   if (pool === undefined) return {};
   // Operations of our own do not freeze the group.
   const operation = frozen === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
-  return { agentPool: { name: pool.name, ...defined({ count: pool.count, operation }) } };
+  const { name, labels, tags, count } = pool;
+  return { agentPool: { name, labels, tags, ...defined({ count, operation }) } };
 }
 
 /** The rows of one group from Azure and AKS. */

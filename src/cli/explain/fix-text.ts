@@ -10,7 +10,7 @@ export function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonl
   if (advice.wait !== undefined && advice.fix === undefined)
     return [paragraph(`No change is needed: ${describeWait(advice.wait, nowMs)}.`)];
   if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
-  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix)}`), ...advice.fix.steps.flatMap(stepLines)];
 }
 
 export function removalAdviceParts(advice: NodeAnswer['advice']): readonly string[] {
@@ -31,10 +31,15 @@ function describeWait({ group, untilMs }: NonNullable<Advice['wait']>, nowMs: nu
   return untilMs === undefined ? `${group} only needs time` : `${group} is tried again at ${formatMoment(untilMs, nowMs)}`;
 }
 
-function describeProof({ pods, of, others, nodes, perHour }: Fix['proof']): string {
+/** A new pool would be used by others, too, as far as its maximum allows. */
+function describeProof({ changes, proof: { pods, of, others, nodes, perHour } }: Fix): string {
   const cost = perHour === undefined ? '' : `, ${signed(perHour)} per hour`;
-  const more = others === 0 ? '' : `, and ${others} other ${others === 1 ? 'pod' : 'pods'},`;
-  return `Places ${pods} of ${of} ${of === 1 ? 'pod' : 'pods'}${more} with ${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}.`;
+  const placed = `${pods} of ${of} ${of === 1 ? 'pod' : 'pods'}`;
+  const other = `${others} other ${others === 1 ? 'pod' : 'pods'}`;
+  const added = `${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}`;
+  if (others > 0 && changes.some(({ kind }) => kind === 'add-pool'))
+    return `Places ${placed}. ${other} could use such a pool, too: ${added} in all.`;
+  return `Places ${placed}${others === 0 ? '' : `, and ${other},`} with ${added}.`;
 }
 
 function signed(value: number): string {

@@ -4,6 +4,7 @@
  * write its own count to the pool comes with a warning.
  */
 import type { NodeGroup } from '../../domain/node-group.ts';
+import { zonePart } from '../../domain/node-template.ts';
 import { taintText } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 import { type Change, type FixStep, LIMIT_SETTINGS } from './fix.ts';
@@ -55,7 +56,22 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
     case 'label-pool':
       return [labelStep(change, groups.get(change.group))];
     case 'add-pool':
-      return taintsToKnow(groups.get(change.like));
+      return [newPoolStep(change, groups.get(change.like))];
+    case 'drop-label-rule':
+      return [{ where: `nodeSelector and nodeAffinity of ${templateOf(workload)}: ${change.key}` }];
+    case 'raise-max-skew':
+      return [{ where: `topologySpreadConstraints of ${templateOf(workload)}: maxSkew ${change.to} for ${change.topologyKey}` }];
+    case 'drop-pod-affinity': {
+      const field = change.rule === 'affinity' ? 'podAffinity' : 'podAntiAffinity';
+      const [required, preferred] = ['requiredDuringSchedulingIgnoredDuringExecution', 'preferredDuringSchedulingIgnoredDuringExecution'];
+      return [{ where: `${field} of ${templateOf(workload)}: from ${required} to ${preferred}` }];
+    }
+    case 'drop-host-port':
+      return [{ where: `the ports of ${templateOf(workload)}` }];
+    case 'lower-device-count':
+      return [{ where: `the ResourceClaim or ResourceClaimTemplate of ${templateOf(workload)}` }];
+    case 'drop-unsupported':
+      return [{ where: templateOf(workload) }];
     default:
       return [];
   }
@@ -81,7 +97,7 @@ export function limitSteps(
       return tagSteps(id, `${limit}=${to}`, group);
     case 'agent-pool': {
       const pool = group.agentPool?.name ?? 'POOL';
-      const command = `az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`;
+      const command = `az aks nodepool update ${CLUSTER} -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`;
       return [{ where: `the limits of AKS's own autoscaler in agent pool ${pool}`, command }];
     }
     case undefined:
@@ -98,10 +114,17 @@ function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[]
   const pool = group.agentPool?.name;
   const [name = ''] = tag.split('=');
   const where = `the tag ${name} of agent pool ${pool ?? id}`;
-  if (group.kind === 'vms-pool') return [{ where }];
+  if (group.kind === 'vms-pool') return [{ where, ...defined({ command: poolTagCommand(tag, group) }) }];
   const command = `az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
-  const ofPool = pool === undefined ? [] : [{ where, ...defined({ warning: countWarning(group) }) }];
+  const ofPool = pool === undefined ? [] : [{ where, ...defined({ command: poolTagCommand(tag, group), warning: countWarning(group) }) }];
   return [{ where: `the tag ${name} of scale set ${id}`, command }, ...ofPool];
+}
+
+/** The command replaces all tags of the pool: without them it is not known. */
+function poolTagCommand(tag: string, { agentPool }: NodeGroup): string | undefined {
+  if (agentPool?.tags === undefined) return undefined;
+  const [key = '', value = ''] = tag.split('=');
+  return `az aks nodepool update ${CLUSTER} -n ${agentPool.name} --tags ${listOf({ ...agentPool.tags, [key]: value }).join(' ')}`;
 }
 
 /** An instance's key has its resource group, in lower case, which Azure accepts. */
@@ -110,9 +133,20 @@ export function resourceGroupOf({ instances = [] }: NodeGroup): string {
   return name === '' ? 'NODE_RESOURCE_GROUP' : name;
 }
 
+/** The command replaces all labels of the pool. */
 function labelStep({ group: id, key, value }: ChangeOf<'label-pool'>, group: NodeGroup | undefined): FixStep {
-  const where = `the labels of agent pool ${group?.agentPool?.name ?? id}: ${key}=${value}`;
-  return { where, ...defined({ warning: group === undefined ? undefined : countWarning(group) }) };
+  const pool = group?.agentPool?.name;
+  if (group === undefined || pool === undefined) return { where: `the labels of agent pool ${id}: ${key}=${value}` };
+  const { labels } = group.agentPool ?? {};
+  const all = labels === undefined ? [`${key}=${value}`, 'EVERY_OTHER_LABEL_OF_THE_POOL'] : listOf({ ...labels, [key]: value });
+  const command = `az aks nodepool update ${CLUSTER} -n ${pool} --labels ${all.join(' ')}`;
+  return { where: `the labels of agent pool ${pool}`, command, ...defined({ warning: countWarning(group) }) };
+}
+
+const CLUSTER = '-g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER';
+
+function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(entries).map(([key, value]) => `${key}=${value}`);
 }
 
 /** AKS writes its own count whenever it works on a pool. */
@@ -122,9 +156,21 @@ function countWarning({ agentPool, target, kind }: NodeGroup): string | undefine
   return `AKS has ${count} as the count of agent pool ${name}, whose size is ${target.value}: \`az aks nodepool update\` would set it to ${count}`;
 }
 
-function taintsToKnow(group: NodeGroup | undefined): readonly FixStep[] {
+/** A pool of another size, which this autoscaler scales as it does the other one. */
+function newPoolStep({ zone }: ChangeOf<'add-pool'>, group: NodeGroup | undefined): FixStep {
   const taints = (group?.template?.taints ?? []).map(taintText);
-  return taints.length === 0 ? [] : [{ where: `a new agent pool with the taints ${taints.join(', ')}` }];
+  const { labels = {}, tags = {} } = group?.agentPool ?? {};
+  const flags = [
+    ...(zone === undefined ? [] : [`--zones ${zonePart(zone)}`]),
+    ...flagOf('--node-taints', taints, ','),
+    ...flagOf('--labels', listOf(labels), ' '),
+    ...flagOf('--tags', listOf(tags), ' '),
+  ];
+  return { where: 'a new agent pool', command: ['az aks nodepool add', CLUSTER, '-n NEW_POOL --node-vm-size SIZE', ...flags].join(' ') };
+}
+
+function flagOf(flag: string, values: readonly string[], separator: string): readonly string[] {
+  return values.length === 0 ? [] : [`${flag} ${values.join(separator)}`];
 }
 
 /** Where the template of such pods is. */

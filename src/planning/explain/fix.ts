@@ -127,11 +127,10 @@ export interface RemovalAdvice {
 }
 
 /** What frees a node, or that nothing is known to, in one sentence part. */
-export function describeRemovalAdvice({ fix, wait, obstacle, tried }: RemovalAdvice): string {
+export function describeRemovalAdvice({ fix, wait, tried }: RemovalAdvice): string {
   if (fix !== undefined) return fix.text;
   if (wait !== undefined) return wait;
-  const why = obstacle === undefined ? '' : `: ${obstacle}`;
-  return tried === 0 ? `no change is known to free the node${why}` : `no single change frees the node${why} (${tried} tried)`;
+  return tried === 0 ? 'no change is known to free the node' : `no single change frees the node (${tried} tried)`;
 }
 
 /** `Frees 5 nodes; saves 2.30 per hour.` */

@@ -108,9 +108,53 @@ describe('other changes', () => {
       ],
     ],
     [{ kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' }, [{ where: 'the labels of agent pool gpu: disk=ssd' }]],
-    [{ kind: 'add-pool', like: group.id, offers: {} }, [{ where: 'a new agent pool with the taints gpu:NoSchedule' }]],
-    [{ kind: 'drop-host-port', port: 80, protocol: 'TCP' }, []],
+    [
+      { kind: 'add-pool', like: group.id, offers: {}, zone: 'westeurope-2' },
+      [
+        {
+          where: 'a new agent pool',
+          command:
+            'az aks nodepool add -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n NEW_POOL --node-vm-size SIZE --zones 2 --node-taints gpu:NoSchedule',
+        },
+      ],
+    ],
+    [{ kind: 'drop-host-port', port: 80, protocol: 'TCP' }, [{ where: 'the ports of the pod template of ReplicaSet shop/web' }]],
+    [
+      { kind: 'drop-pod-affinity', rule: 'anti-affinity', topologyKey: 'zone' },
+      [
+        {
+          where:
+            'podAntiAffinity of the pod template of ReplicaSet shop/web: from requiredDuringSchedulingIgnoredDuringExecution to preferredDuringSchedulingIgnoredDuringExecution',
+        },
+      ],
+    ],
+    [
+      { kind: 'raise-max-skew', topologyKey: 'zone', from: 1, to: 2 },
+      [{ where: 'topologySpreadConstraints of the pod template of ReplicaSet shop/web: maxSkew 2 for zone' }],
+    ],
+    [
+      { kind: 'drop-label-rule', key: 'disk' },
+      [{ where: 'nodeSelector and nodeAffinity of the pod template of ReplicaSet shop/web: disk' }],
+    ],
   ])('%o', (change, steps) => {
     expect(stepsIn(group, change)).toEqual(steps);
+  });
+});
+
+describe('a command of AKS', () => {
+  const UPDATE = 'az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n gpupool';
+  const facts = { name: 'gpupool', count: 1, labels: { team: 'ml' }, tags: { owner: 'ml', max: '4' } };
+  const group = gpu({ maxFrom: 'tag', agentPool: facts });
+
+  it('keeps what it would replace, names the agent pool, and warns of a count that it would set', () => {
+    const warning = 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1';
+    expect(stepsIn(group, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' })).toEqual([
+      { where: 'the labels of agent pool gpupool', command: `${UPDATE} --labels team=ml disk=ssd`, warning },
+    ]);
+    expect(stepsIn(group, raise)[1]).toEqual({
+      where: 'the tag max of agent pool gpupool',
+      command: `${UPDATE} --tags owner=ml max=7`,
+      warning,
+    });
   });
 });

@@ -124,6 +124,8 @@ function remediesForBlocker(blocker: Blocker, kept: KeptNode): readonly RemovalR
   const pod = findPod(blocker.pod, kept);
   if (pod === undefined) return [];
   const workload = workloadOf(pod);
+  // AKS owns most of kube-system and reverts what others change in it; a further budget is not touched.
+  if (pod.namespace === 'kube-system') return blocker.reason === 'UnmovableKubeSystemPod' ? remediesByBudget(pod, workload) : [];
   const annotate = (key: string, value?: string): RemovalChange => ({
     kind: 'annotate-workload',
     workload,
@@ -145,7 +147,7 @@ function remediesForBlocker(blocker: Blocker, kept: KeptNode): readonly RemovalR
     case 'DoNotDisruptAnnotation':
       return one(annotate(DO_NOT_DISRUPT), 3);
     case 'UnmovableKubeSystemPod':
-      return [...one(annotate(SAFE_TO_EVICT, 'true'), 2.5), ...remediesByBudget(pod, workload)];
+      return remediesByBudget(pod, workload);
     case 'MinReplicasReached':
       return remediesForReplicas(pod, workload, kept);
     case 'NotEnoughPdb':

@@ -6,7 +6,7 @@ import type { Pod } from '../../../../src/domain/pod.ts';
 import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
 import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
-import { aBudget, aNode, anInstance, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
+import { aBudget, aNode, anInstance, aTemplate, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import type { OwnerStates } from '../../../../src/domain/workloads.ts';
 import { nodes, observe, plan, pool, type World as ScaleDownWorld } from '../../scale-down/world.ts';
@@ -321,6 +321,11 @@ describe('what frees a node', () => {
       pods: [],
     });
     expect(fix?.text).toBe(text);
+  });
+
+  it('is no change in kube-system, which AKS reverts', () => {
+    const dns = aPod({ name: 'dns', namespace: 'kube-system', nodeName: 'p-0', safeToEvict: 'false', createdAtMs: 0 });
+    expect(advise(world({ pods: [dns] }))).toMatchObject({ tried: 0, obstacle: expect.stringContaining('safe-to-evict') });
   });
 
   it('is no further replica that would need a new node itself', () => {
