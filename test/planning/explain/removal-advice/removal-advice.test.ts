@@ -6,7 +6,7 @@ import type { Pod } from '../../../../src/domain/pod.ts';
 import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
 import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
-import { aBudget, aNode, anInstance, aTemplate, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
+import { aBudget, aNode, anInstance, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import type { OwnerStates } from '../../../../src/domain/workloads.ts';
 import { nodes, observe, plan, pool, type World as ScaleDownWorld } from '../../scale-down/world.ts';
