@@ -58,7 +58,7 @@ export interface NodeGroupOptions {
 type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule' | 'agent-pool';
 
 /** What AKS has of an agent pool. Labels and tags are those that people set; a command of AKS replaces all of them. */
-interface AgentPoolFacts {
+interface AgentPoolOfGroup {
   readonly name: string;
   readonly count?: number;
   readonly operation?: string;
@@ -79,7 +79,7 @@ export interface NodeGroup {
   /** For people only; no decision reads it. Absent if unknown. */
   readonly maxFrom?: MaximumOrigin;
   /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. Absent if unknown. */
-  readonly agentPool?: AgentPoolFacts;
+  readonly agentPool?: AgentPoolOfGroup;
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;
