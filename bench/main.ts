@@ -7,6 +7,7 @@ import type { BenchRow } from './row.ts';
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
+  turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),

@@ -18,6 +18,8 @@ const POLICY = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000, enforceMinSize: 
 interface MixedRow extends MixedSize {
   readonly name: string;
   readonly samples: readonly number[];
+  /** The same in time of the processor, which a busy machine changes less. */
+  readonly cpu: readonly number[];
   readonly served: number;
 }
 
@@ -41,22 +43,28 @@ function measure(name: string, size: MixedSize): MixedRow {
   const observation = mixedObservation(size);
   let served = 0;
   const samples: number[] = [];
+  const cpu: number[] = [];
   for (let run = 0; run <= RUNS; run++) {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const started = performance.now();
+    const before = process.cpuUsage();
     const plan = planOf(observation, snapshot);
-    if (run > 0) samples.push(performance.now() - started);
+    const { user, system } = process.cpuUsage(before);
+    if (run > 0) {
+      samples.push(performance.now() - started);
+      cpu.push((user + system) / 1000);
+    }
     served = plan.increases.reduce((sum, increase) => sum + increase.pods.length, 0);
   }
-  return { name, ...size, samples, served };
+  return { name, ...size, samples, cpu, served };
 }
 
 function planOf(observation: Observation, snapshot: ClusterSnapshot): ScaleUpPlan {
   return planScaleUp({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
 }
 
-function toRow({ name, pods, nodes, pools, samples, served }: MixedRow, grows?: number): BenchRow {
+function toRow({ name, pods, nodes, pools, samples, cpu, served }: MixedRow, grows?: number): BenchRow {
   const sorted = [...samples].sort((left, right) => left - right);
   const medianMs = sorted[Math.floor(sorted.length / 2)];
   const growth = grows === undefined ? '' : `, to full size it grows with exponent ${grows.toFixed(2)}`;
@@ -64,12 +72,22 @@ function toRow({ name, pods, nodes, pools, samples, served }: MixedRow, grows?: 
     name,
     samples,
     unit: 'ms',
-    note: `${served} of ${pods} pods served${growth}`,
-    facts: { name, pods, nodes, pools, medianMs, minMs: sorted[0], served, ...(grows === undefined ? {} : { exponent: grows }) },
+    note: `${served} of ${pods} pods served, ${Math.min(...cpu).toFixed(0)} ms of the processor${growth}`,
+    facts: {
+      name,
+      pods,
+      nodes,
+      pools,
+      medianMs,
+      minMs: sorted[0],
+      minCpuMs: Math.min(...cpu),
+      served,
+      ...(grows === undefined ? {} : { exponent: grows }),
+    },
   };
 }
 
-/** With ten times as much of one dimension. By minima: what others on the machine take is the smallest part of these. */
+/** With ten times as much of one dimension, by the least time of the processor: what others on the machine take is left out. */
 function exponent(tenth: MixedRow, full: MixedRow): number {
-  return Math.log10(Math.min(...full.samples) / Math.min(...tenth.samples));
+  return Math.log10(Math.min(...full.cpu) / Math.min(...tenth.cpu));
 }

@@ -169,6 +169,7 @@ function* expandAndExplain(
   for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
   const outcome = { skips, expansion, templates };
   yield* explainUnplacedPods(context, outcome, turns.flat(), capacity);
+  yield;
   return buildScaleUpPlan(context, outcome, capacity.verdicts);
 }
 
