@@ -66,7 +66,9 @@ function account(n: Notation): Json {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
 }
 
-const CLIENT_KNOWN: Condition = { all: ['azureUseWorkloadIdentityExtension', 'azureClientID'] };
+const OTHER_IDENTITY: Condition = { any: ['azureUseManagedIdentityExtension', 'azureClientSecret', 'secretKeyRefNameOverride'] };
+/** A client id without any other identity means workload identity. */
+const CLIENT_KNOWN: Condition = { all: ['azureClientID', { any: ['azureUseWorkloadIdentityExtension', { not: OTHER_IDENTITY }] }] };
 
 /** The webhook of Azure workload identity reads the client id from the account. */
 function workloadIdentityClient(n: Notation): JsonMap {

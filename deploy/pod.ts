@@ -102,6 +102,11 @@ function container(n: Notation): Json {
   };
 }
 
+/** Without the name of the cluster, the one resource group is that of the nodes. With it, the nodes' own is read from their metadata. */
+const NODES_GROUP_ALONE: Condition = {
+  all: [{ not: 'secretKeyRefNameOverride' }, { not: 'azureNodeResourceGroup' }, { not: 'azureClusterName' }, 'azureResourceGroup'],
+};
+
 function environment(n: Notation): readonly Json[] {
   const own = 'secretKeyRefNameOverride';
   // The keys of the Secret of the Cluster Autoscaler's chart, so that its Secret can be used.
@@ -114,14 +119,15 @@ function environment(n: Notation): readonly Json[] {
   return [
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     ...given('ARM_SUBSCRIPTION_ID', 'SubscriptionID', 'azureSubscriptionID'),
-    ...given('ARM_RESOURCE_GROUP', 'ResourceGroup', 'azureNodeResourceGroup', 'azureResourceGroup'),
+    ...given('ARM_RESOURCE_GROUP', 'ResourceGroup', 'azureNodeResourceGroup'),
+    n.when(NODES_GROUP_ALONE, { name: 'ARM_RESOURCE_GROUP', value: n.asText('azureResourceGroup') }),
     ...given('ARM_TENANT_ID', 'TenantID', 'azureTenantID'),
     ...given('ARM_CLIENT_ID', 'ClientID', 'azureClientID'),
     n.when(own, { name: 'ARM_CLIENT_SECRET', valueFrom: { secretKeyRef: { name: n.value(own), key: 'ClientSecret', optional: true } } }),
     n.when({ all: [{ not: own }, 'azureClientSecret'] }, secret),
     plain('LOCATION', 'azureLocation'),
     plain('CLUSTER_NAME', 'azureClusterName'),
-    plain('ARM_CLUSTER_RESOURCE_GROUP', 'azureResourceGroup', { all: ['azureClusterName', 'azureNodeResourceGroup'] }),
+    plain('ARM_CLUSTER_RESOURCE_GROUP', 'azureResourceGroup', { all: ['azureClusterName', 'azureResourceGroup'] }),
     plain('ARM_VM_TYPE', 'azureVMType'),
     plain('ARM_USE_WORKLOAD_IDENTITY_EXTENSION', 'azureUseWorkloadIdentityExtension'),
     plain('ARM_USE_MANAGED_IDENTITY_EXTENSION', 'azureUseManagedIdentityExtension'),

@@ -215,7 +215,7 @@ const RULES: JsonMap = {
     { not: { allOf: [set('azureUseWorkloadIdentityExtension'), set('azureUseManagedIdentityExtension')] } },
     { not: { anyOf: ['additionalLabels', 'podLabels'].map(selecting) } },
     { anyOf: [off('azureSyncAgentPoolCount'), given('azureClusterName')] },
-    { anyOf: [lacking('azureClusterName'), { allOf: [given('azureNodeResourceGroup'), given('azureResourceGroup')] }] },
+    { anyOf: [lacking('azureClusterName'), given('azureResourceGroup')] },
   ],
 };
 

@@ -93,7 +93,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
   cli: [
     ['cli'],
-    ['cli/report'],
+    ['cli/report', 'cli/init'],
     ['cli/explain'],
     ['cli/plan', 'cli/doctor', 'cli/demo'],
     ['cli/plan/report'],
@@ -136,6 +136,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/doctor': 'doctor-command.ts',
   'cli/explain': 'explain-command.ts',
   'cli/journal': 'history-files.ts',
+  'cli/init': 'init-command.ts',
   'cli/plan': 'plan-command.ts',
   'cli/report': 'report-command.ts',
   'cli/plan/files': 'objects-file.ts',

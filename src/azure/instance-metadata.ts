@@ -21,6 +21,8 @@ const TRANSIENT_STATUS = /^(404|408|410|429|5\d\d)$/;
 export interface SubscriptionRegion {
   readonly subscriptionId: string;
   readonly location: string;
+  /** The resource group of the VM is that of all nodes. */
+  readonly nodeResourceGroup: string;
 }
 
 /** The configured part. */
@@ -29,6 +31,7 @@ type ConfiguredRegion = { readonly [Part in keyof SubscriptionRegion]: Subscript
 const SETTING_OF = {
   subscriptionId: 'azure.subscriptionId (ARM_SUBSCRIPTION_ID)',
   location: 'azure.location (LOCATION)',
+  nodeResourceGroup: 'azure.resourceGroup (ARM_RESOURCE_GROUP)',
 } as const satisfies Record<keyof SubscriptionRegion, string>;
 
 /**
@@ -37,16 +40,18 @@ const SETTING_OF = {
  * is read. @throws AutoscalerError of kind `config` with one sentence if a value cannot be read; `cancelled` with the signal.
  */
 export async function findSubscriptionAndRegion(
-  { subscriptionId, location }: ConfiguredRegion,
+  { subscriptionId, location, nodeResourceGroup }: ConfiguredRegion,
   { endpoint, clock, signal }: MetadataDeps,
 ): Promise<SubscriptionRegion> {
-  if (subscriptionId !== undefined && location !== undefined) return { subscriptionId, location };
-  const missing = subscriptionId === undefined ? 'subscriptionId' : 'location';
+  const known = { subscriptionId, location, nodeResourceGroup };
+  const configured = completeFromMetadata(known, {});
+  if (configured !== undefined) return configured;
+  const missing = subscriptionId === undefined ? 'subscriptionId' : location === undefined ? 'location' : 'nodeResourceGroup';
   const url = `${endpoint}/metadata/instance/compute?api-version=2021-02-01&format=json`;
   let problem = '';
   for (const waitMs of [...WAITS_MS, undefined]) {
     const reading = await readMetadata(url, signal);
-    const complete = 'compute' in reading ? completeFromMetadata({ subscriptionId, location }, reading.compute) : undefined;
+    const complete = 'compute' in reading ? completeFromMetadata(known, reading.compute) : undefined;
     if (complete !== undefined) return complete;
     problem = 'problem' in reading ? reading.problem : 'did not return it';
     if ('compute' in reading) break;
@@ -62,10 +67,15 @@ export async function findSubscriptionAndRegion(
 
 /** undefined: a value is still missing. Regions are spelled as Azure does: without spaces, in lower case. */
 function completeFromMetadata(known: ConfiguredRegion, compute: Readonly<Record<string, unknown>>): SubscriptionRegion | undefined {
-  const subscriptionId = known.subscriptionId ?? compute['subscriptionId'];
-  const location = known.location ?? compute['location'];
-  if (typeof subscriptionId !== 'string' || subscriptionId === '' || typeof location !== 'string' || location === '') return undefined;
-  return { subscriptionId, location: location.replaceAll(' ', '').toLowerCase() };
+  const subscriptionId = known.subscriptionId ?? textOf(compute['subscriptionId']);
+  const location = known.location ?? textOf(compute['location']);
+  const nodeResourceGroup = known.nodeResourceGroup ?? textOf(compute['resourceGroupName']);
+  if (subscriptionId === undefined || location === undefined || nodeResourceGroup === undefined) return undefined;
+  return { subscriptionId, location: location.replaceAll(' ', '').toLowerCase(), nodeResourceGroup };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 type MetadataReading = { readonly compute: Readonly<Record<string, unknown>> } | { readonly problem: string; readonly transient: boolean };

@@ -34,6 +34,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Compare what a dry run would have done with what the AKS autoscaler did',
     run: async (argv, terminal) => (await import('./report/report-command.ts')).run(argv, terminal),
   },
+  init: {
+    help: 'Print values, roles and commands for an installation in a cluster',
+    run: async (argv, terminal) => (await import('./init/init-command.ts')).run(argv, terminal),
+  },
   doctor: {
     help: 'Check whether the autoscaler can work here, and print a fix for each problem',
     run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),

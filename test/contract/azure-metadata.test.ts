@@ -26,9 +26,9 @@ function impatient() {
   return { waits, sleep: (ms: number) => Promise.resolve(void waits.push(ms)) };
 }
 
-const NOWHERE = { subscriptionId: undefined, location: undefined };
+const NOWHERE = { subscriptionId: undefined, location: undefined, nodeResourceGroup: undefined };
 const placeOfMachine = (question: MetadataDeps): Promise<SubscriptionRegion> => findSubscriptionAndRegion(NOWHERE, question);
-const HERE = { subscriptionId: SPEC.subscriptionId, location: SPEC.location };
+const HERE = { subscriptionId: SPEC.subscriptionId, location: SPEC.location, nodeResourceGroup: SPEC.nodeResourceGroup };
 
 const refused = async (work: Promise<unknown>): Promise<AutoscalerError> => {
   const thrown: unknown = await work.catch((error: unknown) => error);
@@ -40,15 +40,16 @@ const ONE_SENTENCE = /^azure\.subscriptionId \(ARM_SUBSCRIPTION_ID\) is not set,
 
 describe('subscription and region from instance metadata', () => {
   it.each([
-    ['subscription', { subscriptionId: 's', location: undefined }, { subscriptionId: 's', location: SPEC.location }],
-    ['region', { subscriptionId: undefined, location: 'l' }, { subscriptionId: SPEC.subscriptionId, location: 'l' }],
-  ])('keeps a configured %s and reads the rest', async (_what, known, place) => {
-    expect(await findSubscriptionAndRegion(known, { endpoint, clock: impatient() })).toEqual(place);
+    ['subscription', { subscriptionId: 's' }],
+    ['region', { location: 'l' }],
+    ['resource group', { nodeResourceGroup: 'MC_x' }],
+  ])('keeps a configured %s and reads the rest', async (_what, known) => {
+    expect(await findSubscriptionAndRegion({ ...NOWHERE, ...known }, { endpoint, clock: impatient() })).toEqual({ ...HERE, ...known });
   });
 
-  it('reads nothing if both are configured, and names the region setting if only the region is missing', async () => {
+  it('reads nothing if all are configured, and names the region setting if only the region is missing', async () => {
     const nobody = { endpoint: 'http://127.0.0.1:1', clock: impatient() };
-    const known = { subscriptionId: 's', location: 'l' };
+    const known = { subscriptionId: 's', location: 'l', nodeResourceGroup: 'MC_x' };
     expect(await findSubscriptionAndRegion(known, nobody)).toEqual(known);
     const error = await refused(findSubscriptionAndRegion({ ...known, location: undefined }, nobody));
     expect(error.message).toMatch(/^azure\.location \(LOCATION\) is not set, and [^\n]+; [^\n]+ elsewhere\.$/);

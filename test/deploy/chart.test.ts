@@ -524,6 +524,20 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     });
   });
 
+  it('three values are enough on a node of the cluster: the rest comes from its metadata and from the webhook', () => {
+    const objects = rendered({ azureClusterName: 'shop', azureResourceGroup: 'rg-shop', azureClientID: 'c', extraArgs: ['--dry-run'] });
+    expect(kindIn(objects, 'ServiceAccount')?.metadata.annotations).toMatchObject({ 'azure.workload.identity/client-id': 'c' });
+    const { azure, dryRun, warnings } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', AZURE_TENANT_ID: 't' });
+    expect(azure).toMatchObject({
+      clusterName: 'shop',
+      clusterResourceGroup: 'rg-shop',
+      nodeResourceGroup: undefined,
+      subscriptionId: undefined,
+      credential: { method: 'workload-identity', clientId: 'c', tokenFile: '/t' },
+    });
+    expect([dryRun, warnings]).toEqual([true, []]);
+  });
+
   it('waits longer for an answer of the liveness probe than the longest plan takes', () => {
     const objects = rendered({ azureSubscriptionID: 's', azureResourceGroup: 'MC_a_b_c', autoDiscovery: { clusterName: 'shop' } });
     const { policy } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', ARM_TENANT_ID: 't', ARM_CLIENT_ID: 'c' });
@@ -543,7 +557,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const leases = rules.filter(({ resources }) => resources.includes('leases'));
     expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
       [undefined, ['create']],
-      [names, ['get', 'list', 'watch', 'update']],
+      [names, ['get', 'list', 'watch', 'update', 'patch']],
     ]);
   });
 

@@ -87,7 +87,7 @@ function requiredActions(config: Config, pools: DiagnosedPools | undefined): rea
   const { azure } = config;
   const nodes: RequiredActions = {
     role: 'aks-autoscaler-nodes',
-    resourceGroup: azure.nodeResourceGroup,
+    resourceGroup: azure.nodeResourceGroup ?? '',
     actions: NODE_GROUP_ACTIONS,
     resultReads: [OPERATIONS_READ],
   };

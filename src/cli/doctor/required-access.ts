@@ -63,7 +63,8 @@ export const NAMESPACE_RULES: readonly Rule[] = [
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
     resourceNames: [LEASE_NAME],
-    verbs: ['get', 'list', 'watch', 'update'],
+    // An operator of the account may hand the lease over with kubectl patch.
+    verbs: ['get', 'list', 'watch', 'update', 'patch'],
   },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
   {

@@ -180,6 +180,8 @@ const readRetries = z
   .prefault({})
   .transform(({ enabled, retries, exponent, first, jitter }) => (enabled ? { retries, exponent, firstMs: first, jitter } : undefined));
 
+const NODE_GROUP = 'the resource group that holds the nodes (MC_...)';
+
 const azure = z
   .strictObject({
     cloud: text(`one of ${CLOUD_NAMES}`)
@@ -191,7 +193,8 @@ const azure = z
       .default('vmss'),
     subscriptionId: text('the id of the subscription that holds the nodes').optional(),
     tenantId: text('the id of the directory').optional(),
-    resourceGroup: text('the resource group that holds the nodes (MC_...)'),
+    // Of an AKS cluster, it is read from the instance metadata.
+    resourceGroup: text(NODE_GROUP).optional(),
     // `West Europe` is the same region.
     location: text('the region of the cluster, such as westeurope')
       .transform((name) => name.replaceAll(' ', '').toLowerCase())
@@ -215,6 +218,12 @@ const azure = z
     rateLimit,
     readRetries,
     userAgentSuffix: z.string({ error: 'a text' }).default(''),
+  })
+  .refine((given) => given.resourceGroup !== undefined || given.clusterName !== undefined, {
+    error: `${NODE_GROUP}, or azure.clusterName with azure.clusterResourceGroup on a node of that cluster`,
+    path: ['resourceGroup'],
+    // Checked even if another key is wrong, so that every error is reported at once.
+    when: () => true,
   })
   .refine((given) => given.writePath === 'vmss' || given.clusterName !== undefined, {
     error: 'vmss, or agentPool together with azure.clusterName and azure.clusterResourceGroup',

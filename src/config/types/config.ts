@@ -81,7 +81,8 @@ interface AzureConfig {
   /** If undefined, it is read from the instance metadata endpoint. */
   readonly subscriptionId: string | undefined;
   readonly tenantId: string | undefined;
-  readonly nodeResourceGroup: string;
+  /** If undefined, it is read from the instance metadata endpoint. */
+  readonly nodeResourceGroup: string | undefined;
   readonly clusterName: string | undefined;
   readonly clusterResourceGroup: string | undefined;
   /** If undefined, it is read from the instance metadata endpoint. */

@@ -1,0 +1,169 @@
+/**
+ * What an installation in one cluster needs: the chart's values, custom roles with what its kinds of pools need and nothing else, and the
+ * commands in order. Pure. Must not know how the cluster is read.
+ */
+import type { AksCluster, ClusterPool } from '../../azure/doctor/cluster-description.ts';
+import {
+  AGENT_POOL_READ,
+  AGENT_POOL_WRITE,
+  AKS_OPERATIONS_READ,
+  NODE_GROUP_ACTIONS,
+  OPERATIONS_READ,
+  type RoleName,
+} from '../doctor/azure-checks.ts';
+
+export interface InstallationInput {
+  readonly facts: AksCluster;
+  readonly subscriptionId: string;
+  readonly resourceGroup: string;
+  readonly clusterName: string;
+}
+
+export interface CustomRole {
+  readonly name: RoleName;
+  readonly scope: string;
+  readonly actions: readonly string[];
+}
+
+export interface Installation {
+  readonly roles: readonly CustomRole[];
+  /** Of the chart, as YAML. The client id is unknown until the identity exists. */
+  readonly values: string;
+  readonly steps: readonly InstallationStep[];
+}
+
+interface InstallationStep {
+  /** What it is for, as a comment. */
+  readonly title: string;
+  readonly commands: readonly string[];
+}
+
+const DOCTOR_READS = ['Microsoft.Insights/autoscaleSettings/read', 'Microsoft.Network/virtualNetworks/subnets/read'];
+const PERMISSIONS_READ = 'Microsoft.Authorization/permissions/read';
+const SIZES_READ = ['Microsoft.Compute/skus/read', 'Microsoft.Compute/locations/usages/read'];
+/** The most nodes of a pool without limits of its own. */
+const DEFAULT_MAX = 10;
+
+export function planInstallation(input: InstallationInput): Installation {
+  const roles = customRoles(input);
+  return {
+    roles,
+    values: chartValues(input),
+    steps: [
+      ...identitySteps(input),
+      { title: 'Custom roles, with what these pools need', commands: roles.flatMap(roleCommands) },
+      ...poolSteps(input),
+      installStep(),
+    ],
+  };
+}
+
+/** Pools of type VirtualMachines are written through AKS, all others as scale sets. */
+function customRoles({ facts, subscriptionId, resourceGroup }: InstallationInput): readonly CustomRole[] {
+  const scope = `/subscriptions/${subscriptionId}`;
+  const hasVmsPools = facts.pools.some(({ kind }) => kind === 'vms-pool');
+  const ofPools = [...AGENT_POOL_READ, ...(hasVmsPools ? AGENT_POOL_WRITE : []), PERMISSIONS_READ];
+  const ofSubscription = [...SIZES_READ, OPERATIONS_READ, ...(hasVmsPools ? [AKS_OPERATIONS_READ] : [])];
+  return [
+    {
+      name: 'aks-autoscaler-nodes',
+      scope: `${scope}/resourceGroups/${facts.nodeResourceGroup}`,
+      actions: [...NODE_GROUP_ACTIONS, ...DOCTOR_READS, PERMISSIONS_READ],
+    },
+    { name: 'aks-autoscaler-pools', scope: `${scope}/resourceGroups/${resourceGroup}`, actions: ofPools },
+    { name: 'aks-autoscaler-subscription', scope, actions: ofSubscription },
+  ];
+}
+
+/** Role definitions belong to the tenant: a name that exists is updated. */
+function roleCommands({ name, scope, actions }: CustomRole): readonly string[] {
+  const definition = JSON.stringify({
+    Name: name,
+    IsCustom: true,
+    Description: 'aks-autoscaler',
+    Actions: actions,
+    NotActions: [],
+    AssignableScopes: [scope],
+  });
+  return [
+    `az role definition create --role-definition '${definition}' || az role definition update --role-definition '${definition}'`,
+    `az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${name} --scope ${scope}`,
+  ];
+}
+
+function chartValues({ facts, subscriptionId, resourceGroup, clusterName }: InstallationInput): string {
+  const tenant = facts.tenantId === undefined ? [] : [`azureTenantID: ${JSON.stringify(facts.tenantId)}`];
+  return [
+    '# Written by aks-autoscaler init. Add azureClientID, the client id of the identity.',
+    `azureClusterName: ${JSON.stringify(clusterName)}`,
+    `azureResourceGroup: ${JSON.stringify(resourceGroup)}`,
+    `azureNodeResourceGroup: ${JSON.stringify(facts.nodeResourceGroup)}`,
+    `azureSubscriptionID: ${JSON.stringify(subscriptionId)}`,
+    `azureLocation: ${JSON.stringify(facts.location)}`,
+    ...tenant,
+    'autoDiscovery:',
+    `  clusterName: ${JSON.stringify(clusterName)}`,
+    '',
+  ].join('\n');
+}
+
+function identitySteps({ facts, resourceGroup: group, clusterName: name }: InstallationInput): readonly InstallationStep[] {
+  const flags = [
+    ...(facts.oidcIssuer === undefined ? ['--enable-oidc-issuer'] : []),
+    ...(facts.hasWorkloadIdentity ? [] : ['--enable-workload-identity']),
+  ];
+  const identity = '--identity-name aks-autoscaler --name aks-autoscaler';
+  return [
+    ...(flags.length === 0
+      ? []
+      : [{ title: 'Workload identity is not on yet', commands: [`az aks update -g ${group} -n ${name} ${flags.join(' ')}`] }]),
+    {
+      title: 'An identity for the service account kube-system/aks-autoscaler',
+      commands: [
+        `az identity create -g ${group} -n aks-autoscaler`,
+        `ISSUER="$(az aks show -g ${group} -n ${name} --query oidcIssuerProfile.issuerUrl -o tsv)"`,
+        `CLIENT="$(az identity show -g ${group} -n aks-autoscaler --query clientId -o tsv)"`,
+        `PRINCIPAL="$(az identity show -g ${group} -n aks-autoscaler --query principalId -o tsv)"`,
+        `az identity federated-credential create -g ${group} ${identity} --issuer "$ISSUER" --subject system:serviceaccount:kube-system:aks-autoscaler --audiences api://AzureADTokenExchange`,
+      ],
+    },
+  ];
+}
+
+function poolSteps({ facts, resourceGroup, clusterName }: InstallationInput): readonly InstallationStep[] {
+  const pool = `az aks nodepool update -g ${resourceGroup} --cluster-name ${clusterName}`;
+  const commandsOf = (each: ClusterPool): readonly string[] => [
+    ...(each.managed ? [`${pool} -n ${each.name} --disable-cluster-autoscaler`] : []),
+    `${pool} -n ${each.name} --tags ${tagsOf(each, clusterName)}`,
+  ];
+  const own = facts.pools.filter(({ isSystem }) => !isSystem);
+  const systems = facts.pools.filter(({ isSystem }) => isSystem).map(({ name }) => name);
+  const kept = systems.length === 0 ? '' : ` System pools stay as they are: ${systems.join(', ')}.`;
+  return [{ title: `The pools that it scales: edit the limits, or leave a line out.${kept}`, commands: own.flatMap(commandsOf) }];
+}
+
+/** AKS replaces all tags, so the present ones are repeated. */
+function tagsOf({ tags, limits, count }: ClusterPool, clusterName: string): string {
+  const { min, max } = limits ?? { min: Math.min(count, 1), max: Math.max(count, DEFAULT_MAX) };
+  const all = { ...tags, 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName, min: `${min}`, max: `${max}` };
+  return Object.entries(all)
+    .map(([key, value]) => quoted(`${key}=${value}`))
+    .join(' ');
+}
+
+/** For a shell, if it needs quotes. */
+function quoted(text: string): string {
+  return /^[\w.:=/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function installStep(): InstallationStep {
+  const doctor =
+    'kubectl -n kube-system exec deploy/aks-autoscaler -- /nodejs/bin/node /app/main.mjs doctor --config /etc/aks-autoscaler/config.yaml';
+  return {
+    title: 'The chart, first without writes (leave out the last --set to let it write), and whether all is in place',
+    commands: [
+      'helm upgrade --install aks-autoscaler helm/aks-autoscaler --namespace kube-system --values values.yaml --set image.repository="$IMAGE" --set azureClientID="$CLIENT" --set \'extraArgs[0]=--dry-run\'',
+      doctor,
+    ],
+  };
+}
