@@ -19,7 +19,7 @@ export interface InstallationInput {
   readonly clusterName: string;
 }
 
-export interface CustomRole {
+interface CustomRole {
   readonly name: RoleName;
   readonly scope: string;
   readonly actions: readonly string[];
