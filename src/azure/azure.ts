@@ -90,14 +90,17 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
-    const { gate, writes, inventory, quotaAccount, failures } = this.#rooms;
+    const { gate, writes, inventory, quotaAccount, failures, hints } = this.#rooms;
     const group = gate.writableGroup(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
     const written = await write(writes, group, request, this.#untilClosed(signal));
     if (written.kind === 'accepted') quotaAccount.recordIncrease(group, written.target - request.from);
-    if (written.kind === 'failed') failures.countRefusal(group.id, written.error);
+    if (written.kind === 'failed') {
+      failures.countRefusal(group.id, written.error);
+      hints.noteFailure(written.error);
+    }
     const outcome = written.kind === 'failed' ? { ...written, error: quotaAccount.recordRefusal(group, written.error) } : written;
     gate.recordOutcome(group, outcome);
     return outcome;

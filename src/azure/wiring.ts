@@ -18,12 +18,14 @@ import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
 import { AzureInventory } from './inventory/inventory.ts';
 import { hasFailed } from './rows/scale-set.ts';
+import type { SharedHints } from '../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../domain/ports/shared-text.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
 import { CloudEventQueue } from './view/cloud-events.ts';
 import { CloudViewBuilder } from './view/cloud-view.ts';
 import { InventoryReporter } from './view/drift.ts';
+import { SubscriptionHints } from './view/subscription-hints.ts';
 import { FailureCounts, QuotaAccount } from './writes/failure-counts.ts';
 import { AgentPoolCountSync } from './writes/sync-agent-pool-count.ts';
 import { UnfilledIncreaseUndo } from './writes/undo-unfilled-increase.ts';
@@ -41,6 +43,8 @@ export interface AzureDeps {
   readonly foreignLock?: ForeignLock;
   /** Where processes of one subscription share what they read. If absent, this process reads all for itself. */
   readonly sharedTexts?: SharedTexts | undefined;
+  /** What the processes of one subscription report to each other. If absent, they report nothing. */
+  readonly sharedHints?: SharedHints | undefined;
   /** Called when nothing reads any more. */
   readonly onClosed?: () => void;
   /** Where the last read prices are stored for the next process. If absent, they are not stored. */
@@ -66,6 +70,7 @@ export interface AzureRooms {
   readonly quotaAccount: QuotaAccount;
   readonly gate: WriteGate;
   readonly writes: WriteDeps;
+  readonly hints: SubscriptionHints;
   readonly undo: UnfilledIncreaseUndo;
   readonly countSync: AgentPoolCountSync;
   /** Ends everything that goes on after an operation has ended. */
@@ -91,13 +96,18 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   });
   const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
-  rateLimits.onThrottled((family, untilMs) => inventory.scheduler.hold(family, untilMs));
+  const holdReads = (family: string, untilMs: number): void => inventory.scheduler.hold(family, untilMs);
+  const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads });
+  rateLimits.onThrottled((family, untilMs) => {
+    holdReads(family, untilMs);
+    hints.noteThrottled(family, untilMs);
+  });
   const events = new CloudEventQueue(log);
   const failures = new FailureCounts(metrics.scaleUp.failures, clock);
   const quotaAccount = new QuotaAccount({ inventory, failures, clock });
   const memory = new TemplateMemory(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
-  const views = new CloudViewBuilder({ store: inventory, backoffs: ownWrites.backoffs, options, names, lockedBecause, memory });
+  const views = new CloudViewBuilder({ store: inventory, backoffs: ownWrites.backoffs, options, names, lockedBecause, memory, hints });
   const gate = new WriteGate({ inventory, ownWrites, foreignLock, clock, log });
   const writes: WriteDeps = {
     ...shared,
@@ -107,6 +117,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     locks: new GroupLocks(),
     recordEvent: (event) => {
       quotaAccount.recordEvent(event);
+      if (event.kind === 'increase-failed') hints.noteFailure(event.error);
       events.push(event);
     },
     undoUnfilled: (group, ownIncrease) => undo.begin(group, ownIncrease),
@@ -129,6 +140,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     quotaAccount,
     gate,
     writes,
+    hints,
     undo,
     countSync,
     closing,

@@ -2,6 +2,7 @@
  * Builds the CloudView from frozen snapshots and our unconfirmed changes. Unchanged parts are the same objects in every loop:
  * a group is rebuilt only if one of its inputs changed. Must not know plans or how writes work.
  */
+import type { SubscriptionHints } from './subscription-hints.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import { checkFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
 import type { Row, RowView } from '../../cache/table/row.ts';
@@ -61,6 +62,8 @@ interface CloudViewDeps {
   readonly names: ResourceNames;
   /** Why no group may be written now, if so. */
   readonly lockedBecause: () => string | undefined;
+  /** What other clusters of the subscription reported. */
+  readonly hints: Pick<SubscriptionHints, 'reasonAgainst'>;
   readonly memory: TemplateMemory;
 }
 
@@ -155,7 +158,7 @@ export class CloudViewBuilder {
       instances,
       listedAtMs,
       frozen,
-      growthHeld: store.facts.increaseHeldReason(group),
+      growthHeld: store.facts.increaseHeldReason(group) ?? this.#hintedReason({ ...own, sku }, context),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
@@ -183,6 +186,11 @@ export class CloudViewBuilder {
     const unknown = size === undefined ? facts.poolsUnknownReason() : undefined;
     if (unknown !== undefined) return freshnessOf(agents.get(AGENT_POOLS_AGENT), nowMs).scaleUpBlocked ?? unknown;
     return sizeFrozenReason(group.id, size, vmsPools.heldReason(group.key) !== undefined, adopted);
+  }
+
+  #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { cluster }: ViewContext): string | undefined {
+    const source = this.#sourceOf(own);
+    return source === undefined ? undefined : this.#deps.hints.reasonAgainst(source, cluster.pendingPods.length > 0);
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {

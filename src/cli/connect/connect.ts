@@ -86,6 +86,7 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
     return connectAzure({
       options,
       sharedTexts: shared.texts,
+      sharedHints: shared.hints,
       onClosed: () => shared.close(),
       keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
       clock,

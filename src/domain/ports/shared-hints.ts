@@ -1,0 +1,30 @@
+/**
+ * What processes of one subscription report to each other, for a few minutes. A hint is never a reason to write, and never one against a write
+ * for longer than the time until one process may try again. Nothing here throws or waits.
+ */
+
+/** `throttled`: Azure refuses reads of a family. `stockout`: Azure has no capacity of a size in a zone. */
+export type HintKind = 'throttled' | 'stockout';
+
+export interface Hint {
+  readonly kind: HintKind;
+  readonly key: string;
+  /** The process that reported it. */
+  readonly by: string;
+  /** When it was reported, and until when it holds, ms since the epoch. */
+  readonly atMs: number;
+  readonly untilMs: number;
+}
+
+export interface SharedHints {
+  /** Reports to the others. May be lost. */
+  report(kind: HintKind, key: string, untilMs: number): void;
+  /** What others reported and still holds, from memory. */
+  reported(kind: HintKind): readonly Hint[];
+  /** Asks for the right to try what a hint speaks against. One process gets it, for a minute. */
+  requestTry(key: string): void;
+  /** Whether this process has that right now. */
+  mayTry(key: string): boolean;
+  /** Called after each read of what others reported. */
+  onLook(listener: () => void): void;
+}

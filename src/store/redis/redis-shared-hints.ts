@@ -1,0 +1,126 @@
+/** Hints in Redis: one hash, read every few seconds. Entries of others are bounded and believed for ten minutes at most. */
+import type { Hint, HintKind, SharedHints } from '../../domain/ports/shared-hints.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { RedisConnection } from './redis-connection.ts';
+
+const FORMAT = 1;
+const LOOK_EVERY_MS = 5_000;
+const TRY_MS = 60_000;
+/** No hint counts for longer, whatever its own time. */
+const LONGEST_MS = 10 * 60_000;
+/** A clock may be ahead by this much. */
+const CLOCK_SKEW_MS = 60_000;
+const MOST_HINTS = 1_000;
+const MOST_CHARACTERS = 300;
+const KINDS: ReadonlySet<string> = new Set<HintKind>(['throttled', 'stockout']);
+
+interface RedisHintsDeps {
+  readonly connection: RedisConnection;
+  readonly clock: Clock;
+  /** Begins every key. */
+  readonly prefix: string;
+  /** Subscription and region. */
+  readonly scope: readonly string[];
+  /** Unique per process. */
+  readonly identity: string;
+}
+
+export class RedisSharedHints implements SharedHints {
+  readonly #deps: RedisHintsDeps;
+  readonly #name: string;
+  readonly #listeners: (() => void)[] = [];
+  /** Until when this process may try, by key. */
+  readonly #tries = new Map<string, number>();
+  #reported: readonly Hint[] = [];
+
+  constructor(deps: RedisHintsDeps) {
+    this.#deps = deps;
+    const scope = deps.scope.map((part) => part.toLowerCase().replaceAll(/[^a-z0-9-]/g, '')).join(':');
+    this.#name = `${deps.prefix}:v${FORMAT}:{hints:${scope}}`;
+  }
+
+  report(kind: HintKind, key: string, untilMs: number): void {
+    const { clock, identity } = this.#deps;
+    const value = JSON.stringify({ by: identity, atMs: clock.now(), untilMs });
+    this.#quietly(async () => {
+      await this.#deps.connection.command((client) =>
+        client.multi().hSet(this.#name, `${kind}|${key}`, value).pExpire(this.#name, LONGEST_MS).exec(),
+      );
+    });
+  }
+
+  reported(kind: HintKind): readonly Hint[] {
+    const nowMs = this.#deps.clock.now();
+    return this.#reported.filter((hint) => hint.kind === kind && hint.untilMs > nowMs);
+  }
+
+  requestTry(key: string): void {
+    if (this.mayTry(key)) return;
+    this.#quietly(async () => {
+      const startMs = this.#deps.clock.now();
+      const set = await this.#deps.connection.command((client) =>
+        client.set(`${this.#name}:try:${key}`, this.#deps.identity, { condition: 'NX', expiration: { type: 'PX', value: TRY_MS } }),
+      );
+      if (set === 'OK') this.#tries.set(key, startMs + TRY_MS);
+    });
+  }
+
+  mayTry(key: string): boolean {
+    return (this.#tries.get(key) ?? 0) > this.#deps.clock.now();
+  }
+
+  onLook(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Looks until the signal fires. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look();
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** Without an answer, what was reported before holds for its time. */
+  async look(): Promise<void> {
+    const found = await this.#deps.connection.command((client) => client.hGetAll(this.#name)).catch(() => undefined);
+    if (found === undefined) return;
+    const entries = Object.entries(found);
+    this.#reported = entries.length > MOST_HINTS ? [] : entries.flatMap(([field, value]) => this.#read(field, value));
+    this.#removeOver(entries);
+    for (const [key, untilMs] of this.#tries) if (untilMs <= this.#deps.clock.now()) this.#tries.delete(key);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Empty: it is over, our own, or a lie. */
+  #read(field: string, value: string): readonly Hint[] {
+    const [kind = '', ...rest] = field.split('|');
+    const key = rest.join('|');
+    if (!KINDS.has(kind) || key === '' || field.length + value.length > MOST_CHARACTERS) return [];
+    const { by, atMs, untilMs } = parsed(value);
+    const nowMs = this.#deps.clock.now();
+    if (typeof by !== 'string' || typeof atMs !== 'number' || typeof untilMs !== 'number') return [];
+    if (by === this.#deps.identity || !(atMs <= nowMs + CLOCK_SKEW_MS) || !(untilMs > nowMs) || untilMs > nowMs + LONGEST_MS) return [];
+    return [{ kind: kind as HintKind, key, by, atMs, untilMs }];
+  }
+
+  /** A field of a hash cannot expire by itself. */
+  #removeOver(entries: readonly (readonly [field: string, value: string])[]): void {
+    const nowMs = this.#deps.clock.now();
+    const over = entries.flatMap(([field, value]) => (Number(parsed(value)['untilMs']) + CLOCK_SKEW_MS < nowMs ? [field] : []));
+    if (over.length > 0) this.#quietly(async () => void (await this.#deps.connection.command((client) => client.hDel(this.#name, over))));
+  }
+
+  #quietly(work: () => Promise<void>): void {
+    work().catch(() => undefined);
+  }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}

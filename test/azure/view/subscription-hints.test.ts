@@ -1,0 +1,107 @@
+/** What the clusters of a subscription tell each other, and what comes of it. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SubscriptionHints } from '../../../src/azure/view/subscription-hints.ts';
+import { AutoscalerError, type StockScope } from '../../../src/lib/errors.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryHintServer } from '../../support/memory-hints.ts';
+
+const SIZE = { vmSize: 'Standard_D4s_v5', priority: 'Regular', zones: [] } as const;
+const REASON = 'another cluster of the subscription got no Standard_D4s_v5 at 00:00:00 UTC; one cluster a minute tries again';
+
+function soldOut(scope: StockScope): AutoscalerError {
+  return new AutoscalerError({ kind: 'out-of-capacity', scope }, 'Allocation failed.');
+}
+
+let clock = new FakeClock(START_MS);
+let server = new MemoryHintServer(() => clock.now());
+const holds: (readonly [family: string, untilMs: number])[] = [];
+beforeEach(() => {
+  clock = new FakeClock(Date.UTC(2026, 0, 1));
+  server = new MemoryHintServer(() => clock.now());
+  holds.length = 0;
+});
+
+function cluster(name: string): SubscriptionHints {
+  return new SubscriptionHints({ hints: server.of(name), clock, holdReads: (family, untilMs) => void holds.push([family, untilMs]) });
+}
+
+describe('a stockout that another cluster met', () => {
+  it.each([
+    ['the same size', { vmSize: 'standard_d4s_v5' }, SIZE, true],
+    ['another size', { vmSize: 'Standard_E4s_v5' }, SIZE, false],
+    ['another priority', { vmSize: 'Standard_D4s_v5', priority: 'Spot' as const }, SIZE, false],
+    ['a zone, for a group without zones', { vmSize: 'Standard_D4s_v5', zone: '1' }, SIZE, false],
+    ['the only zone', { vmSize: 'Standard_D4s_v5', zone: '1' }, { ...SIZE, zones: ['westeurope-1'] }, true],
+    ['one of two zones', { vmSize: 'Standard_D4s_v5', zone: '1' }, { ...SIZE, zones: ['westeurope-1', 'westeurope-2'] }, false],
+    ['the region, for a zonal group', { vmSize: 'Standard_D4s_v5' }, { ...SIZE, zones: ['westeurope-1'] }, true],
+    ['no size at all', { quota: 'cores' }, SIZE, false],
+  ])('keeps a group from growing: %s', (_what, scope, size, expected) => {
+    cluster('one').noteFailure(soldOut(scope));
+    expect(cluster('two').reasonAgainst(size, true)).toBe(expected ? REASON : undefined);
+  });
+
+  it('keeps no group of the cluster that met it: that has a memory of its own', () => {
+    const one = cluster('one');
+    one.noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    expect(one.reasonAgainst(SIZE, true)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'is about the settings of one group',
+      new AutoscalerError({ kind: 'out-of-capacity', scope: { vmSize: 'a' }, lack: 'constraints' }, 'x'),
+    ],
+    ['is a size that is never offered', new AutoscalerError({ kind: 'out-of-capacity', scope: { vmSize: 'a' }, lack: 'offer' }, 'x')],
+    ['is a quota', new AutoscalerError({ kind: 'quota', quota: 'cores' }, 'x')],
+  ])('is not reported if the refusal %s', (_what, error) => {
+    cluster('one').noteFailure(error);
+    expect(cluster('two').reasonAgainst({ ...SIZE, vmSize: 'a' }, true)).toBeUndefined();
+  });
+
+  it('is tried by one cluster a minute, of those with waiting pods', async () => {
+    cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    const others = Array.from({ length: 29 }, (_, at) => cluster(`other-${at}`));
+    const trying = (): number => others.filter((each) => each.reasonAgainst(SIZE, true) === undefined).length;
+    expect(others[0]?.reasonAgainst(SIZE, false)).toBe(REASON);
+    expect([trying(), trying()]).toEqual([0, 1]);
+    await clock.advance(59_000);
+    expect(trying()).toBe(1);
+    // The right is over; the next look asks for it.
+    await clock.advance(2_000);
+    expect([trying(), trying()]).toEqual([0, 1]);
+  });
+
+  it('is over two and a half minutes after it was met last', async () => {
+    cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    const two = cluster('two');
+    await clock.advance(149_000);
+    expect(two.reasonAgainst(SIZE, false)).toBe(REASON);
+    await clock.advance(2_000);
+    expect(two.reasonAgainst(SIZE, false)).toBeUndefined();
+  });
+});
+
+describe('throttling that another cluster met', () => {
+  it('delays reads of that family by a minute at most, whatever it says', () => {
+    cluster('one').noteThrottled('HighCostGet', clock.now() + 3_600_000);
+    cluster('two');
+    server.look();
+    expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 60_000])]));
+  });
+
+  it('delays them no longer than it lasts', () => {
+    cluster('one').noteThrottled('HighCostGet', clock.now() + 5_000);
+    cluster('two');
+    server.look();
+    expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 5_000])]));
+  });
+});
+
+describe('a cluster that shares nothing', () => {
+  it('is kept from nothing', () => {
+    const alone = new SubscriptionHints({ hints: undefined, clock, holdReads: () => undefined });
+    alone.noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    expect(alone.reasonAgainst(SIZE, true)).toBeUndefined();
+  });
+});

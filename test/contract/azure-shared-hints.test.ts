@@ -1,0 +1,47 @@
+/** What one cluster learns of Azure's limits reaches the groups and agents of another of its subscription. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
+import { aCluster, aPod, START_MS } from '../support/builders.ts';
+import { MemoryHintServer } from '../support/memory-hints.ts';
+
+const rigs: Rig[] = [];
+afterEach(async () => {
+  for (const each of rigs.splice(0)) await each.stop();
+});
+
+async function aCloud(server: MemoryHintServer, name: string): Promise<Rig> {
+  const one = await rig({}, { sharedHints: server.of(name) });
+  one.arm.addSet(USER_POOL, 3);
+  rigs.push(one);
+  await one.azure.start(one.signal);
+  return one;
+}
+
+const waiting = aCluster({ pods: [aPod({ name: 'a' })] });
+const soldOut = { status: 409, body: { error: { code: 'AllocationFailed', message: 'We do not have sufficient capacity.' } } };
+
+describe('clusters of one subscription', () => {
+  it('do not ask for a size that another one was just refused, but for one try a minute', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
+    one.arm.intercept = (request) => (request.method === 'PUT' ? soldOut : undefined);
+    expect(await one.increase(USER_POOL, 4)).toMatchObject({ kind: 'failed' });
+    expect(two.group(USER_POOL, waiting).growthHeld).toContain('another cluster of the subscription got no Standard_D4s_v5');
+    // The look before asked for the right to try.
+    expect(two.group(USER_POOL, waiting).growthHeld).toBeUndefined();
+    expect(await two.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('delay reads that Azure throttles for another one', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
+    one.arm.intercept = (request) =>
+      request.method === 'GET'
+        ? { status: 429, headers: { 'retry-after': '50' }, body: { error: { code: 'TooManyRequests', message: 'x' } } }
+        : undefined;
+    await one.pass(70_000);
+    server.look();
+    const held = two.azure.agentStatus().filter(({ state }) => state === 'held');
+    expect(held.length).toBeGreaterThan(0);
+  });
+});
