@@ -35,14 +35,24 @@ export function podClass({ key }: Pick<PodShape, 'key'>): string {
 
 /**
  * A hash of what a template says about the next node. Equal in every process: resources have indexes of their own in each, so their
- * amounts are hashed in order of size.
+ * amounts are hashed in order of size. Devices are only counted: their names and pools differ on every node of a group.
  */
 export function templateHash(template: NodeTemplate): string {
-  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [] } = template;
+  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [], attachLimits = {}, declaredFeatures = [] } = template;
   const amounts = (of: Float64Array): readonly number[] => [...of].filter((amount) => amount !== 0).sort((left, right) => left - right);
   const daemons = [...customDaemons, ...staticPods].map((pod) => [pod.namespace, pod.name, amounts(pod.requests), pod.hostPorts]);
-  const sortedLabels = Object.entries(labels).sort(([left], [right]) => compareText(left, right));
-  return stableHash(JSON.stringify([sortedLabels, taints, amounts(allocatable), zones, daemons])).toString(36);
+  const offers = [byName(attachLimits), declaredFeatures.toSorted(compareText), byName(devicesByDriver(template))];
+  return stableHash(JSON.stringify([byName(labels), taints, amounts(allocatable), zones, daemons, ...offers])).toString(36);
+}
+
+function byName<Value>(record: Readonly<Record<string, Value>>): readonly (readonly [string, Value])[] {
+  return Object.entries(record).sort(([left], [right]) => compareText(left, right));
+}
+
+function devicesByDriver({ devicePools = [] }: NodeTemplate): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { driver, devices } of devicePools) counts[driver] = (counts[driver] ?? 0) + devices.length;
+  return counts;
 }
 
 /** Adds an accepted increase. Its pods are no longer part of earlier increases. Pods of a ProvisioningRequest are not remembered. */

@@ -340,6 +340,13 @@ describe('a broken promise', () => {
       remembered: true,
       corrected: false,
     },
+    {
+      name: 'is tried again after a change of what can be attached',
+      at: 20,
+      world: { nodes: [], pods: [], group: { template: { ...aTemplate(), attachLimits: { [DRIVER]: 8 } } } },
+      remembered: true,
+      corrected: false,
+    },
     { name: 'is tried again after 30 minutes', at: 34, remembered: true, corrected: false },
     {
       name: 'is tried by nothing as long as two nodes show it',
