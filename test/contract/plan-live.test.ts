@@ -7,6 +7,10 @@ import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios
 import { runCommand } from '../support/run-command.ts';
 import { clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
+import { systemClock } from '../../src/cli/process/process.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import { writeMemory } from '../../src/loop/memory/memory-text.ts';
+import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 
 let run: VirtualRun | undefined;
 let dir: string | undefined;
@@ -43,8 +47,27 @@ async function prepared() {
 
 describe('plan --live', () => {
   it('says in the first line what it cannot know', async () => {
-    const { plan } = await prepared();
+    const { plan, world } = await prepared();
+    // The daemon that ran before saved its memory.
+    world.cluster.remove({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'aks-autoscaler-memory', namespace: 'kube-system' } });
     expect((await plan()).out.split('\n')[0]).toMatch(/^Without the daemon's memory: its back-offs and idle timers are unknown here/);
+  });
+
+  it('uses the back-offs that the leader saved', async () => {
+    const { world, plan, run: here } = await prepared();
+    const open = nodeGroupId(world.arm.control.state().sets.find(({ pool }) => pool === 'open')?.name ?? '');
+    world.cluster.apply(deployment({ name: 'wide', replicas: 3, cpu: '3' }));
+    await here.advance(MINUTE);
+    const nowMs = systemClock.now();
+    const backoff = { untilMs: nowMs + 10 * MINUTE, durationMs: 10 * MINUTE, lastFailureMs: nowMs, cause: 'AllocationFailed' };
+    const { text } = writeMemory({ ...emptyLoopState(nowMs), backoffs: new Map([[open, backoff]]) }, nowMs);
+    const metadata = { name: 'aks-autoscaler-memory', namespace: 'kube-system' };
+    world.cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'memory.json': text } });
+    const { code, out } = await plan();
+    expect(code).toBe(0);
+    expect(out).not.toContain("Without the daemon's memory");
+    expect(out).toMatch(/with the back-offs and timers that\s+the leader\s+saved at \d/);
+    expect(out).toContain('AllocationFailed');
   });
 
   it('says what the daemon then does, the same twice, and writes nothing to either side', async () => {
@@ -67,7 +90,7 @@ describe('plan --live', () => {
     expect(state()).toBe(kept);
 
     const answer = JSON.parse(first.out);
-    expect(JSON.parse(second.out)).toEqual(answer);
+    expect(JSON.parse(second.out)).toEqual({ ...answer, asOf: { ...answer.asOf, time: expect.any(String) } });
     const [increase, ...others] = answer.scaleUp.increases;
     expect(others).toEqual([]);
     expect(increase.group).toContain('open');
@@ -97,7 +120,7 @@ describe('plan --live', () => {
       '--max-nodes-total=0',
     );
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain('Increases');
+    expect(out).toContain('INCREASE');
     expect(writes().length).toBe(before);
   });
 

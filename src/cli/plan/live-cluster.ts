@@ -12,12 +12,16 @@ import { connectBoth, type ConnectInput, type Connections } from '../connect/con
 import { defined } from '../../lib/defined.ts';
 import { currentPolicy } from '../../loop/deps/current-policy.ts';
 import { LEARNED_TEMPLATES } from '../connect/config-map-stores.ts';
+import type { SavedMemory } from '../../domain/loop-state.ts';
+import { readLeaderMemory } from '../connect/leader-memory.ts';
 
 export interface LiveCluster {
   readonly observation: Observation;
   /** With the current priority rules and prices. */
   readonly policy: Policy;
   readonly names: ResourceNames;
+  /** What the leader saved. Absent if that could not be read. */
+  readonly memory?: SavedMemory;
 }
 
 /** @throws AutoscalerError of the first side that cannot be read; `cancelled` if the signal fires. */
@@ -33,7 +37,9 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
       followForeignLock(connections, config, life),
       readPriorityRules(connections, config, life),
     ];
-    await Promise.all([...started, restoreTemplates(connections, life), cloud.start(life)]);
+    const reading = readLeaderMemory(kubernetes, life);
+    await Promise.all([...started, restoreTemplates(connections, life), cloud.start(life), reading]);
+    const memory = await reading;
     const nowMs = input.clock.now();
     const cluster = kubernetes.reader.observe(nowMs);
     const observation = { loopId: 1, nowMs, cluster, cloud: cloud.observe(cluster, nowMs) };
@@ -41,6 +47,7 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
       observation,
       policy: currentPolicy(config.policy, { ...defined({ priorities: connections.rules, prices: connections.cloud.prices }) }, nowMs),
       names,
+      ...defined({ memory }),
     };
   } finally {
     work.abort();

@@ -50,7 +50,8 @@ What if (may be repeated):
   --cordon NODE     cordon a node
 
 Controllers of kinds that the file does not contain are assumed to exist.
-A file and a live view have no history: all timers count as expired, so every node that could be removed is shown.
+A file has no history, nor has a live view of a cluster whose leader saved none: all timers count as expired, so every node that could be
+removed is shown. --live uses the back-offs and timers that the leader saved, if you may read its ConfigMap aks-autoscaler-memory.
 
 Exit code: 0; 1 with --fail-on-pending if pods stay pending, or after a failure; 2 for wrong use.
 `;
@@ -88,11 +89,11 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     return EXIT_OK;
   }
   const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MOST_MANIFEST_MIB));
-  const { input, reader } = await readPlanInput(given, { settings, manifests }, terminal);
+  const { input, reader, lacksMemory = false } = await readPlanInput(given, { settings, manifests }, terminal);
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reader, input.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
-  const lacks = given.live === true ? `${WITHOUT_MEMORY}\n` : '';
+  const lacks = lacksMemory ? `${WITHOUT_MEMORY}\n` : '';
   terminal.out(
     given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderFor(terminal, report, given.all === true)}`,
   );

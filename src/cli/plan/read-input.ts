@@ -21,6 +21,9 @@ import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-hist
 import { isUnranked } from './read-pod.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
 import { stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
+import { recallMemory } from '../../planning/state/after-restart.ts';
 
 /** The options that name a source; all are absent with `--live`. */
 export interface PlanSources {
@@ -59,19 +62,43 @@ async function fromLive(settings: readonly string[], terminal: Terminal): Promis
     // Loaded only now: a plan from files needs no SDK.
     const { observeLive } = await import('./live-cluster.ts');
     const deps = { clock: systemClock, random: Math.random, log: createLog('silent'), metrics: createMetrics() };
-    const { observation, policy, names } = await observeLive({ config, ...deps }, stop.signal);
+    const { observation, policy, names, memory } = await observeLive({ config, ...deps }, stop.signal);
     const withoutDelays = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
-    const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, withoutDelays), ...expiredTimers(observation) };
+    const state = liveState(observation, withoutDelays, memory);
     return {
-      input: { observation, state, policy: withoutDelays, names, source: 'read from the cluster and Azure', ...currencyOf(config.azure) },
+      input: {
+        observation,
+        state,
+        policy: withoutDelays,
+        names,
+        source: `read from the cluster and Azure${describeMemory(memory)}`,
+        ...currencyOf(config.azure),
+      },
       reader: withoutStorage(createObjectReader(names, [], observation), 'a live view'),
+      lacksMemory: memory === undefined,
     };
   } finally {
     signals.release();
   }
 }
 
+/** With what the leader remembers. Without idle timers of its own, every node that could be removed is shown. */
+function liveState(observation: Observation, policy: Policy, memory: SavedMemory | undefined): LoopState {
+  const empty = emptyLoopState(observation.nowMs);
+  if (memory === undefined) return { ...reduceObservation(empty, observation, policy), ...expiredTimers(observation) };
+  const state = reduceObservation(recallMemory(empty, memory, observation, policy.scaleDown), observation, policy);
+  return state.unneededSince.size > 0 ? state : { ...state, unneededSince: expiredTimers(observation).unneededSince };
+}
+
+/** The age would tick. */
+function describeMemory(memory: SavedMemory | undefined): string {
+  if (memory === undefined) return '';
+  return `, with the back-offs and timers that the leader saved at ${new Date(memory.savedAtMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
 export interface InputWithReader {
+  /** Set for a live view without the memory of the leader. */
+  readonly lacksMemory?: boolean;
   readonly input: PlanInput;
   /** Reads the manifests of --add-pods. */
   readonly reader: ObjectReader;
