@@ -78,6 +78,14 @@ describe('why nodes stay, in full', () => {
     expect(table.replaceAll(/\s+/g, ' ')).toMatch(/NotReplicated .* run pod default\/pet as a .*: Frees 1 node; saves 0\.20 per hour/);
   });
 
+  it('a fix that would free a node promises nothing if the file has no budgets', async () => {
+    const pet = podJson('pet', '1', { on: 'n-1', metadata: { ownerReferences: [] } });
+    const files = { 'c.json': listOf(...nodes(2), podJson('busy', '2500m', { on: 'n-0' }), pet), 'p.yaml': POOLS };
+    const { out } = await plan(['--cluster=c.json', '--pools=p.yaml', '--now=2026-11-21T10:00:00Z'], files);
+    expect(out).toMatch(/run pod default\/pet as a/);
+    expect(out).toMatch(/no\s+removal\s+is\s+promised/);
+  });
+
   it('says which budget of the plan is spent', async () => {
     const moved = [1, 2].map((index) => podJson(`p-${index}`, '1', { on: `n-${index}` }));
     const { scaleDown } = await asked({ 'c.json': listOf(...nodes(4), busy, ...moved, podJson('q', '2500m', { on: 'n-3' })) });

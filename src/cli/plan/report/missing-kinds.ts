@@ -21,9 +21,11 @@ interface MissingInput {
   readonly file: FileContent;
   readonly scaleDown: ScaleDownPlan;
   readonly observation: Observation;
+  /** Whether the report names fixes that would free nodes. */
+  readonly freesNodes: boolean;
 }
 
-export function missingKinds({ file, scaleDown, observation }: MissingInput): readonly MissingKind[] {
+export function missingKinds({ file, scaleDown, observation, freesNodes }: MissingInput): readonly MissingKind[] {
   const { pendingPods, podsByNode } = observation.cluster;
   const moving = scaleDown.removals.flatMap(({ pods }) => pods);
   const mounting = [...pendingPods, ...moving].filter(mountsClaims).length;
@@ -31,7 +33,7 @@ export function missingKinds({ file, scaleDown, observation }: MissingInput): re
   const selecting = [...pendingPods, ...moving].filter(selectsNamespaces).length;
   const found: readonly (readonly [kind: string, matters: boolean, effect: string])[] = [
     ['Node', bound > 0, `${counted(bound, 'pod')} on nodes ${bound === 1 ? 'is' : 'are'} not counted`],
-    ['PodDisruptionBudget', scaleDown.removals.length > 0, 'no removal is promised'],
+    ['PodDisruptionBudget', freesNodes || scaleDown.removals.length > 0, 'no removal is promised'],
     ['PersistentVolumeClaim', mounting > 0, `${counted(mounting, 'pod')} with claims cannot be placed`],
     ['PersistentVolume', mounting > 0 && file.kinds.has('PersistentVolumeClaim'), 'pods with bound claims cannot be placed'],
     ['StorageClass', mounting > 0 && file.kinds.has('PersistentVolumeClaim'), 'pods with unbound claims cannot be placed'],

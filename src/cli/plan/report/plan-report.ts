@@ -66,7 +66,9 @@ export function planReport(input: PlanInput): PlanReport {
   };
   const removals = reportRemovals(scaleDown, observation, policy.scaleUp);
   const counts = { ...countsOf(growth, removals), ...defined({ currency: input.currency }) };
-  const lacks = file === undefined ? [] : missingKinds({ file, scaleDown, observation });
+  const waste = wasteOf(input, decision);
+  const lacks =
+    file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
     summary: { text: summaryOf(counts), ...counts },
@@ -77,7 +79,7 @@ export function planReport(input: PlanInput): PlanReport {
     owners: ownersOf(scaleUp),
     scaleDown: removals,
     ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),
-    explained: explainRemovals(scaleDown, observation, wasteOf(input, decision)),
+    explained: explainRemovals(scaleDown, observation, waste),
     ...(notes.length === 0 ? {} : { notes }),
   };
 }
