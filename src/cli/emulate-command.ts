@@ -187,6 +187,7 @@ function introduction(
     'Run the autoscaler against it:',
     `. ${files.env} && npm run --silent cli -- run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
     `  --node-group-auto-discovery=label:cluster-autoscaler-enabled=true --leader-elect=false`,
+    'Then its page is at http://127.0.0.1:8085/',
     '',
     'SIGTERM or Ctrl-C stops it.',
     '',

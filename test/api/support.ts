@@ -8,6 +8,8 @@ import { resourceNames, START_MS } from '../support/builders.ts';
 export interface DocumentsOptions extends StageOptions {
   readonly loops?: number;
   readonly prepare?: (stage: ReturnType<typeof aStage>) => void;
+  /** false: nothing is simulated. Default true. */
+  readonly advise?: boolean;
   readonly change?: Partial<DocumentInput>;
 }
 
@@ -24,7 +26,8 @@ export async function documentInput(options: DocumentsOptions): Promise<Document
   const [plan] = record?.scaleUp ?? [];
   if (report?.observation === undefined || record === undefined || plan === undefined) throw new Error('no loop decided anything');
   const input = { observation: record.observation, state: record.stateBefore, policy: stage.deps.policy, names: resourceNames };
-  const advice = new Map(helplessClasses(plan).map((each) => [each.verdict, adviseClass({ input, plan }, each)]));
+  const classes = options.advise === false ? [] : helplessClasses(plan);
+  const advice = new Map(classes.map((each) => [each.verdict, adviseClass({ input, plan }, each)]));
   return {
     report: report as ObservedReport,
     pods: { input, scaleUp: plan, scaleDown: report.scaleDown },

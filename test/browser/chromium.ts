@@ -29,7 +29,7 @@ export interface OpenedPage {
   readonly page: Page;
   /** Errors of scripts and the console, violations of the policy included; and requests to other servers. */
   readonly troubles: string[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Opens the address and collects everything that goes wrong. Failed requests to the daemon count only if `strict`. */

@@ -3,11 +3,11 @@
  * sees documents, and never computes a decision.
  */
 import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Overview } from '../documents/overview.ts';
 import type { Timeline } from '../documents/timeline.ts';
 import { readDocument } from './parts/api-client.ts';
-import { localNow, parameter, setParameter } from './parts/browser.ts';
+import { parameter, setParameter } from './parts/browser.ts';
 import { Changes, type Range, RANGE_MS, type Selection } from './panels/changes.tsx';
 import { Decisions, Latency, type Withheld, WithheldWrites } from './panels/decisions.tsx';
 import { useKeyboard, useOpenedThing } from './keyboard.ts';
@@ -17,7 +17,7 @@ import { Page, Time } from './parts/parts.tsx';
 import { Pending } from './panels/pending.tsx';
 import { Pools } from './panels/pools.tsx';
 import { Sheet } from './panels/sheet.tsx';
-import { headline } from './parts/text.ts';
+import { counted, headline } from './parts/text.ts';
 import { Absent, ActLine, TopBar } from './panels/top.tsx';
 import { useDocument } from './parts/use-document.ts';
 import { Waste } from './panels/waste.tsx';
@@ -49,12 +49,15 @@ function App() {
     const place = overview?.cluster === undefined ? '' : ` · ${overview.cluster}`;
     document.title = overview === undefined ? 'aks-autoscaler' : `${headline(overview)}${place}`;
   }, [overview]);
+  const currency = overview?.cost?.currency;
+  // A new object would draw every time and every amount again.
+  const context = useMemo(() => ({ offsetMs, currency, absolute }), [offsetMs, currency, absolute]);
   const changeTimes = (): void => {
     setAbsolute(!absolute);
     setParameter('times', absolute ? undefined : 'utc');
   };
   return (
-    <Page.Provider value={{ offsetMs, currency: overview?.cost?.currency, absolute }}>
+    <Page.Provider value={context}>
       <a class="skip" href="#pending">
         Skip to pending pods
       </a>
@@ -84,7 +87,7 @@ function Panels({ overview, isStale }: { readonly overview: Overview; readonly i
   const newest = `${overview.newestDecision ?? ''} ${overview.lastChange?.at ?? ''}`;
   // The axis ends now: it moves on every half minute although nothing changed.
   const tick = Math.floor(Date.parse(overview.observedAt) / 30_000);
-  const timeline = useTimeline({ range, lanes, key: `${newest} ${tick}` });
+  const timeline = useTimeline({ fromMs: Date.parse(overview.observedAt) - RANGE_MS[range], range, lanes, key: `${newest} ${tick}` });
   const choose = (next: Range): void => {
     setRange(next);
     select(undefined);
@@ -100,17 +103,23 @@ function Panels({ overview, isStale }: { readonly overview: Overview; readonly i
       showAll={() => setLanes(ALL_LANES)}
     />
   );
+  // A panel is drawn again only if its own part of the overview changed.
+  const { classes, pending: counts, lastChange, dryRun, nodes, removals, cost } = overview;
+  const pending = useMemo(() => <Pending overview={overview} />, [classes, counts, lastChange, dryRun]);
+  const onTheWay = useMemo(() => <OnTheWay overview={overview} />, [overview.onTheWay, nodes, removals, cost, overview.waste]);
+  const pools = useMemo(() => <Pools overview={overview} />, [overview.pools]);
+  const waste = useMemo(() => <Waste overview={overview} />, [overview.waste, cost]);
   const isMany = overview.pools.length >= MANY_POOLS;
   return (
     <main class={isStale ? 'wrap stale' : 'wrap'}>
       <div class="grid">
-        <Pending overview={overview} />
-        <OnTheWay overview={overview} />
+        {pending}
+        {onTheWay}
       </div>
       {!isMany && changes}
-      <Pools overview={overview} />
+      {pools}
       {isMany && changes}
-      <Waste overview={overview} />
+      {waste}
       {overview.dryRun && <DryRun loop={overview.loopId} />}
       <div class="grid even">
         <Decisions newest={newest} selection={selection} />
@@ -130,8 +139,17 @@ function rangeFor({ memorySince, observedAt }: Overview): Range {
   return knownMs < RANGE_MS['15m'] ? '15m' : knownMs < RANGE_MS['1h'] ? '1h' : '6h';
 }
 
-function useTimeline({ range, lanes, key }: { readonly range: Range; readonly lanes: number; readonly key: string }): Timeline | undefined {
-  const from = new Date(localNow() - RANGE_MS[range]).toISOString();
+interface TimelineOptions {
+  /** By the daemon's clock. */
+  readonly fromMs: number;
+  readonly range: Range;
+  readonly lanes: number;
+  /** Another value means that there may be a newer one. */
+  readonly key: string;
+}
+
+function useTimeline({ fromMs, range, lanes, key }: TimelineOptions): Timeline | undefined {
+  const from = new Date(fromMs).toISOString();
   const [shown, setShown] = useState<Timeline>();
   useEffect(() => {
     const stop = new AbortController();
@@ -175,7 +193,7 @@ function Footer({ overview: { cost, version, replica, memorySince, observedAt },
       {cost !== undefined && cost.listReadAt === undefined && <span>Prices from the configuration</span>}
       {cost !== undefined && cost.unpriced.length > 0 && (
         <span>
-          {cost.unpriced.length} sizes have no price: {cost.unpriced.join(', ')}
+          {counted(cost.unpriced.length, 'size has', 'sizes have')} no price: {cost.unpriced.join(', ')}
         </span>
       )}
       <button type="button" class="link" aria-pressed={absolute} onClick={changeTimes}>

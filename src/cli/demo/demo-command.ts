@@ -155,8 +155,10 @@ async function startStage(input: StageInput, children: Child[]): Promise<Stage> 
     startedMs,
     newDecisions: () => decisions.splice(0),
   };
+  screen.writeLine(
+    `The autoscaler runs in a process of its own, as in production. Its page: ${metricsUrl}/ (metrics at ${metricsUrl}/metrics).`,
+  );
   await untilReady(stage);
-  screen.writeLine(`The autoscaler runs in a process of its own, as in production; metrics at ${metricsUrl}/metrics.`);
   screen.writeLine('In the tables, █ is a ready node, ░ an upcoming node, and · a node that the pool may still add.');
   return stage;
 }
@@ -279,6 +281,7 @@ async function stayOpen(stage: Stage): Promise<void> {
     [
       '',
       'Everything keeps running; Ctrl-C stops it.',
+      `  page        ${stage.metricsUrl}/`,
       `  metrics     ${stage.metricsUrl}/metrics`,
       `  health      ${stage.metricsUrl}/healthz`,
       `  agents      ${stage.metricsUrl}/debug/agents`,

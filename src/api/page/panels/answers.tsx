@@ -234,7 +234,7 @@ const DAY_MS = 86_400_000;
 
 /** Who changed its size in the last day. */
 function LastWrites({ pool }: { readonly pool: string }) {
-  const from = new Date(Math.floor((localNow() - DAY_MS) / 60_000) * 60_000).toISOString();
+  const from = new Date(Math.floor((localNow() + useContext(Page).offsetMs - DAY_MS) / 60_000) * 60_000).toISOString();
   const { document } = useDocument<Timeline>(`timeline?pools=${encodeURIComponent(pool)}&from=${from}`, undefined);
   const marks = document?.lanes[0]?.marks ?? [];
   if (document === undefined || marks.length === 0) return null;

@@ -20,6 +20,7 @@ import {
   simulatedText,
   type Verdict,
   VERDICT_WORDS,
+  verdictWords,
 } from '../parts/text.ts';
 
 export function Pending({ overview }: { readonly overview: Overview }) {
@@ -117,7 +118,7 @@ function Proportions({ overview: { pending } }: { readonly overview: Overview })
           <li key={verdict}>
             <i class={SHADES[verdict]} />
             <span>
-              <b>{formatCount(pods)}</b> {VERDICT_WORDS[verdict].toLowerCase()}
+              <b>{formatCount(pods)}</b> {verdictWords(verdict)}
             </span>
           </li>
         ))}
@@ -270,7 +271,7 @@ function Hidden({ pending }: { readonly pending: Overview['pending'] }) {
           <a href={hashFor('pending', verdict)} data-row>
             and {counted(classes, 'more class', 'more classes')}, {counted(pods, 'pod')}
           </a>{' '}
-          <span class="muted">{VERDICT_WORDS[verdict].toLowerCase()}</span>
+          <span class="muted">{verdictWords(verdict)}</span>
         </li>
       ))}
     </ul>

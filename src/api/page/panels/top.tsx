@@ -55,6 +55,7 @@ function WhyBox() {
     if (event.key === 'ArrowDown' && count > 0) setChosen((chosen + 1) % count);
     else if (event.key === 'ArrowUp' && count > 0) setChosen((chosen + count - 1) % count);
     else if (event.key === 'Enter') open(found?.[chosen]);
+    else if (event.key === 'Escape' && text === '') (event.currentTarget as HTMLElement).blur();
     else if (event.key === 'Escape') setText('');
     else return;
     event.preventDefault();

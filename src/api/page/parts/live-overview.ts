@@ -27,6 +27,7 @@ const LAST_RETRY_MS = 15_000;
 /** The daemon sends something every five seconds. */
 const SILENCE_MS = 13_000;
 const HIDDEN_MS = 60_000;
+const OFFSET_PRECISION_MS = 400;
 /** A `Date` header counts whole seconds. */
 const HEADER_PRECISION_MS = 1_000;
 
@@ -98,10 +99,15 @@ export class LiveOverview {
     this.#retryMs = FIRST_RETRY_MS;
     if (this.#state.refusal !== undefined) this.#set({ refusal: undefined, lostSinceMs: undefined, retryAtMs: undefined });
     if (id !== undefined) this.#lastId = id;
-    if (event === 'ping') this.#set({ offsetMs: (data as { readonly now: number }).now - localNow() });
+    if (event === 'ping') this.#setOffset((data as { readonly now: number }).now - localNow());
     if (event === 'resync') this.#take(data as Overview);
     if (event === 'loop') this.#take(applyMergePatch(this.#newest, data) as Overview);
     if (event === 'leader') this.#newest = undefined;
+  }
+
+  /** Messages take more or less long: small differences say nothing about the clocks. */
+  #setOffset(offsetMs: number): void {
+    if (Math.abs(offsetMs - this.#state.offsetMs) > OFFSET_PRECISION_MS) this.#set({ offsetMs });
   }
 
   #take(overview: Overview): void {

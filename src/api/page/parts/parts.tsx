@@ -3,7 +3,7 @@
  * Must not know any panel.
  */
 import { createContext, type ComponentChildren } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { PoolRowDocument } from '../../documents/pools.ts';
 import { after, copyText, every, localNow } from './browser.ts';
 import { formatAge, formatClock, formatCount, formatDistance, formatFull, perHour, type Verdict, VERDICT_WORDS } from './text.ts';
@@ -19,12 +19,34 @@ export interface PageContext {
 
 export const Page = createContext<PageContext>({ offsetMs: 0, currency: undefined, absolute: false });
 
-/** The daemon's time in milliseconds since the epoch, and again each second. */
-export function useNow(): number {
+/** One timer for all times of the page. */
+const ticking = new Set<() => void>();
+every(1000, () => {
+  for (const tick of ticking) tick();
+});
+
+/** What `compute` makes of the daemon's time, in milliseconds since the epoch. Draws again only if it differs. */
+export function useTicking<Value>(compute: (now: number) => Value): Value {
   const { offsetMs } = useContext(Page);
-  const [now, setNow] = useState(localNow());
-  useEffect(() => every(1000, () => setNow(localNow())), []);
-  return now + offsetMs;
+  const current = useRef(compute);
+  current.current = compute;
+  const value = compute(localNow() + offsetMs);
+  const shown = useRef(value);
+  shown.current = value;
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const tick = (): void => {
+      if (current.current(localNow() + offsetMs) !== shown.current) redraw((count) => count + 1);
+    };
+    ticking.add(tick);
+    return () => ticking.delete(tick);
+  }, [offsetMs]);
+  return value;
+}
+
+/** The daemon's time, and again each second. */
+export function useNow(): number {
+  return useTicking((now) => Math.round(now / 1000) * 1000);
 }
 
 interface TimeProps {
@@ -35,14 +57,14 @@ interface TimeProps {
 
 /** The title has the full time in UTC. */
 export function Time({ at, as = 'distance' }: TimeProps) {
-  const now = useNow();
   const { absolute } = useContext(Page);
   const ms = Date.parse(at);
-  const clock = formatClock(ms, now);
-  const text = absolute || as === 'clock' ? clock : as === 'age' ? formatAge(Math.abs(now - ms)) : formatDistance(ms, now);
-  const title = absolute || as === 'clock' ? `${formatFull(ms)}, ${formatDistance(ms, now)}` : formatFull(ms);
+  const isClock = absolute || as === 'clock';
+  const text = useTicking((now) =>
+    isClock ? formatClock(ms, now) : as === 'age' ? formatAge(Math.abs(now - ms)) : formatDistance(ms, now),
+  );
   return (
-    <time dateTime={at} title={title}>
+    <time dateTime={at} title={formatFull(ms)}>
       {text}
     </time>
   );

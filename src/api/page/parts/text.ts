@@ -75,6 +75,12 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   ignored: 'Ignored',
 };
 
+/** Inside a sentence. */
+export function verdictWords(verdict: Verdict): string {
+  const words = VERDICT_WORDS[verdict];
+  return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+}
+
 /** In the order in which they are shown. */
 export const SHOWN_VERDICTS: readonly Verdict[] = [
   'impossible',

@@ -1,0 +1,176 @@
+/** The states of the page that are not the usual one: each is said in words, and nothing unknown is shown as a number. */
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { DocumentInput } from '../../src/api/documents/document-input.ts';
+import { Api } from '../../src/api/served/api.ts';
+import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
+import { serveHttp } from '../../src/cli/http.ts';
+import { pageReader } from '../../src/cli/serving/page-file.ts';
+import { systemClock } from '../../src/cli/process/process.ts';
+import { documentInput } from '../api/support.ts';
+import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+import { LOW_CONTRASTS } from './in-page.ts';
+import { launchChromium, openPage, screenshot } from './chromium.ts';
+
+let browser: Browser;
+const open: HttpEndpoint[] = [];
+const page = pageReader();
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterEach(async () => {
+  for (const endpoint of open.splice(0)) await endpoint.close();
+});
+afterAll(() => browser.close());
+
+interface ServedOptions {
+  readonly input?: () => DocumentInput | undefined;
+  /** The daemon's time, milliseconds since the epoch. Default: ten seconds after the loop. */
+  readonly now?: () => number;
+  readonly deps?: Partial<HttpDeps>;
+  readonly token?: string;
+}
+
+/** The production server and API over a given loop. */
+async function serve({ input = () => undefined, now, deps = {}, token }: ServedOptions): Promise<string> {
+  const clock = {
+    ...systemClock,
+    now: now ?? (() => (input()?.report.observation.nowMs ?? START_MS) + 10_000),
+    sleep: systemClock.sleep.bind(systemClock),
+  };
+  const endpoint = await serveHttp(
+    { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: token === undefined ? undefined : () => token } },
+    {
+      metrics: async () => ({ contentType: 'text/plain', text: '' }),
+      health: () => ({ healthy: true, reason: '' }),
+      ready: () => true,
+      duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
+      agents: () => [],
+      templates: () => [],
+      snapshot: () => undefined,
+      withheld: () => undefined,
+      report: () => undefined,
+      refresh: () => ({ kind: 'begun' }),
+      page,
+      api: new Api({ clock, input, explain: () => 'missing' }),
+      ...deps,
+    },
+  );
+  open.push(endpoint);
+  return endpoint.url;
+}
+
+async function shown(url: string, name: string, ready: RegExp): Promise<string> {
+  const { page: tab, troubles, close } = await openPage(browser, url);
+  await tab.getByText(ready).first().waitFor({ timeout: 10_000 });
+  const text = await tab.locator('body').innerText();
+  await screenshot(tab, `state-${name}`);
+  expect(await tab.evaluate(LOW_CONTRASTS)).toEqual([]);
+  expect(troubles).toEqual([]);
+  await close();
+  return text;
+}
+
+const calm = (change: Parameters<typeof documentInput>[0] | object = {}): Promise<DocumentInput> =>
+  documentInput({
+    groups: [aGroup({ id: 'general', target: 1, instances: [anInstance({ node: 'n1' })] })],
+    nodes: [aNode({ name: 'n1' })],
+    pods: [aPod({ name: 'there', cpu: '3500m', nodeName: 'n1' })],
+    ...change,
+  });
+
+describe('the page says', () => {
+  it('that nothing is pending, and shows no empty lists', async () => {
+    const input = await calm();
+    const text = await shown(await serve({ input: () => input }), 'calm', /No pods are pending/);
+    expect(text).toContain('Allowed to act: yes, because this replica leads');
+    expect(text).toMatch(/No pool changed in the last/);
+    expect(text).toMatch(/No underused node is kept/);
+    expect(text).toMatch(/No decision changed anything/);
+    expect(text).toContain('No prices: set scaleUp.retailPrices or node prices');
+    expect(text).not.toMatch(/USD|Per hour|NaN|undefined|null/);
+  });
+
+  it('that it waits for the first loop, and shows it as soon as it ends', async () => {
+    let input: DocumentInput | undefined;
+    const { page: tab, close } = await openPage(browser, await serve({ input: () => input }));
+    await tab.getByText('Waiting for the first loop, usually 5 s after the start').waitFor();
+    await screenshot(tab, 'state-starting');
+    input = await calm();
+    await tab.getByText('No pods are pending').first().waitFor();
+    await close();
+  });
+
+  it('that this replica is a standby, who leads, and the command that reaches it', async () => {
+    const command = 'kubectl -n kube-system port-forward pod/aks-autoscaler-x2lkq 8085';
+    const duty: HttpDeps['duty'] = () => ({ leads: false, mayAct: false, sentence: 'stands by', leader: 'aks-autoscaler-x2lkq', command });
+    const text = await shown(await serve({ deps: { duty } }), 'standby', /This replica is a standby/);
+    expect(text).toContain('The leader is aks-autoscaler-x2lkq');
+    expect(text).toContain(command);
+  });
+
+  it('that no replica leads', async () => {
+    const duty: HttpDeps['duty'] = () => ({ leads: false, mayAct: false, sentence: 'stands by; no replica is known to lead' });
+    expect(await shown(await serve({ deps: { duty } }), 'no-leader', /Allowed to act: no/)).toContain('no replica is known to lead');
+  });
+
+  it('that it is a dry run, by design, with the writes that were withheld', async () => {
+    const input = await calm({ pods: [aPod({ name: 'there', cpu: '3500m', nodeName: 'n1' }), aPod({ name: 'web', cpu: '3' })] });
+    const withheld = () => [{ kind: 'increase', subject: 'general', detail: '1 -> 2', firstAtMs: START_MS, lastAtMs: START_MS, times: 3 }];
+    const dry = { ...input, replica: { ...input.replica, dryRun: true } };
+    const text = await shown(await serve({ input: () => dry, deps: { withheld } }), 'dry-run', /withheld by the dry run/);
+    expect(text).toContain('Allowed to act: no, by design: this is a dry run');
+    expect(text).toContain('would have nodes coming');
+    expect(text).toContain('Would increase');
+  });
+
+  it('that it may not act, and why', async () => {
+    const nodes = Array.from({ length: 10 }, (_, at) =>
+      aNode({ name: `n${at}`, readiness: { ready: at < 5, sinceMs: START_MS - 3_500_000, reason: '' } }),
+    );
+    const group = aGroup({ id: 'general', target: 10, instances: nodes.map(({ name }) => anInstance({ node: name })) });
+    const input = await calm({ groups: [group], nodes });
+    expect(await shown(await serve({ input: () => input }), 'sick', /Allowed to act: no/)).toContain('because 5 of 10 nodes are not ready');
+  });
+
+  it('that the last loop is too long ago, and keeps its values', async () => {
+    const input = await calm();
+    const text = await shown(
+      await serve({ input: () => input, now: () => input.report.observation.nowMs + 48_000 }),
+      'stale',
+      /Allowed to act: unknown/,
+    );
+    expect(text).toMatch(/no loop ended since 00:00:00, 4\d s ago, usually every 10 s/);
+    expect(text).toContain('general');
+  });
+
+  it('that it needs the token, and reads with it', async () => {
+    const input = await calm();
+    const { page: tab, close } = await openPage(browser, await serve({ input: () => input, token: 'open-sesame' }));
+    await tab.getByLabel('Token').fill('open-sesame');
+    await tab.getByRole('button', { name: 'Use it' }).click();
+    await tab.getByText('No pods are pending').first().waitFor();
+    await close();
+  });
+
+  it('at least what it costs, where a size has no price', async () => {
+    const groups = [
+      aGroup({ id: 'priced', target: 1, vmSize: 'Standard_D4s_v5', instances: [anInstance({ node: 'n1' })] }),
+      aGroup({ id: 'other', target: 1, vmSize: 'Standard_X1', instances: [anInstance({ node: 'n2' })] }),
+    ];
+    const policy = aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.2 } } });
+    const input = await calm({ groups, nodes: [aNode({ name: 'n1' }), aNode({ name: 'n2' })], policy });
+    const text = await shown(await serve({ input: () => input }), 'some-prices', /at least 0\.20/);
+    expect(text).toContain('1 size has no price: Standard_X1');
+    expect(text).toContain('unknown');
+  });
+
+  it('that no pool is managed, and how to choose some', async () => {
+    const input = await calm({ groups: [], nodes: [], pods: [] });
+    expect(await shown(await serve({ input: () => input }), 'no-pools', /No pools are managed/)).toContain(
+      'discovery, nodeGroups or --nodes',
+    );
+  });
+});
