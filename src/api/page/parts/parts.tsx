@@ -26,7 +26,7 @@ every(1000, () => {
 });
 
 /** What `compute` makes of the daemon's time, in milliseconds since the epoch. Draws again only if it differs. */
-export function useTicking<Value>(compute: (now: number) => Value): Value {
+function useTicking<Value>(compute: (now: number) => Value): Value {
   const { offsetMs } = useContext(Page);
   const current = useRef(compute);
   current.current = compute;
