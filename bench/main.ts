@@ -7,6 +7,7 @@ import type { BenchRow } from './row.ts';
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
+  peer: async () => (await import('./peer.bench.ts')).peerBench(rivalFile),
   turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
@@ -16,7 +17,10 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 
-const args = process.argv.slice(2);
+const given = process.argv.slice(2);
+const rivalAt = given.indexOf('--rival-results');
+const rivalFile = rivalAt < 0 ? undefined : given[rivalAt + 1];
+const args = given.filter((_, at) => rivalAt < 0 || (at !== rivalAt && at !== rivalAt + 1));
 const asJson = args.includes('--json');
 const wanted = args.filter((arg) => !arg.startsWith('--'));
 const unknown = wanted.filter((name) => !(name in SUITES));

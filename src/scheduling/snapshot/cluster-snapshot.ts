@@ -12,6 +12,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { DeviceLedger, type DeviceSeat } from '../devices/device-ledger.ts';
 import { type DeviceAllocationFailure, findAllocationFailure } from './device-allocation-failure.ts';
 import { findInterdependent } from './interdependent-shapes.ts';
+import { noOperations } from './operation-counts.ts';
 import { NodeSlots } from './node-slots.ts';
 import { fitsAlone, fitReasons, type FitIndexes } from './pod-fit.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
@@ -57,6 +58,7 @@ const NO_PODS: readonly Pod[] = [];
 
 export class ClusterSnapshot implements Snapshot {
   readonly #names: ResourceNames;
+  readonly operations = noOperations();
   #slots: NodeSlots;
   #ledger: TopologyIndex;
   #shapes: ShapeTable;
@@ -182,6 +184,7 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   admitsBy(rules: PlacementRules, node: NodeName): boolean {
+    this.operations.predicatesCalled += 1;
     return this.#ledger.admitsBy(rules, this.#slots.slotNamed(node));
   }
 
@@ -189,7 +192,7 @@ export class ClusterSnapshot implements Snapshot {
   simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SimulatedNodes {
     const tiesOf = (shape: PodShape): ShapeTies => this.#compiled(shape).ties;
     for (const { shape } of ownPods) tiesOf(shape);
-    return new SimulatedNodes({ ledger: this.#ledger, tiesOf, shapes, firstSlot: this.#slots.count });
+    return new SimulatedNodes({ ledger: this.#ledger, tiesOf, shapes, firstSlot: this.#slots.count, operations: this.operations });
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */
@@ -216,10 +219,12 @@ export class ClusterSnapshot implements Snapshot {
     // Pods placed in the meantime may make an interdependent pod fit, but they never make room.
     let refused = true;
     for (let step = 0; step < count; step++) {
+      this.operations.nodesVisited += 1;
       const position = start + step < count ? start + step : start + step - count;
       const slot = this.#order[position] ?? 0;
       if (!fitsAlone(compiled, slot, this.#slots, this.#devices)) continue;
       refused = false;
+      if (tied) this.operations.predicatesCalled += 1;
       if (tied && !this.#ledger.admits(compiled.ties, slot)) continue;
       const name = this.#slots.nodeAt(slot).name;
       if (accepts !== undefined && !accepts(name)) continue;

@@ -5,6 +5,7 @@
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { DomainCounter, DomainScope, TopologyKey } from '../predicates/topology-domains.ts';
+import type { OperationCounts } from './operation-counts.ts';
 import type { PlacementRules, ShapeTies, SplitRules, TopologyIndex } from './topology-index.ts';
 
 /** What nodes that differ only in their host names have in common. */
@@ -24,6 +25,7 @@ interface SimulationInput {
   readonly shapes: readonly PodShape[];
   /** The first slot that no node of the snapshot has. */
   readonly firstSlot: number;
+  readonly operations: OperationCounts;
 }
 
 /** While there are any, nothing else may change the snapshot: the slots of the simulated nodes are its next ones. */
@@ -33,6 +35,7 @@ export class SimulatedNodes {
   readonly #scopes: readonly DomainScope[];
   readonly #counters: ReadonlySet<DomainCounter>;
   readonly #ledger: TopologyIndex;
+  readonly #operations: OperationCounts;
   readonly #tiesOf: SimulationInput['tiesOf'];
   readonly #kinds: (NodeKind | undefined)[] = [];
   /** What was placed, in columns: an estimate places many thousand pods. */
@@ -40,7 +43,8 @@ export class SimulatedNodes {
   readonly #placedAt: number[] = [];
   readonly #placedCounts: number[] = [];
 
-  constructor({ ledger, tiesOf, shapes, firstSlot }: SimulationInput) {
+  constructor({ ledger, tiesOf, shapes, firstSlot, operations }: SimulationInput) {
+    this.#operations = operations;
     this.#ledger = ledger;
     this.#tiesOf = tiesOf;
     this.#firstSlot = firstSlot;
@@ -73,6 +77,7 @@ export class SimulatedNodes {
   }
 
   admits(rules: PlacementRules, slot: number): boolean {
+    this.#operations.predicatesCalled += 1;
     return this.#ledger.admitsBy(rules, slot);
   }
 

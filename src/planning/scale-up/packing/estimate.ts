@@ -6,6 +6,7 @@ import type { HostPort } from '../../../domain/pod.ts';
 import { CPU, MEMORY, type Resources } from '../../../domain/resources.ts';
 import { countFits, type Need } from '../../../scheduling/predicates/resources-fit.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
+import { noOperations, type OperationCounts } from '../../../scheduling/snapshot/operation-counts.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
@@ -38,12 +39,17 @@ export function packingOrder(groups: readonly EquivalenceGroup[], template: Grou
 }
 
 /** For pods that only need room. `limit` is the largest number of nodes that may be added. */
-export function estimate(groups: readonly EquivalenceGroup[], template: GroupTemplate, limit: number): Estimate {
+export function estimate(
+  groups: readonly EquivalenceGroup[],
+  template: GroupTemplate,
+  limit: number,
+  operations = noOperations(),
+): Estimate {
   const runs: Run[] = [];
   const placed = new Map<EquivalenceGroup, number>();
   let nodes = 0;
   for (const { group, mask } of packingOrder(groups, template)) {
-    const left = fillRuns(runs, group, mask);
+    const left = fillRuns(runs, group, mask, operations);
     const added = addRuns(runs, { group, mask, left }, template, limit - nodes);
     nodes += added.nodes;
     const done = group.pods.length - added.left;
@@ -55,10 +61,11 @@ export function estimate(groups: readonly EquivalenceGroup[], template: GroupTem
 }
 
 /** Places pods on existing runs; returns how many pods are left. */
-function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number): number {
+function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number, operations: OperationCounts): number {
   let left = group.pods.length;
   for (let at = 0; at < runs.length && left > 0; at++) {
     const run = runs[at];
+    operations.nodesVisited += 1;
     if (run === undefined || (run.mask & mask) === 0) continue;
     const each = podsFittingOn(group, run.free, run.ports);
     if (each === 0) continue;

@@ -8,6 +8,7 @@ import type { HostPort } from '../../../domain/pod.ts';
 import type { Resources } from '../../../domain/resources.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { fitsFree } from '../../../scheduling/predicates/resources-fit.ts';
+import type { OperationCounts } from '../../../scheduling/snapshot/operation-counts.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { podsFittingOn } from './estimate.ts';
@@ -45,9 +46,11 @@ export class NodesOfPlace {
   readonly #tops: Resources[] = [];
   /** Whether a node of the block has lost room since the block's numbers were computed. */
   readonly #stale: boolean[] = [];
+  readonly #operations: OperationCounts;
 
   /** `empty` is what is free on a new node. */
-  constructor(empty: Resources) {
+  constructor(empty: Resources, operations: OperationCounts) {
+    this.#operations = operations;
     this.#empty = empty;
     this.#free = new Float64Array(BLOCK * empty.length);
   }
@@ -99,8 +102,12 @@ export class NodesOfPlace {
     while (at < this.#nodes.length) {
       const block = Math.floor(at / BLOCK);
       const end = Math.min((block + 1) * BLOCK, this.#nodes.length);
+      this.#operations.nodesVisited += 1;
       if (fitsFree(pods.need, this.#tops[block] ?? this.#empty, 0)) {
-        for (; at < end; at++) if (this.#hasRoom(at, pods)) return at;
+        for (; at < end; at++) {
+          this.#operations.nodesVisited += 1;
+          if (this.#hasRoom(at, pods)) return at;
+        }
         if (this.#stale[block] === true) this.#refresh(block);
       }
       at = end;

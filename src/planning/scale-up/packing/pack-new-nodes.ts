@@ -7,6 +7,7 @@ import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
+import type { OperationCounts } from '../../../scheduling/snapshot/operation-counts.ts';
 import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
 import { placeholderNode } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -38,11 +39,12 @@ export function* packNewNodes(
   limits: PackingLimits,
   snapshot: ClusterSnapshot,
 ): SlicedWork<PackedNodes> {
+  snapshot.operations.templatesPacked += 1;
   const [only] = members.length === 1 ? members : [];
   const isArithmetic = !limits.keep && !groups.some((group) => group.interdependent && group.pods.length > 0);
   if (only === undefined || !isArithmetic) return yield* packOneByOne(groups, members, limits, snapshot);
   yield;
-  const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit));
+  const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
   return { ...share, shares: [share], added: [] };
 }
 
@@ -80,7 +82,7 @@ function startPacking(
   return {
     space: isCounted ? countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
     members,
-    places: members.map(placesOf),
+    places: members.map((member, of) => placesOf(member, of, snapshot.operations)),
     limit,
     prefix,
     nodes: [],
@@ -95,8 +97,14 @@ function startPacking(
   };
 }
 
-function placesOf({ template }: FamilyMember, of: number): readonly NewNodePlace[] {
-  return template.variants.map((variant, index) => ({ of, template, variant, mask: 1 << index, nodes: new NodesOfPlace(template.free) }));
+function placesOf({ template }: FamilyMember, of: number, operations: OperationCounts): readonly NewNodePlace[] {
+  return template.variants.map((variant, index) => ({
+    of,
+    template,
+    variant,
+    mask: 1 << index,
+    nodes: new NodesOfPlace(template.free, operations),
+  }));
 }
 
 /** The groups that fit a member at all, biggest pods first. */
