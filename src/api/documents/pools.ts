@@ -165,7 +165,11 @@ function stateOf(group: NodeGroup, skip: SkipReason | undefined, row: RowInput, 
   if (row.upcoming > 0 && row.waiting === 0) return { state: 'increasing', sentence: `${nodesText(row.upcoming)} on the way.` };
   if (size > 0 && size >= group.maxSize && (row.waiting > 0 || group.maxSize > group.minSize))
     return { state: 'at-maximum', sentence: `At its maximum, ${podsText(row.waiting)}.` };
-  if (row.hasDrift) return { state: 'drift', sentence: `AKS counts ${group.aksCount ?? 0} nodes, the scale set has ${size}.` };
+  if (row.hasDrift)
+    return {
+      state: 'drift',
+      sentence: `AKS counts ${group.aksCount ?? 0}, the scale set has ${size}: the next AKS operation on this pool sets it to ${group.aksCount ?? 0}.`,
+    };
   if (row.upcoming > 0) return { state: 'increasing', sentence: `${nodesText(row.upcoming)} on the way.` };
   if (row.removing > 0) return { state: 'removing', sentence: `${nodesText(row.removing)} being removed.` };
   return { state: 'at-rest' };
