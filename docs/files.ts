@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubectlDocument } from './kubectl-verbs.ts';
 import { configurationDocument, metricsDocument } from './reference.ts';
+import { worldFaultsDocument } from './world-faults.ts';
 
 /** Path from the root of the repository -> text. */
 export async function generatedDocuments(root: string): Promise<ReadonlyMap<string, string>> {
@@ -11,5 +12,6 @@ export async function generatedDocuments(root: string): Promise<ReadonlyMap<stri
     [join('docs', 'configuration.md'), configurationDocument(sample)],
     [join('docs', 'metrics.md'), await metricsDocument()],
     [join('docs', 'kubectl.md'), kubectlDocument()],
+    [join('docs', 'world', 'faults.md'), worldFaultsDocument(root)],
   ]);
 }

@@ -100,6 +100,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
   ],
   simulator: [
+    ['simulator/entry'],
     ['simulator'],
     ['simulator/managed-autoscaler'],
     ['simulator/arm', 'simulator/cluster'],
@@ -184,6 +185,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'scheduling/snapshot': 'cluster-snapshot.ts',
   'scheduling/volumes': 'attachments.ts',
   simulator: 'world.ts',
+  'simulator/entry': 'world-entry.ts',
   'simulator/arm': 'emulator.ts',
   'simulator/arm/aks': 'agent-pools.ts',
   'simulator/arm/compute': 'scale-sets.ts',

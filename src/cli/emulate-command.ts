@@ -1,5 +1,7 @@
 /** `emulate`: runs the simulated AKS cluster alone, for kubectl, curl, a debugger or another autoscaler. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readDocuments } from '../config/sources/documents.ts';
@@ -8,15 +10,17 @@ import type { Json } from '../simulator/arm/http/json.ts';
 import { parseWorldFile } from '../simulator/world-file.ts';
 import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
 import { realSimClock } from '../simulator/base/sim-clock.ts';
+import { writeClientFiles } from '../simulator/entry/client-files.ts';
 import { startWorld, type World } from '../simulator/world.ts';
 import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { defined } from '../lib/defined.ts';
 
 const HELP = `Run a simulated AKS cluster on this machine until SIGTERM or Ctrl-C.
 
-Usage: emulate --dir DIR [OPTIONS]
+Usage: emulate [OPTIONS]
 
-  --dir DIR          folder for kubeconfig, azure.json, ca.pem and env (required)
+  --dir DIR          folder for kubeconfig, azure.json, azure-environment.json, ca.pem
+                     and env (default: a new folder)
   --world NAME       small (default) or demo
   --world-file FILE  YAML or JSON with changes to that world: pools, stock, quota, knobs, and ambient,
                      the background actors, such as {evictions: {everyMs: 600000}}
@@ -29,6 +33,8 @@ Usage: emulate --dir DIR [OPTIONS]
 `;
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+/** How a person calls this program: from the source, or as a package. */
+const COMMAND = import.meta.filename.endsWith('.ts') ? 'npm run --silent cli --' : 'npx aks-autoscaler';
 const TOKEN = 'only-known-to-this-simulation';
 
 interface EmulateOptions {
@@ -62,7 +68,17 @@ export async function run(argv: readonly string[]): Promise<number> {
     token: TOKEN,
     ...defined({ armPort: options.armPort, kubePort: options.kubePort }),
   });
-  const files = await writeClientFiles(options.dir, world);
+  await mkdir(options.dir, { recursive: true });
+  const { arm, caPem, cluster } = world;
+  const source = {
+    spec: world.spec,
+    caPem,
+    azureUrl: arm.url,
+    metadataUrl: await arm.startMetadata(),
+    kubeconfig: cluster.kubeconfig(),
+    client: CLIENT,
+  };
+  const files = await writeClientFiles(options.dir, source);
   process.stdout.write(introduction(options, world, files));
   await signalled();
   await world.stop();
@@ -76,11 +92,10 @@ function ofManagedAutoscaler(spec: WorldSpec): WorldSpec {
 
 function parse(argv: readonly string[]): EmulateOptions {
   const { values } = parseOptions(argv);
-  if (values.dir === undefined) throw configError('--dir is missing; it must be a folder for the client files.');
   const world = values.world ?? 'small';
   if (world !== 'small' && world !== 'demo') throw configError(`--world is "${world}"; it must be small or demo.`);
   return {
-    dir: resolve(values.dir),
+    dir: resolve(values.dir ?? mkdtempSync(join(tmpdir(), 'aks-world-'))),
     world,
     worldFile: values['world-file'],
     seed: wholeNumber('--seed', values.seed ?? '1', 0),
@@ -128,39 +143,6 @@ function wholeNumber(flag: string, text: string, least: number): number {
   throw configError(`${flag} is "${text}"; it must be a whole number from ${least}.`);
 }
 
-/** Writes what a client needs, in the file formats of real clusters. Only the owner can read the secrets. */
-async function writeClientFiles(dir: string, world: World) {
-  const { spec } = world;
-  const files = { kubeconfig: join(dir, 'kubeconfig'), azure: join(dir, 'azure.json'), ca: join(dir, 'ca.pem'), env: join(dir, 'env') };
-  const azure = {
-    cloud: 'AzurePublicCloud',
-    tenantId: spec.tenantId,
-    subscriptionId: spec.subscriptionId,
-    resourceGroup: spec.nodeResourceGroup,
-    location: spec.location,
-    clusterName: spec.clusterName,
-    clusterResourceGroup: spec.clusterResourceGroup,
-    vmType: 'vmss',
-    aadClientId: CLIENT.clientId,
-    aadClientSecret: CLIENT.clientSecret,
-  };
-  const environment = {
-    KUBECONFIG: files.kubeconfig,
-    AZURE_RESOURCE_MANAGER_ENDPOINT: world.arm.url,
-    AZURE_AUTHORITY_HOST: world.arm.url,
-    AZURE_CA_FILE: files.ca,
-    NODE_EXTRA_CA_CERTS: files.ca,
-    SSL_CERT_FILE: files.ca,
-  };
-  const lines = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
-  await mkdir(dir, { recursive: true });
-  await writeFile(files.kubeconfig, world.cluster.kubeconfig(), { mode: 0o600 });
-  await writeFile(files.azure, `${JSON.stringify(azure, undefined, 2)}\n`, { mode: 0o600 });
-  await writeFile(files.ca, world.caPem);
-  await writeFile(files.env, lines.join(''));
-  return files;
-}
-
 function introduction(
   options: EmulateOptions,
   world: World,
@@ -185,7 +167,7 @@ function introduction(
     `kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
     '',
     'Run the autoscaler against it:',
-    `. ${files.env} && npm run --silent cli -- run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
+    `. ${files.env} && ${COMMAND} run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
     `  --node-group-auto-discovery=label:cluster-autoscaler-enabled=true --leader-elect=false`,
     'Then its page is at http://127.0.0.1:8085/',
     '',

@@ -133,6 +133,7 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => instanceMetadata(world, request) },
   { method: 'GET', template: '/api/retail/prices', answer: (_identity, world, request) => listRetailPrices(world, request) },
   { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
+  { method: 'GET', template: '/msi/token', answer: (identity, _world, request) => identity.appServiceToken(request) },
   { method: 'GET', template: '/metadata/scheduledevents', answer: (_identity, world, request) => listScheduledEvents(world, request) },
   { method: 'POST', template: '/metadata/scheduledevents', answer: (_identity, world, request) => startScheduledEvents(world, request) },
   { method: 'GET', template: '/common/discovery/instance', answer: (identity, _world, request) => identity.instanceDiscovery(request) },

@@ -18,7 +18,9 @@ export async function listenPlainly(answer: (request: RawRequest) => ArmReply): 
     readText(incoming)
       .then((text) => {
         const request = rawRequest(incoming, text);
-        const reply: ArmReply = request.path.startsWith('/metadata/') ? answer(request) : { status: 404, body: { error: 'Not found' } };
+        const reply: ArmReply = /^\/(?:metadata|msi)\//.test(request.path)
+          ? answer(request)
+          : { status: 404, body: { error: 'Not found' } };
         outgoing.writeHead(reply.status, { 'content-type': 'application/json; charset=utf-8', ...reply.headers });
         outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body));
       })

@@ -23,6 +23,8 @@ export interface Identity {
   instanceDiscovery(request: ArmRequest): ArmReply;
   issueToken(request: ArmRequest): ArmReply;
   metadataToken(request: ArmRequest): ArmReply;
+  /** The form of App Service, which clients use if IDENTITY_ENDPOINT and IDENTITY_HEADER are set. */
+  appServiceToken(request: ArmRequest): ArmReply;
   /** The principal of a token. It has an empty client id if the token is not valid here. Ignores expiry. */
   principalOf(headers: Readonly<Record<string, string>>): Principal;
   /** The refusal of a missing, invalid or expired token. */
@@ -41,6 +43,15 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
       secret,
     );
   };
+  const managedToken = (request: ArmRequest): ArmReply => {
+    const missing = ['api-version', 'resource'].find((name) => (request.query[name] ?? '') === '');
+    if (missing !== undefined) return badMetadata(`Required query variable '${missing}' is missing`);
+    // By client id or by the ARM id of the identity, whose name is its client id here. Without either: the VM's own identity.
+    const named = request.query['client_id'] ?? request.query['msi_res_id']?.split('/').at(-1);
+    const clientId = named ?? clients?.[0]?.clientId ?? 'system-assigned';
+    if (clients !== undefined && !clients.some((client) => client.clientId === clientId)) return badMetadata('Identity not found');
+    return { status: 200, body: metadataBody(world, clientId, tokenFor(clientId), nowSeconds()) };
+  };
   return {
     openIdConfiguration: (request) => openIdConfiguration(request),
     instanceDiscovery: (request) => instanceDiscovery(world, request),
@@ -54,16 +65,11 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
         body: { token_type: 'Bearer', expires_in: expires, ext_expires_in: expires, access_token: tokenFor(form.get('client_id') ?? '') },
       };
     },
-    metadataToken: (request) => {
-      if (request.headers['metadata'] !== 'true') return badMetadata('Required metadata header not specified');
-      const missing = ['api-version', 'resource'].find((name) => (request.query[name] ?? '') === '');
-      if (missing !== undefined) return badMetadata(`Required query variable '${missing}' is missing`);
-      // By client id or by the ARM id of the identity, whose name is its client id here. Without either: the VM's own identity.
-      const named = request.query['client_id'] ?? request.query['msi_res_id']?.split('/').at(-1);
-      const clientId = named ?? clients?.[0]?.clientId ?? 'system-assigned';
-      if (clients !== undefined && !clients.some((client) => client.clientId === clientId)) return badMetadata('Identity not found');
-      return { status: 200, body: metadataBody(world, clientId, tokenFor(clientId), nowSeconds()) };
-    },
+    metadataToken: (request) =>
+      request.headers['metadata'] === 'true' ? managedToken(request) : badMetadata('Required metadata header not specified'),
+    // learn.microsoft.com/azure/app-service/overview-managed-identity, REST endpoint reference.
+    appServiceToken: (request) =>
+      (request.headers['x-identity-header'] ?? '') === '' ? badMetadata('Required X-IDENTITY-HEADER not specified') : managedToken(request),
     principalOf: (headers) => {
       const clientId = pick(verifyToken(bearerOf(headers) ?? '', secret), 'appid');
       if (typeof clientId !== 'string') return { clientId: '', foreign: false };
