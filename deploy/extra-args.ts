@@ -80,5 +80,13 @@ function nameLines(flag: string, key: 'statusConfigMapName' | 'leaseName', byDef
 
 export const STATUS_MAP_NAME = nameLines('status-config-map-name', 'statusConfigMapName', STATUS_NAME, ['']);
 
+const leaseNames = (suffixes: readonly string[]): Lines => nameLines('leader-elect-resource-name', 'leaseName', LEASE_NAME, suffixes);
+
 /** A dry run leads under a name of its own. */
-export const LEASE_NAMES = nameLines('leader-elect-resource-name', 'leaseName', LEASE_NAME, ['', '-dry-run']);
+export const LEASE_NAMES = leaseNames(['', '-dry-run']);
+
+/** The ConfigMaps whose names derive from the lease's, by their names in a default installation. */
+export const NAMES_AFTER_LEASE: Readonly<Record<string, Lines>> = {
+  [`${LEASE_NAME}-templates`]: leaseNames(['-templates']),
+  [`${LEASE_NAME}-memory`]: leaseNames(['-memory']),
+};

@@ -5,7 +5,7 @@
  */
 import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
-import { LEASE_NAMES, STATUS_MAP_NAME } from './extra-args.ts';
+import { LEASE_NAMES, NAMES_AFTER_LEASE, STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
@@ -44,14 +44,14 @@ export function rbac(n: Notation): readonly Json[] {
   return [n.when('rbac.serviceAccount.create', account(n)), ...roles.map((role) => n.when('rbac.create', role))];
 }
 
-/** The values set the names of the status ConfigMap and of the lease. */
+/** The values set the names of the status ConfigMap and of the lease, and so of the other ConfigMaps. */
 function withNames(rule: Rule, n: Notation): Json {
   const { resourceNames } = rule;
   if (resourceNames === undefined) return rule;
   return { ...rule, resourceNames: resourceNames.flatMap((name) => (name in SET_BY_VALUES ? n.lines(namesOf(name)) : [name])) };
 }
 
-const SET_BY_VALUES: Readonly<Record<string, Lines>> = { [STATUS_NAME]: STATUS_MAP_NAME, [LEASE_NAME]: LEASE_NAMES };
+const SET_BY_VALUES: Readonly<Record<string, Lines>> = { [STATUS_NAME]: STATUS_MAP_NAME, [LEASE_NAME]: LEASE_NAMES, ...NAMES_AFTER_LEASE };
 
 function namesOf(name: string): Lines {
   const lines = SET_BY_VALUES[name];

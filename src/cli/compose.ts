@@ -28,7 +28,7 @@ import { HistoryFiles } from './journal/history-files.ts';
 import { ShadowRecord } from './journal/shadow-record.ts';
 import { fileJournal, noJournal } from './journal/file-journal.ts';
 import { LastDecision } from './last-decision.ts';
-import { LEARNED_TEMPLATES, LOOP_MEMORY, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
+import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { defined } from '../lib/defined.ts';
 
@@ -211,7 +211,7 @@ function composeStatus({ config, clock, log }: ComposeInput, { kubernetes }: Con
 }
 
 function composeTemplates({ config, clock, log }: ComposeInput, { kubernetes, cloud }: Connections): TemplateStore {
-  const { configMap, key } = LEARNED_TEMPLATES;
+  const { configMap, key } = learnedTemplates(config.kubernetes);
   return new TemplateStore({ learner: cloud, kept: storedUnlessDry(kubernetes.storedText(configMap, key), config), clock, log });
 }
 
@@ -220,7 +220,8 @@ function composeMemory(
   { kubernetes }: Connections,
   { loop, live }: { readonly loop: Autoscaler; readonly live: LiveConfig },
 ): MemoryStore {
-  const kept = storedUnlessDry(kubernetes.storedText(LOOP_MEMORY.configMap, LOOP_MEMORY.key), config);
+  const { configMap, key } = loopMemory(config.kubernetes);
+  const kept = storedUnlessDry(kubernetes.storedText(configMap, key), config);
   return new MemoryStore({ kept, clock, log, recall: (memory) => loop.recall(memory), policy: () => live.config.policy.scaleDown });
 }
 

@@ -195,6 +195,7 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
     namespace: kubernetes.namespace,
     // A dry run runs beside the active autoscaler and must not prevent it from leading.
     leaseName: dryRun ? `${kubernetes.leaseName}-dry-run` : kubernetes.leaseName,
+    configMapPrefix: kubernetes.leaseName,
     leaseNamespace: kubernetes.leaseNamespace ?? kubernetes.namespace,
     leaseTiming: {
       durationMs: kubernetes.leaseDuration,

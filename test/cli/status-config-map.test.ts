@@ -61,11 +61,21 @@ describe('the notation of the status', () => {
 });
 
 it('checks the permission to write it under its configured name', () => {
-  const names = { namespace: 'n', leaseName: 'l', leaseNamespace: 'n' };
+  const names = { namespace: 'n', leaseName: 'l', configMapPrefix: 'l', leaseNamespace: 'n' };
   const asked = (statusConfigMapName: string): readonly string[] =>
     requiredAccesses({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>
       resource === 'configmaps' && name.includes('status') ? [`${verb} ${name}`] : [],
     );
   expect(asked('second-status')).toEqual(['get second-status', 'update second-status', 'delete second-status']);
   expect(asked('cluster-autoscaler-status')).toHaveLength(3);
+});
+
+it('checks the permission to write the ConfigMaps whose names follow from the lease, without the suffix of a dry run', () => {
+  const names = { namespace: 'n', leaseNamespace: 'n', statusConfigMapName: 's' };
+  const written = (leaseName: string, configMapPrefix: string): readonly string[] =>
+    requiredAccesses({ ...names, leaseName, configMapPrefix }).flatMap(({ resource, verb, name }) =>
+      resource === 'configmaps' && verb === 'update' ? [name] : [],
+    );
+  expect(written('second-dry-run', 'second')).toEqual(['s', 'second-templates', 'second-memory']);
+  expect(written('aks-autoscaler', 'aks-autoscaler')).toEqual(['s', 'aks-autoscaler-templates', 'aks-autoscaler-memory']);
 });

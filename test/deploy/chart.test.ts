@@ -551,7 +551,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     [{}, ['aks-autoscaler', 'aks-autoscaler-dry-run']],
     [{ config: { kubernetes: { leaseName: 'a' } } }, ['a', 'a-dry-run']],
     [{ extraArgs: ['--leader-elect-resource-name=b'] }, ['b', 'b-dry-run']],
-  ])('of the leases the daemon may change its own only: %j', (values, names) => {
+  ])('of the leases and of the ConfigMaps the daemon may change its own only: %j', (values, names) => {
     const role: object = kindIn(rendered(values), 'Role') ?? {};
     const { rules } = role as { readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[] };
     const leases = rules.filter(({ resources }) => resources.includes('leases'));
@@ -559,6 +559,9 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
       [undefined, ['create']],
       [names, ['get', 'list', 'watch', 'update', 'patch']],
     ]);
+    // The ConfigMaps of two daemons in one namespace are two, as their leases are.
+    const stored = ['cluster-autoscaler-status', `${names[0]}-templates`, `${names[0]}-memory`];
+    expect(rules.map(({ resourceNames }) => resourceNames)).toContainEqual(stored);
   });
 
   it.each<readonly [string, object, RegExp]>([

@@ -1,4 +1,4 @@
-/** Two daemons that remove nodes of one cluster, because neither uses a lease. */
+/** Two daemons in one cluster: without a lease, with a lease each, and a dry run beside the active one. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { TO_BE_DELETED_TAINT } from '../../src/domain/taints.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
@@ -76,5 +76,63 @@ describe('two daemons without a lease', () => {
     expect(podNames(world)).toEqual(pods);
     expect(world.writes().filter(({ route }) => route.startsWith('POST'))).toEqual([]);
     expect(world.world.violations()).toEqual([]);
+  });
+});
+
+/** What a daemon stores under the name of its lease. */
+function storedBy(world: VirtualRun, prefix: string): readonly (string | undefined)[] {
+  return [`${prefix}-memory`, `${prefix}-templates`].map((name) => {
+    const found = world.world.cluster.store.get('configmaps', 'kube-system', name) as StoredMap | undefined;
+    return Object.values(found?.data ?? {})[0];
+  });
+}
+
+interface StoredMap {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const RARE = 'Standard_F8s_v2';
+const OTHER = 'Standard_F16s_v2';
+/** Two sold-out pools with a node each. The daemon in it knows the system pool only. */
+async function soldOutTwice(): Promise<VirtualRun> {
+  const pools = [aPool({ name: 'one', vmSize: RARE, count: 1 }), aPool({ name: 'two', vmSize: OTHER, count: 1 })];
+  const spec = worldOf(pools, { stock: { [`${RARE}/0`]: 0, [`${OTHER}/0`]: 0 } });
+  run = await VirtualRun.start({ spec, discovery: [], flags: ['--nodes=1:3:system'] });
+  run.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '15' }));
+  run.world.cluster.apply(deployment({ name: 'small', replicas: 4, cpu: '7', spec: { nodeSelector: { agentpool: 'one' } } }));
+  return run;
+}
+
+describe('two daemons with a lease each', () => {
+  it('store memory and templates under the names of their leases, and never under that of the other', async () => {
+    const world = await soldOutTwice();
+    await world.stopDaemon();
+    await world.startDaemon(['--leader-elect-resource-name=first', '--nodes=0:3:one']);
+    await world.startBeside(['--leader-elect-resource-name=second', '--nodes=0:3:two']);
+    const isStored = (): boolean => [RARE, OTHER].every((size, at) => storedBy(world, ['first', 'second'][at] ?? '')[0]?.includes(size));
+    await world.until('both stockouts in a memory', isStored, 5 * MINUTE);
+    await world.advance(MINUTE);
+    const [[mine = '', myTemplates = ''], [others = '', otherTemplates = '']] = [storedBy(world, 'first'), storedBy(world, 'second')];
+    expect([mine.includes(OTHER), others.includes(RARE)]).toEqual([false, false]);
+    expect([myTemplates.includes(RARE), myTemplates.includes(OTHER)]).toEqual([true, false]);
+    expect([otherTemplates.includes(RARE), otherTemplates.includes(OTHER)]).toEqual([false, true]);
+  });
+});
+
+describe('a dry run beside the active daemon', () => {
+  it('stores nothing, neither in the place of the active one nor in its own', async () => {
+    const world = await soldOutTwice();
+    await world.stopDaemon();
+    await world.startDaemon(['--nodes=0:3:one']);
+    const stored = (): string => storedBy(world, 'aks-autoscaler')[0] ?? '';
+    await world.until('the stockout in the memory', () => stored().includes(RARE), 5 * MINUTE);
+    await world.startBeside(['--dry-run', '--nodes=0:3:two']);
+    for (let look = 0; look < 18; look++) {
+      await world.advance(10 * SECOND);
+      const [memory = '', templates = ''] = storedBy(world, 'aks-autoscaler');
+      expect([memory.includes('"one"'), memory.includes('"two"')]).toEqual([true, false]);
+      expect([templates.includes(RARE), templates.includes(OTHER)]).toEqual([true, false]);
+    }
+    expect(storedBy(world, 'aks-autoscaler-dry-run')).toEqual([undefined, undefined]);
   });
 });

@@ -3,6 +3,7 @@
  * rules of the priority expander. Knows the form of YAML, not the meaning of the status.
  */
 import { parsePriorities } from '../../config/schema/expanders.ts';
+import type { KubernetesConfig } from '../../config/types/config.ts';
 import type { EventRecorder, StatusValue, StatusWriter } from '../../domain/ports/records.ts';
 import type { PriorityRulesReader, PriorityRulesView } from '../../domain/ports/stored-text.ts';
 import type { Kubernetes } from '../../kubernetes/kubernetes.ts';
@@ -14,11 +15,21 @@ import type { Log } from '../../telemetry/log.ts';
 
 const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 
+/** The named text of a ConfigMap. */
+interface StoredTextName {
+  readonly configMap: string;
+  readonly key: string;
+}
+
 /** Where the learned node templates are stored. */
-export const LEARNED_TEMPLATES = { configMap: 'aks-autoscaler-templates', key: 'templates.json' } as const;
+export function learnedTemplates({ configMapPrefix }: Pick<KubernetesConfig, 'configMapPrefix'>): StoredTextName {
+  return { configMap: `${configMapPrefix}-templates`, key: 'templates.json' };
+}
 
 /** Where the loop's memory is stored for the next process or leader. */
-export const LOOP_MEMORY = { configMap: 'aks-autoscaler-memory', key: 'memory.json' } as const;
+export function loopMemory({ configMapPrefix }: Pick<KubernetesConfig, 'configMapPrefix'>): StoredTextName {
+  return { configMap: `${configMapPrefix}-memory`, key: 'memory.json' };
+}
 
 /** Writes `data.status` of the ConfigMap. Creates the ConfigMap if it does not exist. */
 export function statusConfigMap(

@@ -5,15 +5,18 @@ import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts'
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
-import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './required-access.ts';
+import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from './required-access.ts';
+
+/** ConfigMaps of the daemon have names that begin with the lease's. */
+const DEFAULT_PREFIX = new RegExp(`^${LEASE_NAME}-`);
 
 /** Every access that the daemon needs, with the configured names and namespaces of leases and ConfigMaps. */
 export function requiredAccesses(
-  config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'leaseNamespace' | 'statusConfigMapName'>,
+  config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'configMapPrefix' | 'leaseNamespace' | 'statusConfigMapName'>,
 ): readonly Access[] {
   const own = expand(NAMESPACE_RULES, config.namespace).map((access) => {
     if (access.name === STATUS_NAME) return { ...access, name: config.statusConfigMapName };
-    if (access.resource !== 'leases') return access;
+    if (access.resource !== 'leases') return { ...access, name: access.name.replace(DEFAULT_PREFIX, `${config.configMapPrefix}-`) };
     return { ...access, namespace: config.leaseNamespace, name: access.verb === 'create' ? '' : config.leaseName };
   });
   return [...expand(CLUSTER_RULES, ''), ...own];

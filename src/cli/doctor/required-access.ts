@@ -55,7 +55,10 @@ export const CLUSTER_RULES: readonly Rule[] = [
 /** The name of the lease unless the configuration sets another. */
 export const LEASE_NAME = 'aks-autoscaler';
 
-/** Permissions in the daemon's own namespace. The chart's Role and `doctor` use the configured names of the status ConfigMap and the lease. */
+/**
+ * Permissions in the daemon's own namespace. The chart's Role and `doctor` use the configured names of the status ConfigMap and the
+ * lease, from which the names of the other ConfigMaps derive.
+ */
 export const NAMESPACE_RULES: readonly Rule[] = [
   // A request to create has no name yet that a rule could compare.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
@@ -70,7 +73,7 @@ export const NAMESPACE_RULES: readonly Rule[] = [
   {
     apiGroups: [''],
     resources: ['configmaps'],
-    resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates', 'aks-autoscaler-memory'],
+    resourceNames: ['cluster-autoscaler-status', `${LEASE_NAME}-templates`, `${LEASE_NAME}-memory`],
     verbs: ['get', 'update'],
   },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-status'], verbs: ['delete'] },

@@ -11,7 +11,7 @@ import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events
 import { connectBoth, type ConnectInput, type Connections } from '../connect/connect.ts';
 import { defined } from '../../lib/defined.ts';
 import { currentPolicy } from '../../loop/deps/current-policy.ts';
-import { LEARNED_TEMPLATES } from '../connect/config-map-stores.ts';
+import { learnedTemplates } from '../connect/config-map-stores.ts';
 import type { SavedMemory } from '../../domain/loop-state.ts';
 import { readLeaderMemory } from '../connect/leader-memory.ts';
 
@@ -37,8 +37,8 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
       followForeignLock(connections, config, life),
       readPriorityRules(connections, config, life),
     ];
-    const reading = readLeaderMemory(kubernetes, life);
-    await Promise.all([...started, restoreTemplates(connections, life), cloud.start(life), reading]);
+    const reading = readLeaderMemory(kubernetes, config.kubernetes, life);
+    await Promise.all([...started, restoreTemplates(connections, config, life), cloud.start(life), reading]);
     const memory = await reading;
     const nowMs = input.clock.now();
     const cluster = kubernetes.reader.observe(nowMs);
@@ -74,9 +74,10 @@ async function readPriorityRules({ kubernetes, rules }: Connections, config: Con
 }
 
 /** Reads the templates that a daemon has learned, if there are any and access is allowed. */
-async function restoreTemplates({ kubernetes, cloud }: Connections, signal: AbortSignal): Promise<void> {
+async function restoreTemplates({ kubernetes, cloud }: Connections, config: Config, signal: AbortSignal): Promise<void> {
+  const { configMap, key } = learnedTemplates(config.kubernetes);
   try {
-    const text = await kubernetes.storedText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key).read(signal);
+    const text = await kubernetes.storedText(configMap, key).read(signal);
     if (text !== undefined) cloud.restoreTemplates(text);
   } catch (thrown) {
     // Without them, templates come from VM sizes.

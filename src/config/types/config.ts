@@ -140,6 +140,8 @@ export interface KubernetesConfig {
   readonly apiServer?: string;
   readonly namespace: string;
   readonly leaseName: string;
+  /** Begins the names of the ConfigMaps with the memory and the learned templates: two autoscalers in one namespace have one each. */
+  readonly configMapPrefix: string;
   readonly leaseNamespace: string;
   readonly leaseTiming: LeaseTimingConfig;
   readonly identity: string;
