@@ -72,7 +72,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const shadow = withheld === undefined ? undefined : composeShadow(input, connections, loop);
   attachObservers(input, { loop, deps, connections, live, history });
   const health = attachHealth(input, loop);
-  const status = composeStatus(input, connections);
+  const status = composeStatus(input, connections, advice);
   return new DaemonLifetime({
     config,
     events: deps.events,
@@ -204,10 +204,20 @@ function attachHealth({ config, clock }: ComposeInput, loop: Autoscaler): Health
 }
 
 /** undefined: the configuration asks for no status ConfigMap. */
-function composeStatus({ config, clock, log }: ComposeInput, { kubernetes }: Connections): StatusPublisher | undefined {
+function composeStatus(
+  { config, clock, log }: ComposeInput,
+  { kubernetes }: Connections,
+  advice: RememberedAdvice,
+): StatusPublisher | undefined {
   const { namespace, statusConfigMap: isWritten, statusConfigMapName: name } = config.kubernetes;
   if (!isWritten) return undefined;
-  return new StatusPublisher({ writer: statusConfigMap(kubernetes, { namespace, name }), policy: config.policy, clock, log });
+  return new StatusPublisher({
+    writer: statusConfigMap(kubernetes, { namespace, name }),
+    policy: config.policy,
+    clock,
+    log,
+    fixOf: (verdict) => advice.found(verdict)?.fix?.text,
+  });
 }
 
 function composeTemplates({ config, clock, log }: ComposeInput, { kubernetes, cloud }: Connections): TemplateStore {

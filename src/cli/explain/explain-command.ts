@@ -11,6 +11,7 @@ import { podName } from '../../domain/ids.ts';
 import { type PlanInput, planLoop } from '../plan/report/plan-loop.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import { readHistory } from '../journal/history-entries.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
 import { askDaemon, refusalText } from './live-answers.ts';
 import { type AnswerSource, renderAnswer } from './explain-text.ts';
@@ -36,6 +37,7 @@ Your user needs get of leases, and create and get of pods/portforward, in that n
 
 Other sources:
   --dump FILE         a decision that the daemon recorded (--dump-directory), with its timers
+  --history DIR       for a decision: the folder of historyDirectory, without a daemon
   --cluster FILE --pools FILE
                       files as for the command plan; back-offs and idle timers are unknown
   --config FILE       with --cluster: the daemon's configuration
@@ -57,6 +59,7 @@ const WATCH_MS = 10_000;
 
 const OPTIONS = {
   dump: { type: 'string' },
+  history: { type: 'string' },
   cluster: { type: 'string' },
   pools: { type: 'string' },
   config: { type: 'string' },
@@ -84,7 +87,22 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const subject = readSubject(positionals);
   if (values.dump !== undefined || values.cluster !== undefined || values.pools !== undefined)
     return explainFiles(subject, values, terminal);
+  if (values.history !== undefined) return explainHistory(subject, values.history, values, terminal);
   return explainLive(subject, values, terminal);
+}
+
+async function explainHistory({ kind, name }: Subject, directory: string, values: ExplainOptions, terminal: Terminal): Promise<number> {
+  if (kind !== 'decision') throw configError('--history has decisions only; see explain --help.');
+  const { entries } = await readHistory(directory);
+  const decisions = entries.flatMap((entry) => (entry.kind === 'decision' ? [entry.decision] : []));
+  const found = name === 'last' ? decisions.at(-1) : decisions.find(({ id }) => id === name);
+  if (found === undefined) {
+    terminal.err(`decision ${name} not found in ${directory}; it has ${decisions.length}\n`);
+    return EXIT_NOT_FOUND;
+  }
+  const text = JSON.stringify(found.document, undefined, 2);
+  terminal.out(values.json === true ? `${text}\n` : shownAnswer(text, { from: directory, asJson: false, all: values.all === true }).text);
+  return EXIT_OK;
 }
 
 type ExplainOptions = ReturnType<typeof readArguments>['values'];

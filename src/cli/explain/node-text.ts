@@ -39,11 +39,10 @@ function describeUnneeded({ unneededSince, removableAfterMs, verdict }: NodeAnsw
   return `${verdict === 'unknown' ? 'unknown' : 'no: it is needed'}; ${after} without need`;
 }
 
-function describeTaints({ taints, cordoned, cordonedBy, taintedBy }: NodeAnswer): string {
-  const named = (by: string): string => (by === 'another writer' && taintedBy !== undefined ? taintedBy : by);
-  const list = taints.length === 0 ? 'none' : taints.map(({ taint, by }) => `${taint} (by ${named(by)})`).join(', ');
-  if (!cordoned) return `${list}; not cordoned`;
-  return `${list}; cordoned${cordonedBy === undefined ? '' : ` by ${cordonedBy}`}`;
+function describeTaints({ taints, cordoned }: NodeAnswer): string {
+  const list =
+    taints.length === 0 ? 'none' : taints.map(({ taint, by }) => `${taint} (by ${by === 'autoscaler' ? 'the ' : ''}${by})`).join(', ');
+  return `${list}; ${cordoned ? 'cordoned' : 'not cordoned'}`;
 }
 
 function describePods(pods: readonly string[]): string {

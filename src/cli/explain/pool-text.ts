@@ -37,16 +37,11 @@ export function poolParts(answer: PoolAnswer, nowMs: number): readonly string[] 
         `${title}: ${used} of ${limit} cores used, room for ${room} ${room === 1 ? 'node' : 'nodes'}`,
       ]),
       ...(answer.changes.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
-      ...(answer.tokens === undefined ? [] : [['Writes left', describeTokens(answer.tokens)] as const]),
       ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
     ]),
     table([text('WHEN'), text('CHANGE'), text('BY'), text('WHY')], changeLines(answer.changes, nowMs)),
     noChanges(answer, nowMs),
   ];
-}
-
-function describeTokens({ left, most }: NonNullable<PoolAnswer['tokens']>): string {
-  return `${left} of ${most} that Azure takes at once, then 4 a minute`;
 }
 
 function readyFacts(time: PoolAnswer['readyTime']): readonly Fact[] {

@@ -1,10 +1,12 @@
 /** Publishes the status document in the background of the loop. Must not know where the document is stored. */
 import type { Clock } from '../../lib/clock.ts';
+import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { StatusWriter } from '../../domain/ports/records.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
+import { describeExplanations, type FixOf } from './explanations.ts';
 import { describeStatus, initialStatus, type StatusMap, type Transitions } from './status-document.ts';
 
 /** Minimum time between two writes. */
@@ -17,6 +19,8 @@ interface StatusPublisherDeps {
   readonly policy: Policy;
   readonly clock: Clock;
   readonly log: Log;
+  /** If absent, no fixes are known. */
+  readonly fixOf?: FixOf;
 }
 
 /** Owns the last published document. One write runs at a time, in the background. A failed one is repeated after a later loop. */
@@ -47,7 +51,8 @@ export class StatusPublisher {
     if (observation === undefined) return;
     const described = describeStatus({ observation, state, scaleDown, policy: this.#deps.policy, before: this.#transitions });
     this.#transitions = described.transitions;
-    this.#offer(described.document, this.#deps.clock.now(), signal);
+    const explanations = describeExplanations(report, this.#deps.fixOf ?? (() => undefined));
+    this.#offer({ ...described.document, ...defined({ explanations }) }, this.#deps.clock.now(), signal);
   }
 
   /** Resolves when the write under way has ended. */

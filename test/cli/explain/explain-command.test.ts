@@ -1,5 +1,5 @@
 /** `explain` on files and dumps, as a person reads it. */
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
@@ -9,6 +9,14 @@ import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames,
 import { aPolicy } from '../../support/policy.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { listOf, nodeJson, podJson } from '../plan/support.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HistoryFiles } from '../../../src/cli/journal/history-files.ts';
+import { History } from '../../../src/observers/history/history.ts';
+import { aRecord, aReport } from '../../observers/history/support.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 const POOLS = `
 - {name: gpua100, vmSize: Standard_D4s_v5, min: 0, max: 1, price: 2.5}
@@ -221,5 +229,38 @@ From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
 
   it('a pod that runs is said to', async () => {
     expect((await explain(['pod', 'default/old', '--dump', 'd.json'], files)).out).toContain('Runs on node n-0.\n');
+  });
+});
+
+describe('explain on the folder of the history', () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'explain-'));
+    const written = new HistoryFiles({ directory: dir, clock: new FakeClock(START_MS), log: silentLog() });
+    const history = new History({ startedAtMs: START_MS, policy: () => aPolicy(), write: (entries) => written.append(entries) });
+    history.observe(aReport({ records: [aRecord([aPod({ name: 'web' })])] }));
+    await written.settled();
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  it.each(['20261121-000000-1', 'last'])('prints the decision %s', async (id) => {
+    const { code, out } = await explain(['decision', id, '--history', dir]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^a 1 -> 2 for 1 pod of default\/web\.\n\nINCREASE/);
+    const json = (await explain(['decision', id, '--history', dir, '--json'])).out;
+    expect(JSON.parse(json)).toMatchObject({
+      kind: 'decision',
+      id: '20261121-000000-1',
+      increases: [{ podCount: 1, outcome: 'accepted' }],
+    });
+  });
+
+  it('has no other decision, and no pods', async () => {
+    expect(await explain(['decision', 'x', '--history', dir])).toEqual({
+      code: 3,
+      out: '',
+      err: `decision x not found in ${dir}; it has 1\n`,
+    });
+    expect((await explain(['pod', 'a/b', '--history', dir])).err).toContain('--history has decisions only');
   });
 });

@@ -176,7 +176,8 @@ describe('publishing the status', () => {
     const loop = async (afterMs: number, target = 1, frozen?: string): Promise<void> => {
       await clock.advance(afterMs);
       const observation = anObservation([aGroup({ id: 'a', target, frozen })], aCluster(), { nowMs: clock.now() });
-      publisher.loopEnded({ observation, state: emptyLoopState(START_MS), scaleDown: undefined } as LoopReport, signal);
+      const rounds: LoopReport['rounds'] = [];
+      publisher.loopEnded({ observation, rounds, state: emptyLoopState(START_MS), scaleDown: undefined } as LoopReport, signal);
       await publisher.settled();
     };
     return {

@@ -31,6 +31,7 @@ export class RememberedAdvice {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #limits: AdviceLimits;
   readonly #results = new Map<string, RememberedResult>();
+  #found: ReadonlyMap<PodVerdict, Advice> = new Map();
 
   constructor(clock: Pick<Clock, 'monotonic'>, limits: Partial<AdviceLimits> = {}) {
     this.#clock = clock;
@@ -55,7 +56,13 @@ export class RememberedAdvice {
       this.#results.set(key, isFresh ? known : { advice, untilMs: startMs + keepMs });
     }
     for (const key of [...this.#results.keys()].slice(0, Math.max(0, this.#results.size - remembered))) this.#results.delete(key);
+    this.#found = found;
     return found;
+  }
+
+  /** What the last call found for this verdict of its plan. */
+  found(verdict: PodVerdict): Advice | undefined {
+    return this.#found.get(verdict);
   }
 }
 

@@ -40,9 +40,6 @@ export interface NodeAnswer {
   readonly cordoned: boolean;
   /** `by`: the autoscaler, or another writer as far as is known. */
   readonly taints: readonly { readonly taint: string; readonly by: 'autoscaler' | 'another writer' }[];
-  /** Who cordoned it, and who last changed its taints, by the API server's records. Absent if that is not known. */
-  readonly cordonedBy?: string;
-  readonly taintedBy?: string;
   readonly pods: readonly string[];
   /** What was simulated to free it. Absent if it is removed, or belongs to no managed pool. */
   readonly advice?: RemovalAdvice & { readonly text: string };

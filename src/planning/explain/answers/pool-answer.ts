@@ -57,8 +57,6 @@ export interface PoolAnswer {
   readonly changes: readonly PastChange[];
   /** Since when changes are known. Absent if they are not. */
   readonly changesSince?: string;
-  /** Writes of its scale set that Azure takes now, by this process's own count. Absent if unknown. */
-  readonly tokens?: { readonly left: number; readonly most: number };
   /** How long the last increases took until their nodes were ready. Absent if none was seen. */
   readonly readyTime?: DurationSummary;
 }
