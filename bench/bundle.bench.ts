@@ -32,7 +32,7 @@ export async function bundleBench(): Promise<BenchRow[]> {
   const world = await startWorld({ spec: smallWorld(3), clock: realSimClock(20), client: CLIENT, token: 'a-token' });
   try {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
-    const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replace('--outdir=dist', `--outdir=${dir}`);
+    const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replaceAll('--outdir=dist', `--outdir=${dir}`);
     execFileSync('sh', ['-c', `${command} --log-level=error`], { cwd: ROOT });
     await writeClientFiles(dir, world);
     const lives: Life[] = [];

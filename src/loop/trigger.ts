@@ -23,10 +23,17 @@ interface TriggerTimes {
  */
 const CLOSE_LOOPS = { count: 3, withinMs: 3_000 };
 
+/**
+ * After a calm time, most pods come alone: the first wait is this part of the idle window. Each further wake doubles it, up to the whole
+ * window, since bursts come closer together than that.
+ */
+const FIRST_PART = 1 / 5;
+
 interface Batch {
   readonly cause: LoopTriggerCause;
   readonly firstMs: number;
   readonly lastMs: number;
+  readonly wakes: number;
 }
 
 interface Due {
@@ -41,6 +48,7 @@ export class LoopTrigger {
   #batch: Batch | undefined;
   /** Start times of the last few loops, oldest first. */
   #starts: readonly number[] = [];
+  #earlyLoopAtMs = Number.NEGATIVE_INFINITY;
   /** When the loop's earliest timer ends (monotonic). */
   #timerAtMs: number | undefined;
   /** When a timer last started a loop. Of many timers, only one starts a loop in each scan interval. */
@@ -62,7 +70,8 @@ export class LoopTrigger {
   wake(cause: 'pods' | 'cloud'): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#batch;
-    this.#batch = { cause: known?.cause === 'pods' ? 'pods' : cause, firstMs: known?.firstMs ?? nowMs, lastMs: nowMs };
+    const wakes = (known?.wakes ?? 0) + 1;
+    this.#batch = { cause: known?.cause === 'pods' ? 'pods' : cause, firstMs: known?.firstMs ?? nowMs, lastMs: nowMs, wakes };
     this.#nudge?.abort();
   }
 
@@ -90,6 +99,7 @@ export class LoopTrigger {
     this.#batch = undefined;
     this.#timerAtMs = undefined;
     if (cause === 'timer') this.#timerLoopAtMs = nowMs;
+    if (cause === 'pods' || cause === 'cloud') this.#earlyLoopAtMs = nowMs;
     this.#starts = [...this.#starts, nowMs].slice(-CLOSE_LOOPS.count);
     return cause;
   }
@@ -106,8 +116,14 @@ export class LoopTrigger {
   #batchDue(): Due | undefined {
     const batch = this.#batch;
     if (batch === undefined) return undefined;
-    const quietAtMs = Math.min(batch.lastMs + this.#times.batchIdleMs, batch.firstMs + this.#times.batchMaxMs);
+    const quietAtMs = Math.min(batch.lastMs + this.#idleMs(batch), batch.firstMs + this.#times.batchMaxMs);
     return { atMs: Math.max(quietAtMs, this.#roomAtMs()), cause: batch.cause };
+  }
+
+  #idleMs({ cause, firstMs, wakes }: Batch): number {
+    const { batchIdleMs, scanIntervalMs } = this.#times;
+    const isCalm = cause === 'pods' && firstMs - this.#earlyLoopAtMs >= scanIntervalMs;
+    return isCalm ? Math.min(batchIdleMs, batchIdleMs * FIRST_PART * 2 ** (wakes - 1)) : batchIdleMs;
   }
 
   #timerDue(): Due | undefined {

@@ -46,17 +46,46 @@ describe('trigger', () => {
     arm();
     await clock.advance(1000);
     trigger.wake('pods');
+    await clock.advance(49);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started[1]).toBe('pods@2050');
+  });
+
+  it('the window grows with each pod, up to the idle window', async () => {
+    arm();
+    await clock.advance(1000);
+    for (const ms of [40, 90, 190, 240]) {
+      trigger.wake('pods');
+      await clock.advance(ms);
+      expect(started).toHaveLength(1);
+    }
+    trigger.wake('pods');
     await clock.advance(249);
     expect(started).toHaveLength(1);
     await clock.advance(1);
-    expect(started[1]).toBe('pods@2250');
+    expect(started[1]).toBe('pods@2810');
+  });
+
+  it('soon after another early loop, even one pod waits for the whole window', async () => {
+    arm();
+    trigger.wake('pods');
+    await clock.advance(50);
+    expect(started[1]).toBe('pods@1050');
+    arm();
+    await clock.advance(5_000);
+    trigger.wake('pods');
+    await clock.advance(249);
+    expect(started).toHaveLength(2);
+    await clock.advance(1);
+    expect(started[2]).toBe('pods@6300');
   });
 
   it('a burst is one loop, at most two seconds after its first pod', async () => {
     arm();
-    for (let pod = 0; pod < 30; pod++) {
+    for (let pod = 0; pod < 100; pod++) {
       trigger.wake('pods');
-      await clock.advance(100);
+      await clock.advance(30);
     }
     expect(started.slice(1)).toEqual(['pods@3000']);
   });
@@ -85,9 +114,9 @@ describe('trigger', () => {
 
   it('a wake shortly before the scan does not delay the scan, and is spent by it', async () => {
     arm();
-    await clock.advance(9900);
+    await clock.advance(9970);
     trigger.wake('pods');
-    await clock.advance(100);
+    await clock.advance(30);
     expect(started[1]).toBe('scan@11000');
     arm();
     await clock.advance(9999);
@@ -156,7 +185,7 @@ describe('trigger', () => {
     trigger.wakeIn(5_000);
     trigger.wake('pods');
     await clock.advance(250);
-    expect(started.slice(1)).toEqual(['scan@11000', 'pods@11250']);
+    expect(started.slice(1)).toEqual(['scan@11000', 'pods@11050']);
   });
 
   it('of timers that end every second, one starts a loop in each scan interval', async () => {
