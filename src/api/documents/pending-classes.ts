@@ -145,7 +145,7 @@ export function pendingClass(input: DocumentInput, raw: RawClass): PendingClass 
     ...defined({
       decisive: decisiveRule(verdict, answer?.pools ?? []),
       oldestSince: knownTime(oldestMs),
-      expectedReadyAt: expectedReady(verdict, input),
+      expectedReadyAt: answer?.expected?.readyAt ?? expectedReady(verdict, input),
       retryAt: waits.flatMap(({ until }) => until ?? []).sort(compareText)[0],
       azure: azureWords(verdict, waits),
       fix: advice === undefined ? undefined : fixDocument(advice),

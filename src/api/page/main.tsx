@@ -18,7 +18,8 @@ import { Pending } from './panels/pending.tsx';
 import { Pools } from './panels/pools.tsx';
 import { Sheet } from './panels/sheet.tsx';
 import { counted, headline } from './parts/text.ts';
-import { Absent, ActLine, TopBar } from './panels/top.tsx';
+import { Absent } from './panels/absent.tsx';
+import { ActLine, TopBar } from './panels/top.tsx';
 import { useDocument } from './parts/use-document.ts';
 import { Waste } from './panels/waste.tsx';
 

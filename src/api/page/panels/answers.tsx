@@ -1,20 +1,14 @@
-/** The bodies of the answers of `explain`: evidence below the sentence. */
-import { useContext } from 'preact/hooks';
-import type { DecisionAnswer } from '../../../planning/explain/answers/decision-answer.ts';
+/** What `explain` says about a pod and a node: evidence below the sentence. */
 import type { NodeAnswer } from '../../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../../planning/explain/answers/pod-answer.ts';
-import type { PoolAnswer } from '../../../planning/explain/answers/pool-answer.ts';
-import type { Timeline } from '../../documents/timeline.ts';
-import { formatAmount } from '../../../planning/explain/amounts.ts';
-import { localNow } from '../parts/browser.ts';
-import { Money, Page, PoolBar, Time } from '../parts/parts.tsx';
+import { Command, Money, Time } from '../parts/parts.tsx';
+import { Facts, Section } from '../parts/sections.tsx';
+import { counted, formatAge, formatCount, hashFor, poolLabel } from '../parts/text.ts';
+import { Past, Waits } from './past.tsx';
 import { FixBlock, ObstacleTable } from './pending.tsx';
-import { Facts, type Fact, Section } from '../parts/sections.tsx';
-import { counted, formatAge, formatCount, formatMoney, hashFor } from '../parts/text.ts';
-import { useDocument } from '../parts/use-document.ts';
 
 export function PodBody({ pod }: { readonly pod: PodAnswer }) {
-  const { advice, pools, waits, increases, owner, equalPods, unschedulableSince } = pod;
+  const { advice, pools, waits, increases, owner, equalPods, unschedulableSince, expected, before } = pod;
   return (
     <>
       {advice?.fix !== undefined && (
@@ -38,6 +32,7 @@ export function PodBody({ pod }: { readonly pod: PodAnswer }) {
         rows={[
           ['Unschedulable', unschedulableSince === undefined ? undefined : <Time at={unschedulableSince} />],
           ['Owner', owner],
+          ['Expected', expected === undefined ? undefined : <Expected key="expected" {...expected} />],
           ['Equal pods', equalPods > 0 ? `${counted(equalPods, 'more waits', 'more wait')} for the same` : undefined],
         ]}
       />
@@ -49,6 +44,11 @@ export function PodBody({ pod }: { readonly pod: PodAnswer }) {
       {waits.length > 0 && (
         <Section title="Waits">
           <Waits waits={waits} />
+        </Section>
+      )}
+      {before.length > 0 && (
+        <Section title="Before">
+          <Past changes={before} />
         </Section>
       )}
       {increases.length > 0 && (
@@ -66,35 +66,23 @@ export function PodBody({ pod }: { readonly pod: PodAnswer }) {
   );
 }
 
-function Waits({ waits }: { readonly waits: PodAnswer['waits'] }) {
+/** From what earlier increases of the pool took. */
+function Expected({ pool, readyAt, seen, p50Ms, p90Ms }: NonNullable<PodAnswer['expected']>) {
   return (
-    <ul>
-      {waits.map(({ group, until, since, cause, message }) => (
-        <li key={group}>
-          <a href={hashFor('pool', group)}>{group}</a>: <code>{cause}</code>
-          {since !== undefined && (
-            <>
-              {' '}
-              since <Time at={since} as="clock" />
-            </>
-          )}
-          {until !== undefined && (
-            <>
-              , next try <Time at={until} />
-            </>
-          )}
-          {message !== undefined && <p class="muted">{message}</p>}
-        </li>
-      ))}
-    </ul>
+    <>
+      <a href={hashFor('pool', pool)}>{poolLabel(pool)}</a>,{' '}
+      {readyAt === undefined ? 'no earlier increase was seen' : <Time at={readyAt} />}
+      {p50Ms !== undefined && p90Ms !== undefined && ` (p50 ${formatAge(p50Ms)}, p90 ${formatAge(p90Ms)} of ${formatCount(seen)})`}
+    </>
   );
 }
 
 export function NodeBody({ node }: { readonly node: NodeAnswer }) {
   const share = (value: number): string => `${Math.round(value * 100)} %`;
-  const { pool, blocker, unneededSince, nextCheck, taints, pods, requested } = node;
+  const { pool, blocker, unneededSince, nextCheck, taints, pods, requested, advice } = node;
   return (
     <>
+      {advice !== undefined && <Freeing advice={advice} />}
       <Facts
         rows={[
           ['Pool', pool === undefined ? undefined : <a href={hashFor('pool', pool)}>{pool}</a>],
@@ -113,6 +101,8 @@ export function NodeBody({ node }: { readonly node: NodeAnswer }) {
             ),
           ],
           ['Next check', nextCheck === undefined ? undefined : <Time at={nextCheck} />],
+          ['Cordoned by', node.cordonedBy],
+          ['Tainted by', node.taintedBy],
           ['State', `${node.ready ? 'ready' : 'not ready'}${node.cordoned ? ', cordoned' : ''}`],
         ]}
       />
@@ -140,234 +130,38 @@ export function NodeBody({ node }: { readonly node: NodeAnswer }) {
   );
 }
 
-export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
-  const { template, stockouts, quotas, waits } = pool;
-  const facts: readonly Fact[] = [
-    ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
-    ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
-    ['Size', `${pool.vmSize}, ${pool.priority}`],
-    ['Zones', pool.zones.join(', ') || undefined],
-    [
-      'Price',
-      pool.perHour === undefined ? undefined : (
-        <>
-          <Money perHour={pool.perHour} /> per node
-        </>
-      ),
-    ],
-    ['Pods', pool.podsWaiting > 0 ? `${counted(pool.podsWaiting, 'pod waits', 'pods wait')} for it` : undefined],
-    ...quotas.map(({ title, used, limit, room }): Fact => [
-      'Quota',
-      `${title}: ${formatCount(used)} of ${formatCount(limit)} cores used, room for ${counted(room, 'node')}`,
-    ]),
-  ];
+/** What would free the node: only what was simulated and works. */
+function Freeing({ advice }: { readonly advice: NonNullable<NodeAnswer['advice']> }) {
+  const { fix, wait, obstacle, tried } = advice;
+  if (fix !== undefined) {
+    const { nodes, perHour } = fix.proof;
+    return (
+      <div class="fix">
+        <b>Fix that works:</b> {fix.text}.{' '}
+        <span class="muted">
+          Frees {counted(nodes, 'node')}
+          {perHour !== undefined && (
+            <>
+              , saves <Money perHour={perHour} />
+            </>
+          )}
+          .
+        </span>
+        {fix.steps.map(({ where, command, patch, warning }) => (
+          <div key={where}>
+            <span class="muted">Where: {where}.</span> {warning !== undefined && <strong>{warning}</strong>}
+            {(command ?? patch) !== undefined && <Command text={command ?? patch ?? ''} />}
+          </div>
+        ))}
+      </div>
+    );
+  }
+  if (wait !== undefined) return <div class="fix none">{`${wait.charAt(0).toUpperCase()}${wait.slice(1)}.`}</div>;
+  if (tried === 0) return null;
   return (
-    <>
-      <PoolBar {...pool} {...(pool.target === undefined ? {} : { target: pool.target })} />
-      <Facts rows={facts} />
-      {waits.length > 0 && (
-        <Section title="Waits">
-          <Waits waits={waits} />
-        </Section>
-      )}
-      {stockouts.length > 0 && (
-        <Section title="Out of capacity">
-          <ul>
-            {stockouts.map(({ zone, code, since, until }) => (
-              <li key={`${zone ?? ''} ${code}`}>
-                <code>{code}</code> {zone === undefined ? '' : `in zone ${zone} `}since <Time at={since} as="clock" />, next try{' '}
-                <Time at={until} />
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      {template !== undefined && <Template template={template} />}
-      <LastWrites pool={pool.name} />
-    </>
-  );
-}
-
-function Template({ template }: { readonly template: NonNullable<PoolAnswer['template']> }) {
-  const { realLess } = template;
-  const difference = (resource: string, value: number): string =>
-    value === 0 ? '' : `, real nodes have ${formatAmount(resource, Math.abs(value))} ${value < 0 ? 'less' : 'more'}`;
-  return (
-    <Section title={`The node it would add, from ${template.source}`}>
-      <Facts
-        rows={[
-          ['CPU', `${formatAmount('cpu', template.cpuMillis)}${realLess === undefined ? '' : difference('cpu', realLess.cpuMillis)}`],
-          [
-            'Memory',
-            `${formatAmount('memory', template.memoryBytes)}${realLess === undefined ? '' : difference('memory', realLess.memoryBytes)}`,
-          ],
-          ['Taints', template.taints.join(', ') || 'none'],
-        ]}
-      />
-      {template.cautions.map((caution) => (
-        <p key={caution} class="muted">
-          {caution}
-        </p>
-      ))}
-      <details>
-        <summary>{counted(Object.keys(template.labels).length, 'label')} and where each is known from</summary>
-        <table class="obs">
-          <tbody>
-            {Object.entries(template.labels).map(([key, { value, origin }]) => (
-              <tr key={key}>
-                <th scope="row">
-                  <code>{key}</code>
-                </th>
-                <td>
-                  <code>{value}</code> <span class="faint">{origin}</span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
-    </Section>
-  );
-}
-
-const DAY_MS = 86_400_000;
-
-/** Who changed its size in the last day. */
-function LastWrites({ pool }: { readonly pool: string }) {
-  const from = new Date(Math.floor((localNow() + useContext(Page).offsetMs - DAY_MS) / 60_000) * 60_000).toISOString();
-  const { document } = useDocument<Timeline>(`timeline?pools=${encodeURIComponent(pool)}&from=${from}`, undefined);
-  const marks = document?.lanes[0]?.marks ?? [];
-  if (document === undefined || marks.length === 0) return null;
-  return (
-    <Section title="Changes of its size">
-      <table class="obs">
-        <tbody>
-          {marks.toReversed().map(({ at, from: before, to, cause, actor, actorName, decision }) => (
-            <tr key={`${at} ${to}`}>
-              <th scope="row">
-                <Time at={at} as="clock" />
-              </th>
-              <td class="nw">
-                {before} → {to}
-              </td>
-              <td>{decision === undefined ? (actorName ?? actor) : <a href={hashFor('decision', decision)}>{actorName ?? actor}</a>}</td>
-              <td>{cause}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Section>
-  );
-}
-
-export function DecisionBody({ decision }: { readonly decision: DecisionAnswer }) {
-  const { increases, options, notGrown, removals, pending } = decision;
-  const byReason = [...Map.groupBy(notGrown, ({ detail }) => detail)];
-  return (
-    <>
-      <Facts rows={[['When', <Time key="at" at={decision.at} />]]} />
-      {increases.length > 0 && (
-        <Section title="Increases">
-          <ul>
-            {increases.map(({ group, from, to, podCount, pods, outcome }) => (
-              <li key={group}>
-                <a href={hashFor('pool', group)}>{group}</a> {from} → {to} for {counted(podCount, 'pod')}
-                {outcome !== undefined && <>; Azure: {outcome}</>}
-                <details>
-                  <summary>Pods</summary>
-                  <p class="muted">
-                    {pods.join(', ')}
-                    {podCount > pods.length && ` and ${podCount - pods.length} more`}
-                  </p>
-                </details>
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      {options.length > 0 && (
-        <Section title={counted(options.length, 'option')}>
-          <Options options={options} />
-        </Section>
-      )}
-      {byReason.length > 0 && (
-        <Section title="Not considered">
-          <table class="obs">
-            <tbody>
-              {byReason.map(([detail, groups]) => (
-                <tr key={detail}>
-                  <th scope="row">
-                    {groups.length <= 3 ? (
-                      groups.map(({ group }) => group).join(', ')
-                    ) : (
-                      <span title={groups.map(({ group }) => group).join(', ')}>{counted(groups.length, 'pool')}</span>
-                    )}
-                  </th>
-                  <td>{detail}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Section>
-      )}
-      {removals.length > 0 && (
-        <Section title="Removals">
-          <ul>
-            {removals.map(({ node, group, cause }) => (
-              <li key={node}>
-                <a href={hashFor('node', node)}>{node}</a> of {group}, {cause}
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      {pending !== undefined && pending.length > 0 && (
-        <Section title="Pods that no pool helps">
-          <p class="muted">{pending.join(', ')}</p>
-        </Section>
-      )}
-    </>
-  );
-}
-
-function Options({ options }: { readonly options: DecisionAnswer['options'] }) {
-  const { currency } = useContext(Page);
-  const hasPriority = options.some(({ priority }) => priority !== undefined);
-  const hasPrice = options.some(({ perHour }) => perHour !== undefined);
-  return (
-    <div class="scroll">
-      <table class="opts">
-        <thead>
-          <tr>
-            <th scope="col">Option</th>
-            {[
-              'Nodes',
-              'Pods',
-              ...(hasPriority ? ['Priority'] : []),
-              'Waste',
-              ...(hasPrice ? [currency === undefined ? 'Per hour' : `${currency}/h`] : []),
-            ].map((name) => (
-              <th key={name} scope="col" class="num">
-                {name}
-              </th>
-            ))}
-            <th scope="col">Result</th>
-          </tr>
-        </thead>
-        <tbody>
-          {options.map(({ group, nodes, pods, priority, waste, perHour, lostBy }) => (
-            <tr key={group} class={lostBy === undefined ? 'win' : ''}>
-              <th scope="row">{group}</th>
-              <td class="num">{formatCount(nodes)}</td>
-              <td class="num">{formatCount(pods)}</td>
-              {hasPriority && <td class="num">{priority ?? ''}</td>}
-              <td class="num">{waste.toFixed(2)}</td>
-              {hasPrice && <td class="num">{perHour === undefined ? 'unknown' : formatMoney(perHour)}</td>}
-              <td>{lostBy === undefined ? '✓ chosen' : `lost on ${lostBy}`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="fix none">
+      <b>No single change frees it.</b> {obstacle !== undefined && `In the way: ${obstacle}. `}
+      {counted(tried, 'change was', 'changes were')} tried.
     </div>
   );
 }

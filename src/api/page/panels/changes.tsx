@@ -1,8 +1,9 @@
 /** The last hours of each pool that changed: cause beside effect, on one time axis; or the same as a table. */
 import { useRef, useState } from 'preact/hooks';
 import type { Timeline, TimelineLane, TimelineMark } from '../../documents/timeline.ts';
-import { Glyph, type GlyphName, Panel, Segments, Time } from '../parts/parts.tsx';
-import { changeText, counted, formatClock, formatCount, formatFull, hashFor, poolLabel } from '../parts/text.ts';
+import { Glyph, Panel, Segments, Time } from '../parts/parts.tsx';
+import { counted, formatClock, formatCount, hashFor, poolLabel } from '../parts/text.ts';
+import { Mark, MARKS } from './timeline-mark.tsx';
 
 export type Range = '15m' | '1h' | '6h' | '24h';
 
@@ -85,14 +86,6 @@ function Nothing({ timeline: { knownSince, from }, range }: { readonly timeline:
     </p>
   );
 }
-
-const MARKS: Readonly<Record<TimelineMark['kind'], { readonly glyph: GlyphName; readonly css: string; readonly words: string }>> = {
-  increase: { glyph: 'up', css: 'up', words: 'increase' },
-  removal: { glyph: 'down', css: 'dn', words: 'removal' },
-  try: { glyph: 'cross', css: 'xx', words: 'failed' },
-  'other-writer': { glyph: 'diamond', css: 'ot', words: 'another writer' },
-  eviction: { glyph: 'hollow', css: 'ev', words: 'eviction' },
-};
 
 function Chart({ timeline, selection, select, showAll }: ChangesProps & { readonly timeline: Timeline }) {
   const fromMs = Date.parse(timeline.from);
@@ -246,61 +239,6 @@ function isLabelled(marks: readonly TimelineMark[], at: number, share: (ms: numb
     if (fits) free = own;
   }
   return false;
-}
-
-interface MarkProps {
-  readonly mark: TimelineMark;
-  readonly left: number;
-  readonly top: number;
-  readonly isLabelled: boolean;
-  readonly isOpen: boolean;
-  readonly toggle: (isOpen: boolean) => void;
-}
-
-function Mark({ mark, left, top, isLabelled: hasLabel, isOpen, toggle }: MarkProps) {
-  const { glyph, css, words } = MARKS[mark.kind];
-  const ms = Date.parse(mark.at);
-  const text = changeText(mark);
-  const isRight = left > 0.6;
-  const by = mark.actorName ?? (mark.actor === 'autoscaler' ? 'the autoscaler' : words);
-  return (
-    <>
-      <button
-        type="button"
-        class={`mk ${css}`}
-        style={{ left: `${left * 100}%`, top: `${top}px` }}
-        aria-label={`${words} at ${formatFull(ms)}: ${text}`}
-        aria-expanded={isOpen}
-        title={`${formatFull(ms)}: ${text}`}
-        data-row
-        onClick={() => toggle(!isOpen)}
-        onKeyDown={(event) => event.key === 'Escape' && isOpen && (event.stopPropagation(), toggle(false))}
-      >
-        <Glyph name={glyph} />
-      </button>
-      {hasLabel && (
-        <span
-          class={`lb ${css}${isRight ? ' r' : ''}`}
-          aria-hidden="true"
-          style={{ left: `calc(${left * 100}% ${isRight ? '- 9px' : '+ 9px'})`, top: `${Math.max(8, top - 11)}px` }}
-        >
-          {text}
-        </span>
-      )}
-      {isOpen && (
-        <div class={`tip${isRight ? ' r' : ''}`} style={{ left: `${left * 100}%`, top: `${top + 12}px` }}>
-          <b>{text}</b>
-          <br />
-          {formatFull(ms)}, by {by}
-          {mark.decision !== undefined && (
-            <>
-              , <a href={hashFor('decision', mark.decision)}>decision</a>
-            </>
-          )}
-        </div>
-      )}
-    </>
-  );
 }
 
 const TICKS = 6;
