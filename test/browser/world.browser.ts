@@ -35,6 +35,18 @@ function worldNodes(): Readonly<Record<string, number>> {
   return counts;
 }
 
+/** The pictures of the documentation. */
+async function pictures(): Promise<void> {
+  const desk = await openPage(browser, url(), { viewport: { width: 1180, height: 860 }, colorScheme: 'light' });
+  await desk.page.locator('.lane .mk').first().waitFor();
+  await screenshot(desk.page, 'page', false);
+  await desk.close();
+  const phone = await openPage(browser, url(), { viewport: { width: 390, height: 780 }, colorScheme: 'dark' });
+  await phone.page.locator('.lane .mk').first().waitFor();
+  await screenshot(phone.page, 'page-phone', false);
+  await phone.close();
+}
+
 describe('the page shows the world', () => {
   it('in its largest text: how many pods are pending', async () => {
     const pending = run.world.cluster.store.pendingPods().length;
@@ -42,6 +54,7 @@ describe('the page shows the world', () => {
       new RegExp(`^${pending} pods pending: \\d+ need a change, 6 wait for Azure, \\d+ have nodes? coming$`),
     );
     await screenshot(page, 'world-light');
+    await pictures();
     expect(opened.troubles).toEqual([]);
   });
 

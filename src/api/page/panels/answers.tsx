@@ -1,11 +1,11 @@
 /** What `explain` says about a pod and a node: evidence below the sentence. */
 import type { NodeAnswer } from '../../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../../planning/explain/answers/pod-answer.ts';
-import { Command, Money, Time } from '../parts/parts.tsx';
+import { Money, Time } from '../parts/parts.tsx';
 import { Facts, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount, hashFor, poolLabel } from '../parts/text.ts';
 import { Past, Waits } from './past.tsx';
-import { FixBlock, ObstacleTable } from './pending.tsx';
+import { FixBlock, ObstacleTable, Steps } from './pending.tsx';
 
 export function PodBody({ pod }: { readonly pod: PodAnswer }) {
   const { advice, pools, waits, increases, owner, equalPods, unschedulableSince, expected, before } = pod;
@@ -147,12 +147,7 @@ function Freeing({ advice }: { readonly advice: NonNullable<NodeAnswer['advice']
           )}
           .
         </span>
-        {fix.steps.map(({ where, command, patch, warning }) => (
-          <div key={where}>
-            <span class="muted">Where: {where}.</span> {warning !== undefined && <strong>{warning}</strong>}
-            {(command ?? patch) !== undefined && <Command text={command ?? patch ?? ''} />}
-          </div>
-        ))}
+        <Steps steps={fix.steps} />
       </div>
     );
   }

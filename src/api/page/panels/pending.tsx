@@ -10,7 +10,6 @@ import { localNow } from '../parts/browser.ts';
 import { Command, Page, Time, VerdictChip } from '../parts/parts.tsx';
 import { useStableOrder } from '../parts/stable-order.ts';
 import {
-  commandsOf,
   counted,
   formatCount,
   hashFor,
@@ -182,19 +181,27 @@ export function FixBlock({ of: { fix } }: { readonly of: Pick<PendingClass, 'fix
         {counted(fix.tried, 'change was', 'changes were')} tried.
       </div>
     );
-  const commands = commandsOf(fix);
   return (
     <div class="fix">
       <b>Fix that works:</b> {fix.text}.{' '}
       {fix.simulated !== undefined && <span class="muted">Simulated: {simulatedText(fix.simulated, currency)}.</span>}
-      {fix.steps.map(({ where, warning }) => (
-        <span key={where} class="muted">
-          {' '}
-          Where: {where}.{warning !== undefined && <strong> {warning}</strong>}
-        </span>
-      ))}
-      {commands !== undefined && <Command text={commands} />}
+      <Steps steps={fix.steps} />
     </div>
+  );
+}
+
+/** Each with its own command: what one step warns of must not be copied with another. */
+export function Steps({ steps }: { readonly steps: NonNullable<PendingClass['fix']>['steps'] }) {
+  return (
+    <>
+      {steps.map(({ where, command, patch, warning }) => (
+        <div key={where}>
+          <span class="muted">Where: {where}.</span> {warning !== undefined && <strong>{warning}.</strong>}
+          {command !== undefined && <Command text={command} />}
+          {patch !== undefined && <Command text={patch.trimEnd()} />}
+        </div>
+      ))}
+    </>
   );
 }
 

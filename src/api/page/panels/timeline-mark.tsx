@@ -1,7 +1,7 @@
 /** One change on the time axis: a shape per kind, a label, and on a click the time, the cause and who made it. */
 import type { TimelineMark } from '../../documents/timeline.ts';
 import { Glyph, type GlyphName } from '../parts/parts.tsx';
-import { changeText, formatCount, formatFull, hashFor } from '../parts/text.ts';
+import { changeText, formatFull, hashFor } from '../parts/text.ts';
 
 export const MARKS: Readonly<Record<TimelineMark['kind'], { readonly glyph: GlyphName; readonly css: string; readonly words: string }>> = {
   increase: { glyph: 'up', css: 'up', words: 'increase' },
@@ -65,4 +65,3 @@ export function Mark({ mark, left, top, isLabelled: hasLabel, isOpen, toggle }: 
     </>
   );
 }
-

@@ -91,15 +91,6 @@ export const SHOWN_VERDICTS: readonly Verdict[] = [
   'coming',
 ];
 
-/** The commands and patches of a fix as one text to copy; undefined if it has neither. */
-export function commandsOf({ steps }: NonNullable<PendingClass['fix']>): string | undefined {
-  const lines = steps.flatMap(({ where, command, patch }) => {
-    if (command !== undefined) return [command];
-    return patch === undefined ? [] : [`# ${where}\n${patch.trimEnd()}`];
-  });
-  return lines.length === 0 ? undefined : lines.join('\n');
-}
-
 /** `3 of 3 pods on 3 nodes, 14.34 USD/h`. */
 export function simulatedText(
   { pods, of, nodes, perHour: price }: NonNullable<NonNullable<PendingClass['fix']>['simulated']>,
