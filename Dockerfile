@@ -24,6 +24,9 @@ ENV MALLOC_ARENA_MAX=1
 COPY LICENSE /licenses/LICENSE
 COPY --from=build /build/licenses /licenses
 COPY --from=build /build/dist /app
+# Deployments of the Cluster Autoscaler start ./cluster-autoscaler.
+COPY deploy/image/cluster-autoscaler /cluster-autoscaler
+WORKDIR /
 USER 65532:65532
 EXPOSE 8085
 ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]

@@ -10,6 +10,7 @@ const REQUIRED = [
   'nodejs/bin/node',
   'app/main.mjs',
   'app/page.html',
+  'cluster-autoscaler',
   'licenses/LICENSE',
   'licenses/third-party-licences.txt',
   'licenses/sbom.cdx.json',

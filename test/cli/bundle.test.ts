@@ -1,6 +1,6 @@
 /** The program as it ships: one folder of bundled code, run as a process of its own against a simulated cluster. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -248,6 +248,22 @@ describe('the image', () => {
       'COPY --from=build /build/licenses /licenses',
       'COPY --from=build /build/dist /app',
     ]);
+  });
+
+  it("starts under the Cluster Autoscaler's name: a Deployment needs no other change than its image", () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
+    expect(last).toContain('COPY deploy/image/cluster-autoscaler /cluster-autoscaler\n');
+    expect(last).toContain('WORKDIR /\n');
+    const file = join(ROOT, 'deploy/image/cluster-autoscaler');
+    expect(statSync(file).mode & 0o111).toBe(0o111);
+    // The same program at another place: the arguments of a Deployment are those of run.
+    const text = readFileSync(file, 'utf8');
+    expect(text).toMatch(/^#!\/nodejs\/bin\/node\n/);
+    const copy = join(dir, 'cluster-autoscaler');
+    writeFileSync(copy, text.replace('#!/nodejs/bin/node', `#!${process.execPath}`).replace('/app/main.mjs', main));
+    chmodSync(copy, 0o755);
+    const { status, stderr } = spawnSync('./cluster-autoscaler', ['--v=4', '--cloud-provider=azure', '--expander=cheapest'], { cwd: dir, env: {}, encoding: 'utf8' });
+    expect([status, stderr.split('\n')[0]]).toEqual([2, expect.stringMatching(/expander|ARM_/)]);
   });
 
   it('copies everything the build step reads', () => {

@@ -6,6 +6,7 @@ const GOOD = [
   'app/chunk-2NWIO2G5.mjs',
   'app/main.mjs',
   'app/page.html',
+  'cluster-autoscaler',
   'etc/passwd',
   'etc/ssl/certs/ca-certificates.crt',
   'lib/x86_64-linux-gnu/libc.so.6',
