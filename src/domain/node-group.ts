@@ -45,6 +45,17 @@ export interface NodeGroupOptions {
   readonly maxProvisionMs?: number;
   /** How long a new node that is not ready counts as starting. */
   readonly maxStartupMs?: number;
+  /** How long its nodes stay after its own increase, removal or failed removal, beside the cooldown of all groups. */
+  readonly delayAfterAddMs?: number;
+  readonly delayAfterDeleteMs?: number;
+  readonly delayAfterFailureMs?: number;
+  /** Its first and its longest backoff. */
+  readonly backoffInitialMs?: number;
+  readonly backoffMaxMs?: number;
+  /** How many of its nodes may be removed at once. */
+  readonly maxParallelRemovals?: number;
+  /** Its level for the expander `priority`, in place of that of the priority rules. The highest wins. */
+  readonly expanderPriority?: number;
   /** An atomic group: it grows to its maximum in one write, and its nodes are removed together or not at all. */
   readonly zeroOrMax?: boolean;
   /** For an atomic group: the nodes that came are kept although the others failed. */

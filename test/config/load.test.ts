@@ -84,8 +84,21 @@ describe('sources', () => {
     expect(config.azure.nodeGroupOptions).toEqual([
       { name: 'gpu', options: { unneededForMs: 3_600_000, utilizationThreshold: 0.2, zeroOrMax: true } },
     ]);
+    const more =
+      '{name: gpu, scaleDownDelayAfterAdd: 20m, initialBackoff: 1m, maxBackoff: 1h, maxParallelRemovals: 2, expanderPriority: 9}';
+    expect(
+      configOf({ files: { 'c.yaml': `nodeGroupOptions: [${more}]` }, argv: ['--config=c.yaml'] }).azure.nodeGroupOptions[0]?.options,
+    ).toEqual({
+      delayAfterAddMs: 1_200_000,
+      backoffInitialMs: 60_000,
+      backoffMaxMs: 3_600_000,
+      maxParallelRemovals: 2,
+      expanderPriority: 9,
+    });
     const wrong = (text: string) => errorsOf({ files: { 'c.yaml': `nodeGroupOptions: [${text}]` }, argv: ['--config=c.yaml'] });
     expect(wrong('{name: a, scaleDownUnneededTime: soon}').join()).toContain('a duration such as');
+    expect(wrong('{name: a, maxParallelRemovals: 0}').join()).toContain('a whole number of at least 1');
+    expect(wrong('{name: a, initialBackoff: 2m, maxBackoff: 1m}').join()).toContain('a first backoff that is not longer than maxBackoff');
     expect(wrong('{name: a}, {name: A}').join()).toContain('a name that no other entry has');
   });
 

@@ -240,6 +240,13 @@ const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly
   scaledownunreadytime: { option: 'unreadyForMs', read: parseDurationTag },
   maxnodeprovisiontime: { option: 'maxProvisionMs', read: parseDurationTag },
   maxnodestartuptime: { option: 'maxStartupMs', read: parseDurationTag },
+  scaledowndelayafteradd: { option: 'delayAfterAddMs', read: parseDurationTag },
+  scaledowndelayafterdelete: { option: 'delayAfterDeleteMs', read: parseDurationTag },
+  scaledowndelayafterfailure: { option: 'delayAfterFailureMs', read: parseDurationTag },
+  initialbackoff: { option: 'backoffInitialMs', read: parseDurationTag },
+  maxbackoff: { option: 'backoffMaxMs', read: parseDurationTag },
+  maxparallelremovals: { option: 'maxParallelRemovals', read: (text) => countAtLeast(text, 1) },
+  expanderpriority: { option: 'expanderPriority', read: (text) => countAtLeast(text, 0) },
 };
 
 /** The last two are our own names. The Cluster Autoscaler takes these options from its cloud provider, not from tags. */
@@ -259,6 +266,11 @@ function parseBoolean(text: string): boolean | undefined {
 function parseFraction(text: string): number | undefined {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return value >= 0 && value <= 1 ? value : undefined;
+}
+
+function countAtLeast(text: string, least: number): number | undefined {
+  const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return value >= least ? value : undefined;
 }
 
 /** Durations as Go writes them, in any letter case: `30m`, `1h30m`, `90s`. */

@@ -14,6 +14,10 @@ const time = z
   .optional();
 const SHARE = 'a number from 0 to 1';
 const share = z.number({ error: SHARE }).min(0, { error: SHARE }).max(1, { error: SHARE }).optional();
+const COUNT = 'a whole number of at least 1';
+const count = z.number({ error: COUNT }).int({ error: COUNT }).min(1, { error: COUNT }).optional();
+const LEVEL = 'a whole number of at least 0';
+const level = z.number({ error: LEVEL }).int({ error: LEVEL }).min(0, { error: LEVEL }).optional();
 const choice = z.boolean({ error: 'true or false' }).optional();
 
 const entry = z
@@ -25,9 +29,20 @@ const entry = z
     scaleDownUnreadyTime: time,
     maxNodeProvisionTime: time,
     maxNodeStartupTime: time,
+    scaleDownDelayAfterAdd: time,
+    scaleDownDelayAfterDelete: time,
+    scaleDownDelayAfterFailure: time,
+    initialBackoff: time,
+    maxBackoff: time,
+    maxParallelRemovals: count,
+    expanderPriority: level,
     ignoreDaemonSetsUtilization: choice,
     zeroOrMaxNodeScaling: choice,
     allowNonAtomicScaleUpToMax: choice,
+  })
+  .refine(({ initialBackoff = 0, maxBackoff = Infinity }) => initialBackoff <= maxBackoff, {
+    error: 'a first backoff that is not longer than maxBackoff',
+    path: ['initialBackoff'],
   })
   .transform((given) => ({
     name: given.name,
@@ -38,6 +53,13 @@ const entry = z
       unreadyForMs: given.scaleDownUnreadyTime,
       maxProvisionMs: given.maxNodeProvisionTime,
       maxStartupMs: given.maxNodeStartupTime,
+      delayAfterAddMs: given.scaleDownDelayAfterAdd,
+      delayAfterDeleteMs: given.scaleDownDelayAfterDelete,
+      delayAfterFailureMs: given.scaleDownDelayAfterFailure,
+      backoffInitialMs: given.initialBackoff,
+      backoffMaxMs: given.maxBackoff,
+      maxParallelRemovals: given.maxParallelRemovals,
+      expanderPriority: given.expanderPriority,
       ignoreDaemonSetsUtilization: given.ignoreDaemonSetsUtilization,
       zeroOrMax: given.zeroOrMaxNodeScaling,
       keepsPartOfMax: given.allowNonAtomicScaleUpToMax,

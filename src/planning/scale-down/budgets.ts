@@ -19,6 +19,8 @@ export interface RemovalAllowance {
   window: number;
   /** Removals of empty nodes left in the removal window. undefined: they have no limit of their own. */
   emptyWindow: number | undefined;
+  /** Removals in progress or planned, by group. */
+  readonly nodesOf: Map<NodeGroupId, number>;
 }
 
 /** Subtracts removals in progress. A node whose pods have all left no longer counts as a drain. */
@@ -36,6 +38,7 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
     nodes: Math.max(0, policy.scaleDown.maxParallel - draining.length),
     drains: Math.max(0, policy.scaleDown.maxParallelDrains - drains.length),
     window: Math.max(0, maxRemovalsPerWindow - spent(state.removals)),
+    nodesOf: new Map([...context.draining].map(([group, nodes]) => [group, nodes.length])),
     emptyWindow: maxEmpty === undefined ? undefined : Math.max(0, maxEmpty - spent(state.emptyRemovals ?? [])),
   };
 }

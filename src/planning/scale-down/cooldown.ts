@@ -1,5 +1,5 @@
-import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
@@ -38,16 +38,21 @@ export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: n
   return nowMs < endsAtMs ? endsAtMs : undefined;
 }
 
-/** When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none, or delays apply to all groups together. */
-export function groupCooldownEndMs(group: NodeGroupId, { observation, state, policy }: ScaleDownContext): number | undefined {
-  const rules = policy.scaleDown;
-  const times = state.groupTimes?.get(group);
-  if (rules.delaysPerGroup !== true || times === undefined) return undefined;
-  const endsAtMs = Math.max(
-    (times.scaleUpMs ?? -Infinity) + rules.delayAfterAddMs,
-    (times.scaleDownMs ?? -Infinity) + rules.delayAfterDeleteMs,
-    (times.scaleDownFailureMs ?? -Infinity) + rules.delayAfterFailureMs,
-  );
+/**
+ * When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none. Its own delays count from its own times. The
+ * others apply to all groups together, or by the policy to each group.
+ */
+export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
+  const times = state.groupTimes?.get(id);
+  if (times === undefined) return undefined;
+  const rules = policy.scaleDown.delaysPerGroup === true ? policy.scaleDown : undefined;
+  const delays: readonly (readonly [sinceMs: number | undefined, delayMs: number | undefined])[] = [
+    [times.scaleUpMs, options.delayAfterAddMs ?? rules?.delayAfterAddMs],
+    [times.scaleDownMs, options.delayAfterDeleteMs ?? rules?.delayAfterDeleteMs],
+    [times.scaleDownFailureMs, options.delayAfterFailureMs ?? rules?.delayAfterFailureMs],
+  ];
+  const ends = delays.flatMap(([sinceMs, delayMs]) => (sinceMs === undefined || delayMs === undefined ? [] : [sinceMs + delayMs]));
+  const endsAtMs = Math.max(-Infinity, ...ends);
   return observation.nowMs < endsAtMs ? endsAtMs : undefined;
 }
 

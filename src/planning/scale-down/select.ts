@@ -143,7 +143,7 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
 }
 
 function groupCoolingDown({ group }: Unneeded, context: ScaleDownContext): Refusal | undefined {
-  const untilMs = groupCooldownEndMs(group.id, context);
+  const untilMs = groupCooldownEndMs(group, context);
   return untilMs === undefined ? undefined : { reason: 'GroupCoolingDown', recheckAtMs: untilMs };
 }
 
@@ -170,12 +170,25 @@ function removalRefusal(
   const detail = budgets.minimum.shortage(candidates.map(({ node }) => node));
   if (detail !== undefined) return { reason: 'MinimalResourceLimitExceeded', detail };
   return (
+    groupParallelExceeded(candidates, group, budgets, mayExceed) ??
     allowanceExceeded(candidates, budgets.allowance, mayExceed) ??
     disruptionBudgetExceeded(
       candidates.flatMap(({ drain }) => drain.movable),
       budgets.ledger,
     )
   );
+}
+
+/** The group's own limit of removals at once. An atomic group may exceed it, as the others, if it is the first of the plan. */
+function groupParallelExceeded(
+  candidates: AtomicGroup,
+  { id, options: { maxParallelRemovals: limit } }: NodeGroup,
+  { allowance: { nodesOf } }: RemovalBudgets,
+  mayExceed: boolean,
+): Refusal | undefined {
+  const running = nodesOf.get(id) ?? 0;
+  if (limit === undefined || running + candidates.length <= limit || (mayExceed && running < limit)) return undefined;
+  return { reason: 'RemovalBudgetSpent', detail: `its node group removes at most ${limit} at once; in progress or planned: ${running}` };
 }
 
 /** Broken nodes may be removed down to the minimum size; working nodes only down to that number of working nodes. */
@@ -215,6 +228,8 @@ function disruptionBudgetExceeded(pods: readonly Pod[], ledger: BudgetLedger): R
 
 function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.parallel.addDrain(candidate);
+  const { nodesOf } = budgets.allowance;
+  nodesOf.set(candidate.group.id, (nodesOf.get(candidate.group.id) ?? 0) + 1);
   if (candidate.node.readiness.ready) budgets.groupMinimums.countRemoval(candidate.group);
   else budgets.groupMinimums.countBrokenRemoval(candidate.group);
   budgets.minimum.countRemoval(candidate.node);

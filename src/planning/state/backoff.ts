@@ -29,7 +29,7 @@ const OFFER_STOCKOUT_MS = 1_800_000;
 
 /** Backs off the group, drops its in-flight increase, and records a stockout for its size and zone if Azure lacks capacity. */
 export function backOffGroup(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
-  const backoff = nextBackoff(state.backoffs.get(failure.groupId), failure, policy);
+  const backoff = nextBackoff(state.backoffs.get(failure.groupId), failure, ownTimes(failure.group, policy));
   const increases = new Map(state.increases);
   increases.delete(failure.groupId);
   return {
@@ -38,6 +38,12 @@ export function backOffGroup(state: LoopState, failure: GroupFailure, policy: Ba
     backoffs: new Map([...state.backoffs, [failure.groupId, backoff]]),
     stockouts: withStockout(state.stockouts, stockoutOf(failure, backoff)),
   };
+}
+
+/** The group's own first and longest backoff, else those of all groups. The longest is never shorter than the first. */
+function ownTimes(group: NodeGroup | undefined, policy: BackoffPolicy): BackoffPolicy {
+  const { backoffInitialMs: initialMs = policy.initialMs, backoffMaxMs: maxMs = policy.maxMs } = group?.options ?? {};
+  return { ...policy, initialMs, maxMs: Math.max(initialMs, maxMs) };
 }
 
 /**

@@ -186,6 +186,12 @@ describe('tags: options of a group', () => {
       { maxStartupMs: 2_400_000, maxProvisionMs: 0 },
     ],
     [
+      'cooldowns, backoff, removals at once and the expander',
+      { ScaleDownDelayAfterAdd: '20m', initialBackoff: '1m', maxBackoff: '1h', maxParallelRemovals: '2', expanderPriority: '0' },
+      { delayAfterAddMs: 1_200_000, backoffInitialMs: 60_000, backoffMaxMs: 3_600_000, maxParallelRemovals: 2, expanderPriority: 0 },
+    ],
+    ['counts that are none', { maxparallelremovals: '0', expanderpriority: '-1' }, {}],
+    [
       'flags as Go writes them',
       { ignoredaemonsetsutilization: '1', zeroormaxnodescaling: 'T', allownonatomicscaleuptomax: 'F' },
       { ignoreDaemonSetsUtilization: true, zeroOrMax: true, keepsPartOfMax: false },

@@ -72,7 +72,7 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
   return {
     names,
     clusterNodes,
-    priorityOf: (group) => rules?.levelOf(group),
+    priorityOf: (group) => group.options.expanderPriority ?? rules?.levelOf(group),
     priceOf,
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),

@@ -1,0 +1,121 @@
+/** Options of single groups: each wins over the value of all groups, and only for its own group. */
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
+import { backOffGroup } from '../../../src/planning/state/backoff.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
+import { resourceNames, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
+
+const withOptions = (id: string, size: number, options: NodeGroupOptions) => pool(id, size, { options });
+
+describe("a group's own cooldown", () => {
+  it.each<[string, NodeGroupOptions, object, boolean]>([
+    ['after its increase', { delayAfterAddMs: 30 * MINUTE }, { scaleUpMs: START_MS - 20 * MINUTE }, true],
+    ['that is over', { delayAfterAddMs: 30 * MINUTE }, { scaleUpMs: START_MS - 31 * MINUTE }, false],
+    ['after a removal', { delayAfterDeleteMs: 5 * MINUTE }, { scaleDownMs: START_MS - MINUTE }, true],
+    ['after a failed removal', { delayAfterFailureMs: 60 * MINUTE }, { scaleDownFailureMs: START_MS - 59 * MINUTE }, true],
+    ['without an event', { delayAfterAddMs: 30 * MINUTE }, {}, false],
+  ])('%s', (_what, options, times, rests) => {
+    const result = plan({
+      groups: [withOptions('p', 1, options), pool('q', 1)],
+      nodes: nodes('p-0', 'q-0'),
+      state: {
+        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
+        groupTimes: new Map(['p', 'q'].map((id) => [nodeGroupId(id), times] as const)),
+      },
+    });
+    expect(removed(result)).toEqual(rests ? ['q-0'] : ['p-0', 'q-0']);
+    expect(keptReasons(result)).toEqual(rests ? { 'p-0': 'GroupCoolingDown' } : {});
+  });
+
+  it('replaces a delay that applies per group, also by a shorter one', () => {
+    const times = { scaleUpMs: START_MS - 5 * MINUTE };
+    const result = plan({
+      groups: [withOptions('p', 1, { delayAfterAddMs: MINUTE }), pool('q', 1)],
+      nodes: nodes('p-0', 'q-0'),
+      state: {
+        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
+        groupTimes: new Map([
+          [nodeGroupId('p'), times],
+          [nodeGroupId('q'), times],
+        ]),
+      },
+      policy: aPolicy({ scaleDown: { delaysPerGroup: true } }),
+    });
+    expect(removed(result)).toEqual(['p-0']);
+  });
+});
+
+describe("a group's own limit of removals at once", () => {
+  it.each([
+    [1, 1],
+    [3, 3],
+    [undefined, 4],
+  ])('%s', (maxParallelRemovals, expected) => {
+    const options = maxParallelRemovals === undefined ? {} : { maxParallelRemovals };
+    const all = [...names(4), 'q-0'];
+    const result = plan({
+      groups: [withOptions('p', 4, options), pool('q', 1)],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(90, all) },
+    });
+    expect(removed(result).filter((name) => name.startsWith('p-'))).toHaveLength(expected);
+    expect(removed(result)).toContain('q-0');
+    if (expected < 4)
+      expect(result.kept[0]).toMatchObject({
+        reason: 'RemovalBudgetSpent',
+        detail: `its node group removes at most ${expected} at once; in progress or planned: ${expected}`,
+      });
+  });
+
+  it('counts removals in progress', () => {
+    const all = names(3);
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: 'i' as never, sinceMs: START_MS - MINUTE }]]);
+    const result = plan({
+      groups: [{ ...withOptions('p', 3, { maxParallelRemovals: 1 }), instances: undefined }],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(90, all), deleting },
+    });
+    expect(removed(result)).toEqual([]);
+  });
+});
+
+describe("a group's own backoff", () => {
+  const policy = aPolicy().backoff;
+  const failed = (options: NodeGroupOptions, times: number): readonly number[] => {
+    let state = emptyLoopState(START_MS);
+    let atMs = START_MS;
+    return Array.from({ length: times }, () => {
+      const group = withOptions('p', 1, options);
+      state = backOffGroup(
+        state,
+        { groupId: group.id, group, detail: { kind: 'unavailable', effect: 'unknown' }, cause: 'x', message: '', atMs },
+        policy,
+      );
+      const { durationMs = 0, untilMs = 0 } = state.backoffs.get(group.id) ?? {};
+      atMs = untilMs + 1;
+      return durationMs / MINUTE;
+    });
+  };
+
+  it.each<[string, NodeGroupOptions, readonly number[]]>([
+    ['of all groups', {}, [5, 10, 20, 30]],
+    ['begins and ends with its own times', { backoffInitialMs: MINUTE, backoffMaxMs: 3 * MINUTE }, [1, 2, 3, 3]],
+    ['is never shorter than its first', { backoffInitialMs: 60 * MINUTE }, [60, 60, 60, 60]],
+  ])('%s', (_what, options, expected) => {
+    expect(failed(options, 4)).toEqual(expected);
+  });
+});
+
+describe("a group's own level for the expander priority", () => {
+  it('wins over the rules, and needs none', () => {
+    const { scaleUp } = aPolicy();
+    const own = withOptions('p', 1, { expanderPriority: 7 });
+    expect(createScoring(scaleUp, resourceNames, 3).priorityOf(own)).toBe(7);
+    const ruled = createScoring({ ...scaleUp, priorities: [{ priority: 50, patterns: ['.*'] }] }, resourceNames, 3);
+    expect([ruled.priorityOf(own), ruled.priorityOf(pool('q', 1))]).toEqual([7, 50]);
+  });
+});
