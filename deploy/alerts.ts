@@ -122,6 +122,16 @@ const ALERTS: readonly Alert[] = [
       'One state holds it: an upgrade, an operation or a deletion without an end, or a pool that cannot be read. Its nodes are neither added ' +
       'nor removed meanwhile. The event NodeGroupHeld and the status ConfigMap name the pool and the state.',
   },
+  {
+    name: 'GpusIdle',
+    severity: 'warning',
+    for: '60m',
+    expr: `max ${BY} (aks_autoscaler_idle_gpu_cost_per_hour) > 0`,
+    summary: 'GPU nodes without a pod that uses a GPU cost {{ $value }} per hour.',
+    description:
+      'For an hour there have been nodes whose GPUs no pod requests. The amount is in the currency of the prices. Either the nodes ' +
+      'are not removable, or their pool has a minimum size.',
+  },
 ];
 
 /** Name of the runbook, without its folder. */

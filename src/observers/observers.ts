@@ -5,6 +5,7 @@
 import type { LoopListener } from '../domain/loop-report.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { EventRecorder } from '../domain/ports/records.ts';
+import type { ResourceNames } from '../domain/resources.ts';
 import type { PriorityRulesReader } from '../domain/ports/stored-text.ts';
 import type { CompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -25,6 +26,7 @@ import { skippedObjectEvents } from './events/skipped-objects.ts';
 import type { History } from './history/history.ts';
 import { decisionLatency } from './metrics/decision-latency.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
+import { idleGpus } from './metrics/idle-gpus.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
 interface ObserverDeps {
@@ -33,6 +35,7 @@ interface ObserverDeps {
   readonly events: EventRecorder;
   /** Namespace of the object that carries events about node groups. */
   readonly namespace: string;
+  readonly names: ResourceNames;
   /** The policy in force; it may change between loops. */
   readonly policy: () => Policy;
   /** What people can ask about the past. */
@@ -52,7 +55,7 @@ export interface Observer {
 
 /** All observers, in the order in which they see a report. */
 export function createObservers(deps: ObserverDeps): readonly Observer[] {
-  const { log, metrics, compatible, events, namespace, priorities, policy, startedAtMs, history } = deps;
+  const { log, metrics, compatible, events, namespace, names, priorities, policy, startedAtMs, history } = deps;
   return [
     { name: 'history', observe: (report) => history.observe(report) },
     { name: 'node-group-log', observe: nodeGroupLog(log) },
@@ -69,6 +72,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'failed-instances', observe: failedInstances(events, namespace) },
     { name: 'skipped-object-events', observe: skippedObjectEvents(events) },
     { name: 'wasted-capacity', observe: wastedCapacity(metrics) },
+    { name: 'idle-gpus', observe: idleGpus(metrics, names) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
     { name: 'initialize-counters', observe: initializeCounters(metrics) },
     ...(compatible === undefined ? [] : clusterAutoscalerObservers(compatible, policy)),

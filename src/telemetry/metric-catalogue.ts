@@ -223,6 +223,11 @@ export const METRIC_CATALOGUE = {
       help: 'Price per hour of the unrequested part of unremovable nodes whose size has a price, by the same labels.',
       labels: ['reason', 'blocker'],
     },
+    gpuCost: {
+      type: 'gauge',
+      name: 'idle_gpu_cost_per_hour',
+      help: 'Price per hour of the ready nodes whose GPUs no pod requests, as far as their sizes have a price.',
+    },
   },
   config: {
     generation: {

@@ -30,8 +30,8 @@ function hasPromtool(): boolean {
 describe('the alerts', async () => {
   const known = new Map((await catalogue()).map((entry) => [entry.name, new Set(entry.labels)]));
 
-  it('has eight rules, each with a severity, a time, a summary and a runbook', () => {
-    expect(RULES).toHaveLength(8);
+  it('has nine rules, each with a severity, a time, a summary and a runbook', () => {
+    expect(RULES).toHaveLength(9);
     for (const { alert, labels, annotations, for: lasting } of RULES) {
       expect(['critical', 'warning']).toContain(labels.severity);
       expect(lasting).toMatch(/^\d+m$/);

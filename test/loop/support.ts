@@ -74,6 +74,7 @@ export function observedLoop(deps: LoopDeps, without?: string, history = aHistor
     metrics,
     events,
     namespace,
+    names: deps.names,
     priorities,
     compatible,
     policy: () => policy,

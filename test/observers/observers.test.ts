@@ -4,7 +4,7 @@ import { createCompatibleMetrics } from '../../src/telemetry/cluster-autoscaler-
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aStage } from '../loop/support.ts';
-import { aGroup, aNode, anInstance, aPod } from '../support/builders.ts';
+import { aGroup, aNode, anInstance, aPod, resourceNames } from '../support/builders.ts';
 import { aHistory } from '../support/history.ts';
 import { aPolicy } from '../support/policy.ts';
 
@@ -18,6 +18,7 @@ function names(): readonly string[] {
     log: createLog('silent'),
     events: { record: () => undefined, flush: () => Promise.resolve() },
     namespace: 'kube-system',
+    names: resourceNames,
     policy: () => POLICY,
     startedAtMs: 0,
     history: aHistory(),
