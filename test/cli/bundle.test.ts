@@ -262,7 +262,7 @@ describe('the image', () => {
     const copy = join(dir, 'cluster-autoscaler');
     writeFileSync(copy, text.replace('#!/nodejs/bin/node', `#!${process.execPath}`).replace('/app/main.mjs', main));
     chmodSync(copy, 0o755);
-    const { status, stderr } = spawnSync('./cluster-autoscaler', ['--v=4', '--cloud-provider=azure', '--expander=cheapest'], {
+    const { status, stderr } = spawnSync(copy, ['--v=4', '--cloud-provider=azure', '--expander=cheapest'], {
       cwd: dir,
       env: {},
       encoding: 'utf8',
