@@ -5,7 +5,7 @@ import { namePools } from '../../planning/explain/pool-rows.ts';
 import { nodeParts } from './node-text.ts';
 import { podParts } from './pod-text.ts';
 import { poolParts } from './pool-text.ts';
-import { facts, paragraph, table, text, number } from '../text/text-layout.ts';
+import { paragraph, table, text, number } from '../text/text-layout.ts';
 
 export interface AnswerSource {
   /** The time of the decision, milliseconds since the epoch. */
@@ -71,6 +71,6 @@ function decisionParts(answer: DecisionAnswer, all: boolean): readonly string[] 
       [text('REMOVAL'), text('POOL'), text('CAUSE')],
       answer.removals.map(({ node, group, cause }) => [node, group, cause]),
     ),
-    facts([['Replay', answer.dumpFile === undefined ? '' : `aks-autoscaler replay ${answer.dumpFile}`]]),
+    ...(answer.dumpFile === undefined ? [] : [`\nReplay, where it was decided:\n    aks-autoscaler replay ${answer.dumpFile}`]),
   ];
 }

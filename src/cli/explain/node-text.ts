@@ -36,7 +36,7 @@ export function nodeParts(answer: NodeAnswer, nowMs: number): readonly string[] 
 function describeUnneeded({ unneededSince, removableAfterMs, verdict }: NodeAnswer, nowMs: number): string {
   const after = `removable after ${formatSpan(removableAfterMs)}`;
   if (unneededSince !== undefined) return `since ${formatMoment(Date.parse(unneededSince), nowMs)}; ${after}`;
-  return `${verdict === 'unknown' ? 'unknown' : 'no: it is needed'}; ${after} without need`;
+  return `${verdict === 'unknown' ? 'unknown' : 'no timer runs'}; ${after} of being unneeded`;
 }
 
 function describeTaints({ taints, cordoned }: NodeAnswer): string {

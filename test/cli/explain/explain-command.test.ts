@@ -237,7 +237,8 @@ describe('explain on the folder of the history', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'explain-'));
     const written = new HistoryFiles({ directory: dir, clock: new FakeClock(START_MS), log: silentLog() });
-    const history = new History({ startedAtMs: START_MS, policy: () => aPolicy(), write: (entries) => written.append(entries) });
+    const dumpOf = (): string => `/dumps/${'a-directory-with-a-long-name-'.repeat(4)}/decision-1.json`;
+    const history = new History({ startedAtMs: START_MS, policy: () => aPolicy(), write: (entries) => written.append(entries), dumpOf });
     history.observe(aReport({ records: [aRecord([aPod({ name: 'web' })])] }));
     await written.settled();
   });
@@ -247,6 +248,8 @@ describe('explain on the folder of the history', () => {
     const { code, out } = await explain(['decision', id, '--history', dir]);
     expect(code).toBe(0);
     expect(out).toMatch(/^a 1 -> 2 for 1 pod of default\/web\.\n\nINCREASE/);
+    // A command to copy is never wrapped.
+    expect(out).toMatch(/\n {4}aks-autoscaler replay \/dumps\/\S+decision-1\.json\n/);
     const json = (await explain(['decision', id, '--history', dir, '--json'])).out;
     expect(JSON.parse(json)).toMatchObject({
       kind: 'decision',
