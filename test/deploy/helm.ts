@@ -2,11 +2,12 @@
  * Where Helm comes from: the machine's own, or a build of one pinned version with the machine's Go, made by `npm run helm`
  * and kept in the user's cache. Looking never builds.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { runGo } from '../support/go-build.ts';
 
 const HELM_VERSION = 'v3.22.0';
 /** A cold build takes some minutes on two cores. */
@@ -54,18 +55,5 @@ export async function buildHelm(env: Environment): Promise<{ readonly found: boo
 /** @returns what went wrong, in one sentence. */
 function install(folder: string, env: Environment): Promise<string | undefined> {
   const args = ['install', '-p', '2', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v3/cmd/helm@${HELM_VERSION}`];
-  const child = spawn('go', args, {
-    cwd: folder,
-    env: { ...env, CGO_ENABLED: '0', GOBIN: folder },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: BUILD_LIMIT_MS,
-  });
-  let last = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    last = `${last}${String(chunk)}`.slice(-2_000);
-  });
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code) => resolve(code === 0 ? undefined : (last.trim().split('\n').at(-1) ?? 'it was given up')));
-  });
+  return runGo({ args, cwd: folder, env: { ...env, GOBIN: folder }, limitMs: BUILD_LIMIT_MS });
 }

@@ -2,12 +2,13 @@
  * Where the control plane's programs come from: the folder of KUBEBUILDER_ASSETS, or a build of `control-plane/` with the
  * machine's Go, made once and kept in the user's cache by what it was made from. Starts nothing.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { runGo } from '../support/go-build.ts';
 
 const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
 export type Part = (typeof PARTS)[number];
@@ -109,26 +110,11 @@ function linkerFlags(): string {
 }
 
 /** @returns what went wrong, in one sentence. */
-function build(output: string, env: Environment, say: (line: string) => void): Promise<string | undefined> {
+async function build(output: string, env: Environment, say: (line: string) => void): Promise<string | undefined> {
   // Two compilers at a time: more would need more memory than a small machine has.
   const args = ['build', '-p', '2', '-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags()}`, '-o', output, '.'];
   const startedMs = Date.now();
-  const child = spawn('go', args, { cwd: MODULE, env: { HOME: homedir(), ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'ignore', 'pipe'] });
-  const tooLong = setTimeout(() => child.kill('SIGINT'), BUILD_LIMIT_MS);
-  let last = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    last = `${last}${String(chunk)}`.slice(-2_000);
-  });
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => {
-      const seconds = Math.round((Date.now() - startedMs) / 1000);
-      if (code === 0) say(`built in ${seconds} s`);
-      const late = signal !== null || seconds * 1000 >= BUILD_LIMIT_MS;
-      const why = late ? `given up after ${seconds} s` : (last.trim().split('\n').at(-1) ?? '');
-      resolve(code === 0 ? undefined : why);
-    });
-  }).finally(() => {
-    clearTimeout(tooLong);
-  }) as Promise<string | undefined>;
+  const failure = await runGo({ args, cwd: MODULE, env, limitMs: BUILD_LIMIT_MS });
+  if (failure === undefined) say(`built in ${Math.round((Date.now() - startedMs) / 1000)} s`);
+  return failure;
 }
