@@ -1,97 +1,9 @@
 /**
- * Decodes the Kubernetes protobuf that newer kubectl sends for its `create <kind>` commands. It only knows those few kinds. A
- * non-empty field outside the tables makes the whole body unreadable, so no field is ever lost.
+ * Decodes the Kubernetes protobuf of `protobuf-kinds.ts`: what kubectl sends for `create <kind>`, and client-go programs for the objects of
+ * an autoscaler. A non-empty field outside the tables makes the whole body unreadable, so no field is ever lost.
  */
 import type { ObjectDraft } from '../store/objects.ts';
-
-type Field =
-  | { readonly name: string; readonly kind: 'text' | 'number' | 'flag' | 'texts' | 'textMap' | 'bytes' | 'bytesMap' | 'intOrText' }
-  | { readonly name: string; readonly kind: 'message' | 'messages'; readonly of: Message }
-  | { readonly name: string; readonly kind: 'ignored' };
-
-/** Field number -> field, as published in the API's generated.proto files. */
-type Message = ReadonlyMap<number, Field>;
-
-const message = (fields: Readonly<Record<number, Field>>): Message =>
-  new Map(Object.entries(fields).map(([number, field]) => [Number(number), field]));
-const text = (name: string): Field => ({ name, kind: 'text' });
-const number = (name: string): Field => ({ name, kind: 'number' });
-
-const META = message({
-  1: text('name'),
-  2: text('generateName'),
-  3: text('namespace'),
-  5: text('uid'),
-  6: text('resourceVersion'),
-  // The server sets these itself and ignores a client's values.
-  7: { name: 'generation', kind: 'ignored' },
-  8: { name: 'creationTimestamp', kind: 'ignored' },
-  11: { name: 'labels', kind: 'textMap' },
-  12: { name: 'annotations', kind: 'textMap' },
-});
-const SELECTOR = message({ 1: { name: 'matchLabels', kind: 'textMap' } });
-const PORT = message({ 1: text('name'), 2: number('hostPort'), 3: number('containerPort'), 4: text('protocol'), 5: text('hostIP') });
-const CONTAINER = message({
-  1: text('name'),
-  2: text('image'),
-  3: { name: 'command', kind: 'texts' },
-  4: { name: 'args', kind: 'texts' },
-  6: { name: 'ports', kind: 'messages', of: PORT },
-});
-const POD_SPEC = message({ 2: { name: 'containers', kind: 'messages', of: CONTAINER } });
-const TEMPLATE = message({ 1: { name: 'metadata', kind: 'message', of: META }, 2: { name: 'spec', kind: 'message', of: POD_SPEC } });
-const DEPLOYMENT_SPEC = message({
-  1: number('replicas'),
-  2: { name: 'selector', kind: 'message', of: SELECTOR },
-  3: { name: 'template', kind: 'message', of: TEMPLATE },
-  4: { name: 'strategy', kind: 'message', of: message({ 1: text('type') }) },
-});
-const BUDGET_SPEC = message({
-  1: { name: 'minAvailable', kind: 'intOrText' },
-  2: { name: 'selector', kind: 'message', of: SELECTOR },
-  3: { name: 'maxUnavailable', kind: 'intOrText' },
-});
-const RULE = message({
-  1: { name: 'verbs', kind: 'texts' },
-  2: { name: 'apiGroups', kind: 'texts' },
-  3: { name: 'resources', kind: 'texts' },
-  4: { name: 'resourceNames', kind: 'texts' },
-  5: { name: 'nonResourceURLs', kind: 'texts' },
-});
-const SUBJECT = message({ 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') });
-const ROLE_REF = message({ 1: text('apiGroup'), 2: text('kind'), 3: text('name') });
-const STATUS: Field = { name: 'status', kind: 'ignored' };
-const metadata: Field = { name: 'metadata', kind: 'message', of: META };
-
-const ROLE = message({ 1: metadata, 2: { name: 'rules', kind: 'messages', of: RULE } });
-const ROLE_BINDING = message({
-  1: metadata,
-  2: { name: 'subjects', kind: 'messages', of: SUBJECT },
-  3: { name: 'roleRef', kind: 'message', of: ROLE_REF },
-});
-
-const KINDS: ReadonlyMap<string, Message> = new Map([
-  ['v1 Namespace', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: message({}) }, 3: STATUS })],
-  ['v1 ConfigMap', message({ 1: metadata, 2: { name: 'data', kind: 'textMap' } })],
-  ['v1 Secret', message({ 1: metadata, 2: { name: 'data', kind: 'bytesMap' }, 3: text('type') })],
-  ['v1 ServiceAccount', message({ 1: metadata })],
-  ['rbac.authorization.k8s.io/v1 Role', ROLE],
-  ['rbac.authorization.k8s.io/v1 ClusterRole', ROLE],
-  ['rbac.authorization.k8s.io/v1 RoleBinding', ROLE_BINDING],
-  ['rbac.authorization.k8s.io/v1 ClusterRoleBinding', ROLE_BINDING],
-  ['apps/v1 Deployment', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: DEPLOYMENT_SPEC }, 3: STATUS })],
-  ['policy/v1 PodDisruptionBudget', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: BUDGET_SPEC }, 3: STATUS })],
-  [
-    'scheduling.k8s.io/v1 PriorityClass',
-    message({
-      1: metadata,
-      2: number('value'),
-      3: { name: 'globalDefault', kind: 'flag' },
-      4: text('description'),
-      5: text('preemptionPolicy'),
-    }),
-  ],
-]);
+import { KINDS, message, number, text, type Field, type Message } from './protobuf-kinds.ts';
 
 /** One field of an encoded message: a varint, or bytes. */
 interface WireField {
@@ -126,6 +38,9 @@ function wireFieldsOf(bytes: Buffer): readonly WireField[] | undefined {
 
 type Fields = Record<string, unknown>;
 
+/** Encoded as one message per entry. */
+const MAPS: ReadonlySet<Field['kind']> = new Set(['textMap', 'bytesMap', 'quantities']);
+
 /** Whether the field is zero or empty. Writers encode every field, so these can be skipped. */
 function isEmptyField({ value }: WireField): boolean {
   return typeof value === 'number' ? value === 0 : value.length === 0;
@@ -153,9 +68,7 @@ function readField(into: Fields, field: Exclude<Field, { kind: 'ignored' }>, val
   if (read === undefined) return false;
   const before = into[field.name];
   if (field.kind === 'texts' || field.kind === 'messages') into[field.name] = [...(Array.isArray(before) ? before : []), read];
-  else
-    into[field.name] =
-      field.kind === 'textMap' || field.kind === 'bytesMap' ? { ...(before as Fields | undefined), ...(read as Fields) } : read;
+  else into[field.name] = MAPS.has(field.kind) ? { ...(before as Fields | undefined), ...(read as Fields) } : read;
   return true;
 }
 
@@ -176,6 +89,17 @@ function readBytes(field: Exclude<Field, { kind: 'ignored' }>, bytes: Buffer): u
       const choice = readMessage(bytes, message({ 1: number('type'), 2: number('int'), 3: text('text') }));
       return choice?.['type'] === 1 ? asText(choice['text']) : choice?.['int'];
     }
+    case 'quantities': {
+      const entry = readMessage(
+        bytes,
+        message({ 1: text('key'), 2: { name: 'value', kind: 'message', of: message({ 1: text('text') }) } }),
+      );
+      const value = entry?.['value'] as Fields | undefined;
+      return entry === undefined ? undefined : { [asText(entry['key'])]: asText(value?.['text']) };
+    }
+    case 'time':
+    case 'microTime':
+      return readTime(bytes, field.kind === 'microTime' ? 6 : 0);
     case 'bytes':
       return bytes.toString('base64');
     case 'text':
@@ -184,6 +108,15 @@ function readBytes(field: Exclude<Field, { kind: 'ignored' }>, bytes: Buffer): u
     default:
       return undefined;
   }
+}
+
+/** Seconds and nanoseconds since the epoch, as the text of JSON with so many decimals. */
+function readTime(bytes: Buffer, decimals: number): string | undefined {
+  const parts = readMessage(bytes, message({ 1: number('seconds'), 2: number('nanos') }));
+  if (parts === undefined) return undefined;
+  const { seconds = 0, nanos = 0 } = parts as { readonly seconds?: number; readonly nanos?: number };
+  const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
+  return decimals === 0 ? `${whole}Z` : `${whole}.${String(Math.floor(nanos / 10 ** (9 - decimals))).padStart(decimals, '0')}Z`;
 }
 
 function asText(value: unknown): string {

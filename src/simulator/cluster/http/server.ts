@@ -290,7 +290,7 @@ const UNREADABLE: ApiReply = refusalReply(
   failureStatus(
     415,
     'UnsupportedMediaType',
-    'the simulated API server reads only JSON and a few kinds of protobuf; `kubectl create -f` sends JSON',
+    'the simulated API server reads JSON, and protobuf of some kinds only; `kubectl create -f` sends JSON',
   ),
 );
 

@@ -44,7 +44,18 @@ export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | 
       `Invalid value: "${quantity}": quantities must match the regular expression ${QUANTITY.source}`,
     );
   if (WORKLOADS.includes(type.storage)) return refusalOfWorkload(subject, draft);
-  return undefined;
+  return refusalOfBudget(type, subject, draft);
+}
+
+/** As `ValidatePodDisruptionBudgetSpec` of k8s.io/kubernetes: of the two fields at most one. */
+function refusalOfBudget(
+  type: ResourceType,
+  subject: Subject & { readonly kind: string },
+  { spec }: { readonly spec?: unknown },
+): Refused | undefined {
+  if (type.storage !== 'poddisruptionbudgets' || !isRecord(spec)) return undefined;
+  if (spec['minAvailable'] === undefined || spec['maxUnavailable'] === undefined) return undefined;
+  return invalid(subject, 'spec', `Invalid value: ${JSON.stringify(spec)}: minAvailable and maxUnavailable cannot be both set`);
 }
 
 function hasContainers(spec: unknown): boolean {
@@ -105,7 +116,7 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
       return invalid(subject, 'spec.selector', 'Invalid value: field is immutable');
     }
   }
-  return undefined;
+  return refusalOfBudget(type, subject, after);
 }
 
 /** A status that the scheduler could not read is refused at once, too. */
