@@ -132,6 +132,9 @@ describe('the bundle', () => {
       const { url } = await lineWith(child, 'Serving metrics and health');
       const answer = await fetch(`${String(url)}/healthz`);
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/^ok: /)]);
+      // The page is a file beside the bundle: nothing is built at run time.
+      const page = await fetch(`${String(url)}/`);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="page">')]);
       child.kill('SIGTERM');
       expect(await ended).toEqual({ code: 0, err: '' });
     } finally {

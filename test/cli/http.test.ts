@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
@@ -73,6 +74,22 @@ describe('http', () => {
     const response = await fetch((await serve(change)) + path);
     expect(response.status).toBe(status);
     expect(await response.text()).toContain(text);
+  });
+
+  it('serves the page under the names of this machine only, unless a token protects the documents', async () => {
+    const under = (url: string, host: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        get(`${url}/`, { headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        }).on('error', reject);
+      });
+    const url = await serve();
+    expect([await under(url, 'localhost:8085'), await under(url, 'rebound.example.com')]).toEqual([200, 403]);
+    const guarded = await serveHttp({ ...ANYWHERE, debug: { token: () => 'secret' } }, deps());
+    open.push(guarded);
+    expect(await under(guarded.url, 'autoscaler.example.com')).toBe(200);
+    expect((await fetch(`${guarded.url}/api/v1/overview`)).status).toBe(401);
   });
 
   it('sends with the page what it may load, and whether it changed', async () => {

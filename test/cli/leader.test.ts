@@ -205,7 +205,7 @@ describe('two replicas', () => {
       expect.stringMatching(/^ok: stands by; one leads: kubectl -n kube-system port-forward pod\/one \d+\n$/),
     ]);
     const debug = await fetch(`${second.daemon.url ?? ''}/debug/snapshot`);
-    expect([debug.status, await debug.text()]).toEqual([503, expect.stringContaining('this replica stands by; one leads')]);
+    expect([debug.status, await debug.text()]).toEqual([409, expect.stringContaining('this replica stands by; one leads')]);
     expect((await fetch(`${second.daemon.url ?? ''}/healthz`)).status).toBe(200);
   });
 
