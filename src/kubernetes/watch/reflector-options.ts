@@ -41,7 +41,7 @@ export interface ReflectorDeps {
 export interface ReflectorTuning {
   readonly pageSize: number;
   readonly backoff: BackoffRange;
-  /** Real time without a byte after which the first read by watch-list is abandoned for a LIST. */
+  /** Real time without a byte after which a read by watch-list is given up for the first time; see `reflector.ts`. */
   readonly initialSilenceMs: number;
   /** Real time without a byte, bookmarks included, after which a connection counts as dead. */
   readonly silenceMs: number;

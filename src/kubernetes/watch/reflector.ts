@@ -15,6 +15,7 @@ import {
   cutError,
   errorOf,
   isExpired,
+  isSilent,
   refusesWatchList,
   restartAfter,
   silentError,
@@ -39,6 +40,13 @@ const MAX_REPORTED = 1_000;
 
 const ABSENT = 'the cluster does not have this kind';
 
+/**
+ * A busy API server may be silent for a while before it sends the first picture, and a LIST would be more work for it. After this many silent
+ * watch-lists in a row, each with three times the patience of the one before, one read goes in pages.
+ */
+const MOST_SILENT = 2;
+const PATIENCE_GROWTH = 3;
+
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
 /** A clean end sooner than this without any event counts as a failure: some proxies close every watch at once. */
@@ -60,7 +68,10 @@ export class Reflector {
   /** If undefined, a full read is due. */
   #version: string | undefined;
   #seenVersion = 0;
+  /** False after the server has refused a watch-list. */
   #takesWatchList = true;
+  /** Watch-lists in a row that went silent before the full read was complete. */
+  #silentReads = 0;
   #failures = 0;
   #lines = 0;
   #bookmarks = 0;
@@ -135,7 +146,7 @@ export class Reflector {
   async #attempt(signal: AbortSignal): Promise<RestartCause | undefined> {
     try {
       if (this.#version !== undefined) return await this.#watch(signal);
-      if (this.#takesWatchList) return await this.#watchList(signal);
+      if (this.#takesWatchList && this.#silentReads < MOST_SILENT) return await this.#watchList(signal);
       await this.#list(signal);
       return undefined;
     } catch (thrown) {
@@ -191,6 +202,7 @@ export class Reflector {
       return await this.#follow({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }, signal);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
+      if (this.#version === undefined && isSilent(error)) this.#silentReads += 1;
       if (this.#version !== undefined || signal.aborted || !refusesWatchList(error)) throw error;
       this.#takesWatchList = false;
       this.#deps.log.info(
@@ -211,7 +223,7 @@ export class Reflector {
     const timeoutSeconds = Math.round(WATCH_SECONDS.least + random() * (WATCH_SECONDS.most - WATCH_SECONDS.least));
     const initial = this.#version === undefined;
     const silence = endWhenSilent({
-      limitMs: () => (this.#version === undefined ? this.#tuning.initialSilenceMs : this.#tuning.silenceMs),
+      limitMs: () => (this.#version === undefined ? this.#initialSilenceMs() : this.#tuning.silenceMs),
     });
     const startedAt = clock.monotonic();
     const linesBefore = this.#lines;
@@ -233,6 +245,10 @@ export class Reflector {
     const heardNothing = this.#lines === linesBefore;
     const tooShort = heardNothing && clock.monotonic() - startedAt < SHORT_WATCH_MS;
     return { label: 'ended', failure: tooShort, retryAfterMs: 0 };
+  }
+
+  #initialSilenceMs(): number {
+    return this.#tuning.initialSilenceMs * PATIENCE_GROWTH ** this.#silentReads;
   }
 
   async #read(body: AsyncIterable<Buffer>, heard: () => void): Promise<void> {
@@ -323,6 +339,7 @@ export class Reflector {
       throw cutError(`The full read of ${this.resource} has no resourceVersion.`, BROKEN);
     }
     this.#deps.table.complete();
+    this.#silentReads = 0;
     this.#remember(version);
     this.#firstPicture.resolve();
     this.#firstAnswer.resolve();

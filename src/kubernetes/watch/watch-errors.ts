@@ -12,10 +12,15 @@ export interface RestartCause {
 export const BROKEN = 'BrokenWatch';
 const SILENT = 'SilentWatchList';
 
-/** A server without the feature refuses the parameter (400, 422). An older one goes silent before the end. */
+/** A server without the feature refuses the parameter (400, 422). */
 export function refusesWatchList(error: AutoscalerError): boolean {
   const status = error.detail.kind === 'kube-api' ? error.detail.status : undefined;
-  return error.code === SILENT || status === 400 || status === 422;
+  return status === 400 || status === 422;
+}
+
+/** A watch-list went silent before its end: the server is slow, or so old that it ignores the parameter. */
+export function isSilent(error: AutoscalerError): boolean {
+  return error.code === SILENT;
 }
 
 export function silentError(resource: string, initial: boolean): AutoscalerError {

@@ -120,8 +120,39 @@ describe('reflector', () => {
       },
       { initialSilenceMs: 30 },
     );
-    await until(() => reflector.version === 5);
+    await until(() => reflector.version === 5, waiting);
     expect(held()).toEqual(['a@1', 'b@2']);
+  });
+
+  it('waits longer for a slow watch-list before it has a busy server make a LIST', async () => {
+    let silent = 1;
+    start(
+      (request, response) => {
+        if (isWatchList(request) && silent-- > 0) open(response);
+        else if (isWatchList(request)) open(response, event('ADDED', 'a', 1), bookmark(9, true));
+        else if (isWatch(request)) open(response);
+        else json(response, 200, { metadata: { resourceVersion: '5' }, items: [] });
+      },
+      { initialSilenceMs: 30 },
+    );
+    await until(() => reflector.version === 9, waiting);
+    expect(api.received.filter((request) => !isWatch(request))).toEqual([]);
+  });
+
+  it('reads in pages once after silent watch-lists, and by watch-list again the next time', async () => {
+    let silent = 2;
+    start(
+      (request, response) => {
+        if (isWatchList(request) && silent-- > 0) open(response);
+        else if (isWatchList(request)) open(response, event('ADDED', 'a', 8), bookmark(9, true));
+        else if (isWatch(request)) refusal(response, 410, 'Expired');
+        else json(response, 200, { metadata: { resourceVersion: '5' }, items: [object('a', 1)] });
+      },
+      { initialSilenceMs: 30 },
+    );
+    await until(() => reflector.version === 9, waiting);
+    expect(api.received.filter((request) => !isWatch(request))).toHaveLength(1);
+    expect(held()).toEqual(['a@8']);
   });
 
   it('comes back from the version of the last bookmark', async () => {
