@@ -382,6 +382,17 @@ describe('architecture', () => {
     expect(others).toEqual([]);
   });
 
+  it('gives a scale-up plan two context objects: what holds for the whole plan, and what one try changes', () => {
+    const texts = all.filter(({ path }) => path.startsWith('planning/scale-up/')).map(({ text }) => text);
+    const interfaces = texts.flatMap((text) => [...text.matchAll(/^(?:export )?interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)]);
+    const named = interfaces.map(([, name]) => name ?? '').filter((name) => name.endsWith('Context'));
+    const holding = (type: string): readonly string[] =>
+      interfaces.filter(([, , body]) => new RegExp(`^  readonly \\w+\\??: (?:${type});`, 'm').test(body ?? '')).map(([, name]) => name ?? '');
+    expect(named).toEqual(['ScaleUpContext']);
+    expect(holding('ScaleUpInput|ScaleUpContext').filter((name) => !name.endsWith('Input'))).toEqual(['ScaleUpContext']);
+    expect(holding('ClusterSnapshot').sort()).toEqual(['ExistingCapacity', 'ScaleUpInput']);
+  });
+
   it('names no home that does not exist', () => {
     const homes = [...PACKAGE_HOMES, ...GLOBAL_HOMES].flatMap(({ homes }) => homes).concat(SIMULATOR_COMMANDS);
     expect(homes.filter((home) => !all.some(({ path }) => path.startsWith(home)))).toEqual([]);

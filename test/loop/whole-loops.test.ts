@@ -9,7 +9,7 @@ import type { IncreaseOutcome } from '../../src/domain/outcome.ts';
 import type { IncreaseRequest } from '../../src/domain/ports/cloud.ts';
 import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
 import { anyBurst } from '../planning/scale-up/random-burst.ts';
-import { anInstance, aRef, aShape, START_MS } from '../support/builders.ts';
+import { aGroup, anInstance, aPod, aRef, aShape, START_MS } from '../support/builders.ts';
 import type { FakeCloud } from '../support/fake-cloud.ts';
 import { aCapacityPolicy, aPolicy } from '../support/policy.ts';
 import { aStage, observedLoop } from './support.ts';
@@ -175,5 +175,27 @@ describe('after all plans of one loop, by priorities, with buffers, and however 
       }),
       runs,
     );
+  });
+});
+
+describe('the plans of one loop', () => {
+  /** One node can be added. Packing by size serves the largest pods, then priorities are moved up one after the other, and the buffer last. */
+  const world: WholeLoop = {
+    groups: ['a', 'b', 'c', 'd'].map((id) => aGroup({ id, target: 0, vmSize: `Standard_${id}` })),
+    pods: [
+      aPod({ name: 'low', shape: { cpu: '2', priority: 1 } }),
+      aPod({ name: 'middle', shape: { cpu: '1900m', priority: 2 } }),
+      aPod({ name: 'high', shape: { cpu: '1500m', priority: 3 } }),
+    ],
+    scaleUp: { maxNodesTotal: 1 },
+    buffers: [{ cpu: '100m', replicas: 1, priority: 0 }],
+    answers: ['no stock', 'no stock', 'no stock'],
+  };
+
+  it('are one for each round of writes, and six more for all rounds together', async () => {
+    const { rounds } = await stageOf(world).runOnce();
+    const more = rounds.map(({ plan }) => plan.retried ?? 0);
+    expect({ rounds: rounds.length, more: more.reduce((sum, count) => sum + count, 0) }).toEqual({ rounds: 3, more: 6 });
+    expect(more[0]).toBeGreaterThan(2);
   });
 });
