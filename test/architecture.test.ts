@@ -387,10 +387,12 @@ describe('architecture', () => {
     const interfaces = texts.flatMap((text) => [...text.matchAll(/^(?:export )?interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)]);
     const named = interfaces.map(([, name]) => name ?? '').filter((name) => name.endsWith('Context'));
     const holding = (type: string): readonly string[] =>
-      interfaces.filter(([, , body]) => new RegExp(`^  readonly \\w+\\??: (?:${type});`, 'm').test(body ?? '')).map(([, name]) => name ?? '');
+      interfaces
+        .filter(([, , body]) => new RegExp(`^  readonly \\w+\\??: (?:${type});`, 'm').test(body ?? ''))
+        .map(([, name]) => name ?? '');
     expect(named).toEqual(['ScaleUpContext']);
     expect(holding('ScaleUpInput|ScaleUpContext').filter((name) => !name.endsWith('Input'))).toEqual(['ScaleUpContext']);
-    expect(holding('ClusterSnapshot').sort()).toEqual(['ExistingCapacity', 'ScaleUpInput']);
+    expect(holding('ClusterSnapshot').toSorted()).toEqual(['ExistingCapacity', 'ScaleUpInput']);
   });
 
   it('names no home that does not exist', () => {

@@ -82,7 +82,7 @@ describe('azure: raising a capacity', () => {
   });
 
   it.each([
-    ['azure provider 59: above the maximum', 11, /above its maximum of 10/],
+    ['azure provider 59: above the maximum', 11, /^11 is above its maximum of 10/],
     ['azure provider 58: no increase at all', 3, /not an increase/],
     ['a decrease', 2, /not an increase/],
   ])('refuses %s without a request', async (_name, to, reason) => {

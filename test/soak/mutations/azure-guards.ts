@@ -283,7 +283,7 @@ export const AZURE_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'an instance that has the number of another is not deleted',
-    file: 'src/azure/writes/delete.ts',
+    file: 'src/azure/writes/delete-checks.ts',
     text: "return before !== '' && now !== '' && before !== now;",
     instead: 'return false;',
     test: 'test/contract/azure-deletes.test.ts',
