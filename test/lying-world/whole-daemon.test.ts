@@ -1,6 +1,7 @@
 /**
  * Lies that last, against the whole daemon in virtual time. What must hold: loops go on and health answers, pods of another pool get
- * their nodes, no running pod is moved, no instance is deleted and no capacity is lowered.
+ * their nodes, no running pod is moved, no instance is deleted and no capacity is lowered. When the lie ends, the pool grows again for
+ * its pods.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
@@ -13,6 +14,8 @@ afterEach(async () => {
   run = undefined;
 });
 
+/** The list of scale sets, and each alone. */
+const SETS = '**/virtualMachineScaleSets**';
 const LIED = '**/virtualMachineScaleSets/aks-lied-*';
 const answer = (body: object, status = 200, headers: Readonly<Record<string, string>> = {}): FaultEffect => ({
   kind: 'answer',
@@ -26,11 +29,13 @@ interface Row {
   readonly effect: FaultEffect;
   /** How long it lasts, minutes. */
   readonly minutes: number;
+  /** How long it may take afterwards until the pool grows, minutes. Default: 10. */
+  readonly recovery?: number;
 }
 
 const ROWS: Readonly<Record<string, Row>> = {
-  'every capacity reads as 1e9': { pathGlob: LIED, effect: { kind: 'capacity-reads-as', value: 1e9 }, minutes: 4 },
-  'every capacity reads as -0.5': { pathGlob: LIED, effect: { kind: 'capacity-reads-as', value: -0.5 }, minutes: 4 },
+  'every capacity reads as 1e9': { pathGlob: SETS, effect: { kind: 'capacity-reads-as', value: 1e9, of: 'aks-lied-' }, minutes: 4 },
+  'every capacity reads as -0.5': { pathGlob: SETS, effect: { kind: 'capacity-reads-as', value: -0.5, of: 'aks-lied-' }, minutes: 4 },
   "the pool's instances are none": { pathGlob: `${LIED}/virtualMachines`, effect: { kind: 'empty-list' }, minutes: 25 },
   "the pool's instances lead in a circle": { pathGlob: `${LIED}/virtualMachines`, effect: { kind: 'endless-pages' }, minutes: 25 },
   "the pool's instances lack ids and views": { pathGlob: `${LIED}/virtualMachines`, effect: { kind: 'bare-items' }, minutes: 25 },
@@ -65,7 +70,7 @@ const onPool = (name: string, pool: string, replicas: number, cpu: string) =>
   deployment({ name, replicas, cpu, spec: { nodeSelector: { 'kubernetes.azure.com/agentpool': pool } } });
 
 describe('the whole daemon', () => {
-  it.each(Object.entries(ROWS))('while %s', async (_name, { pathGlob, effect, minutes }) => {
+  it.each(Object.entries(ROWS))('while %s', async (_name, { pathGlob, effect, minutes, recovery = 10 }) => {
     const pools = ['good', 'lied'].map((name) => aPool({ name, count: 2, min: 0, max: 5 }));
     run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=30s'] });
     const world = run;
@@ -87,6 +92,10 @@ describe('the whole daemon', () => {
     expect(world.reports.slice(-3).map(({ outcome }) => outcome)).not.toContain('failed');
     expect(uids()).toEqual(before);
     expect(capacity(world, 'lied')).toBe(2);
+    arm.control.removeFault('lie');
+    cluster.apply(onPool('later', 'lied', 1, '2500m'));
+    await world.until('the pool grew after the lie', () => bound(world, 'later') === 1, recovery * MINUTE);
+    expect(uids()).toEqual(before);
     expect(world.writes().filter(({ route }) => /delete/i.test(route))).toEqual([]);
     expect(world.world.violations()).toEqual([]);
   });

@@ -39,7 +39,7 @@ function alterReply(effect: FaultEffect, request: ArmRequest, reply: ArmReply): 
     case 'empty-body':
       return { ...reply, body: undefined };
     case 'capacity-reads-as':
-      return eachItem(reply, (item) => (isJsonObject(item['sku']) ? mergePatch(item, { sku: { capacity: effect.value } }) : item));
+      return eachItem(reply, (item) => (isSetOf(item, effect.of) ? mergePatch(item, { sku: { capacity: effect.value } }) : item));
     case 'empty-page':
       return startOfList(request, reply);
     case 'endless-pages': {
@@ -63,6 +63,10 @@ function startOfList(request: ArmRequest, reply: ArmReply): ArmReply {
   const query = new URLSearchParams(request.query);
   query.set('$skiptoken', Buffer.from(JSON.stringify({ end: 0, after: '' })).toString('base64url'));
   return { ...reply, body: { value: [], nextLink: `${request.base}${request.path}?${query.toString().replaceAll('%24', '$')}` } };
+}
+
+function isSetOf({ sku, name }: JsonObject, of = ''): boolean {
+  return isJsonObject(sku) && typeof name === 'string' && name.startsWith(of);
 }
 
 /** Changes each item of a list, or the one resource that was read. */

@@ -48,8 +48,8 @@ export type FaultEffect =
   | { readonly kind: 'stale-list' }
   /** Another writer changes the capacity of the set, or of an idle VMs pool, just before this request is handled. */
   | { readonly kind: 'racing-writer'; readonly delta: number }
-  /** Reads of a set show this capacity. */
-  | { readonly kind: 'capacity-reads-as'; readonly value: number }
+  /** Reads of a set show this capacity. With `of`, only reads of sets whose name begins so. */
+  | { readonly kind: 'capacity-reads-as'; readonly value: number; readonly of?: string }
   /** Reads of a set show the capacity from before this delete for this long. */
   | { readonly kind: 'capacity-lag'; readonly ms: number }
   /** The boundary between two pages moved: 1 hides an item, -1 shows one twice. */
