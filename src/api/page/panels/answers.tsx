@@ -101,8 +101,6 @@ export function NodeBody({ node }: { readonly node: NodeAnswer }) {
             ),
           ],
           ['Next check', nextCheck === undefined ? undefined : <Time at={nextCheck} />],
-          ['Cordoned by', node.cordonedBy],
-          ['Tainted by', node.taintedBy],
           ['State', `${node.ready ? 'ready' : 'not ready'}${node.cordoned ? ', cordoned' : ''}`],
         ]}
       />

@@ -27,10 +27,6 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
         ? undefined
         : `p50 ${formatAge(pool.readyTime.p50Ms)}, p90 ${formatAge(pool.readyTime.p90Ms)}, of ${counted(pool.readyTime.count, 'node')}`,
     ],
-    [
-      'Writes left',
-      pool.tokens === undefined ? undefined : `${formatCount(pool.tokens.left)} of ${formatCount(pool.tokens.most)} that Azure takes now`,
-    ],
     ['Pods', pool.podsWaiting > 0 ? `${counted(pool.podsWaiting, 'pod waits', 'pods wait')} for it` : undefined],
     ...quotas.map(({ title, used, limit, room }): Fact => [
       'Quota',
