@@ -121,7 +121,7 @@ export const METRIC_CATALOGUE = {
     rowsRejected: {
       type: 'counter',
       name: 'cache_rows_rejected_total',
-      help: 'Observations rejected because of a fence or a newer row.',
+      help: 'Observations rejected because of a fence, a newer row, or an id that belongs elsewhere.',
       labels: ['table', 'reason'],
     },
     onDemand: {

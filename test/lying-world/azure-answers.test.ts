@@ -300,3 +300,23 @@ describe('azure lies', () => {
     expect(told).toMatch(row.told ?? /^/);
   });
 });
+
+describe('instances of other sets and resource groups in a list', () => {
+  it('are counted, and logged once until a list has none', async () => {
+    const foreign = [idIn('other', USER_POOL, 7), idIn(NODE_GROUP, GOOD_POOL, 7)].map((id) => instance(id));
+    const r = await lyingRig({ lie: instances((all) => [...all, ...foreign]) });
+    const logged = (): number => r.logLines.filter((line) => line.includes('items of other sets')).length;
+    const count = (): Promise<number> => r.count('cache_rows_rejected_total', { table: 'instances', reason: 'foreign-id' });
+    const first = await count();
+    expect([first, logged()]).toEqual([2, 1]);
+    await r.pass(330_000);
+    expect([await count(), logged()]).toEqual([4, 1]);
+    const foreignIntercept = r.arm.intercept;
+    r.arm.intercept = () => undefined;
+    await r.pass(330_000);
+    expect([await count(), logged()]).toEqual([4, 1]);
+    r.arm.intercept = foreignIntercept;
+    await r.pass(330_000);
+    expect([await count(), logged()]).toEqual([6, 2]);
+  });
+});

@@ -20,8 +20,9 @@ import { agentPoolPages } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
 import { isOfSet, projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import type { ForeignItems, SkippedItems } from './foreign-items.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
-import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
 export interface AgentDeps {
   readonly options: AzureOptions;
@@ -31,6 +32,7 @@ export interface AgentDeps {
   readonly order: LogicalClock;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
+  readonly foreign: ForeignItems;
   /** Instances whose nodes have been silent for a while, by folded key. */
   readonly silent: () => ReadonlySet<string>;
 }
@@ -121,32 +123,40 @@ export function scaleSetInstancesAgent(deps: AgentDeps, setKey: string): Caching
   const id = instancesAgent(setKey);
   return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
     const set = deps.scaleSets.get(setKey)?.value;
-    const list =
-      set?.orchestration === 'Flexible' ? await readFlexible(deps, set, signal) : await readUniform(deps, set?.name ?? setKey, signal);
+    const skipped = deps.foreign.startList(INSTANCES.name, setKey);
+    const read = { deps, skipped, signal };
+    const list = set?.orchestration === 'Flexible' ? await readFlexible(read, set) : await readUniform(read, set?.name ?? setKey);
+    skipped.report();
     return loaded(list, (complete) =>
       deps.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
     );
   });
 }
 
-function readUniform(deps: AgentDeps, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+interface InstanceRead {
+  readonly deps: AgentDeps;
+  readonly skipped: SkippedItems;
+  readonly signal: AbortSignal;
+}
+
+function readUniform({ deps, skipped, signal }: InstanceRead, set: string): Promise<PagedResult<InstanceRow>> {
   return readPages<VirtualMachineScaleSetVM, InstanceRow>(deps, {
     call: { operation: 'listInstances', resource: set },
     signal,
     open: () =>
       deps.clients.compute.virtualMachineScaleSetVMs.list(deps.options.nodeResourceGroup, set, { expand: 'instanceView' }).byPage(),
-    project: (raw) => listed(deps.options, projectInstance(raw, set)),
+    project: (raw) => skipped.pass(listed(deps.options, projectInstance(raw, set))),
   });
 }
 
-function readFlexible(deps: AgentDeps, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+function readFlexible({ deps, skipped, signal }: InstanceRead, set: ScaleSetRow): Promise<PagedResult<InstanceRow>> {
   // The API needs quotes around the field's name, and allows instance views with this filter only.
   const filter = `'virtualMachineScaleSet/id' eq '${set.armId}'`;
   return readPages(deps, {
     call: { operation: 'listVms', resource: set.name },
     signal,
     open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
-    project: (raw) => (isOfSet(raw, set) ? listed(deps.options, projectVm(raw, set.name)) : undefined),
+    project: (raw) => skipped.pass(isOfSet(raw, set) ? listed(deps.options, projectVm(raw, set.name)) : undefined),
   });
 }
 

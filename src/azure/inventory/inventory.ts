@@ -26,6 +26,7 @@ import { GroupRegistry, type RegisteredGroup, type Registration } from '../group
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { AgentRoster, instanceListAgentId } from './instance-list-agents.ts';
 import { loadInitially } from './initial-load.ts';
+import { ForeignItems } from './foreign-items.ts';
 import { EarlyLooks } from './early-looks.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
@@ -103,7 +104,8 @@ export class AzureInventory {
     this.#roster = new AgentRoster(this.scheduler);
     const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
     this.vmsPools = new VmsPools({ ...deps, order, slots, list: listPools, named: () => this.#choice.nodeGroups });
-    this.#agentDeps = { ...deps, order, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
+    const foreign = new ForeignItems(deps);
+    this.#agentDeps = { ...deps, order, foreign, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
     this.#reads = new Refresh({
       agents: this.#agentDeps,
       clock,

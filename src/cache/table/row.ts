@@ -8,6 +8,8 @@ export type Via = 'list' | 'get' | 'lro';
 export type FieldGroup = 'rest' | 'fenced' | 'existence';
 
 export type RejectReason =
+  /** An item of a list that belongs to another list. */
+  | 'foreign-id'
   /** Began before the read that the row already shows. */
   | 'older-than-row'
   /** Began before our own change began or ended. */
