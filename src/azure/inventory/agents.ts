@@ -20,7 +20,7 @@ import { agentPoolPages } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
 import { isOfSet, projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
-import type { ForeignItems, SkippedItems } from './foreign-items.ts';
+import type { ForeignItems, SkippedItems } from '../rows/foreign-items.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 

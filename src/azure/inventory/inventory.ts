@@ -26,7 +26,7 @@ import { GroupRegistry, type RegisteredGroup, type Registration } from '../group
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { AgentRoster, instanceListAgentId } from './instance-list-agents.ts';
 import { loadInitially } from './initial-load.ts';
-import { ForeignItems } from './foreign-items.ts';
+import { ForeignItems } from '../rows/foreign-items.ts';
 import { EarlyLooks } from './early-looks.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
