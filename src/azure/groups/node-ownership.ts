@@ -31,7 +31,8 @@ export class OwnershipIndex {
   readonly #scope: { readonly subscriptionId: string; readonly nodeResourceGroup: string };
   /** Parsed once per spelling. Entries of removed nodes are dropped with the next full pass. */
   #refs = new Map<string, InstanceRef | undefined>();
-  #unowned = new Set<InstanceKey>();
+  /** Without a group; the value: of these, a virtual machine of our resource group that is in no list. */
+  #unowned = new Map<InstanceKey, boolean>();
   #last: { readonly input: OwnershipInput; readonly ownership: Ownership } | undefined;
   #searches = 0;
 
@@ -50,7 +51,7 @@ export class OwnershipIndex {
     const last = this.#last;
     const sameWorld = last?.input.registration === registration && last.input.instancesVersion === instancesVersion;
     if (sameWorld && last.input.nodes === nodes) return last.ownership;
-    if (!sameWorld) this.#unowned = new Set();
+    if (!sameWorld) this.#unowned = new Map();
     const ownership = this.#resolveAll(input);
     this.#last = { input, ownership };
     return ownership;
@@ -67,12 +68,15 @@ export class OwnershipIndex {
       const ref = this.#refOf(node.providerId);
       refs.set(node.providerId, ref);
       if (ref === undefined) continue;
-      if (ref.kind === 'vm' && input.instance(ref.key) === undefined && isInScope(ref, this.#scope)) unlistedVms.push(node.name);
-      if (this.#unowned.has(ref.key)) continue;
+      const unowned = this.#unowned.get(ref.key);
+      if (unowned === true) unlistedVms.push(node.name);
+      if (unowned !== undefined) continue;
       const { groupKey, listed } = this.#ownerOf(ref, input);
       const group = groupKey === undefined ? undefined : input.registration.groups.get(groupKey);
       if (group === undefined) {
-        this.#unowned.add(ref.key);
+        const isUnlistedVm = ref.kind === 'vm' && !listed && isInScope(ref, this.#scope);
+        this.#unowned.set(ref.key, isUnlistedVm);
+        if (isUnlistedVm) unlistedVms.push(node.name);
         continue;
       }
       groupOfNode.set(node.name, group.id);
