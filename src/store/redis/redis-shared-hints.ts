@@ -100,7 +100,8 @@ export class RedisSharedHints implements SharedHints {
     const { by, atMs, untilMs } = parsed(value);
     const nowMs = this.#deps.clock.now();
     if (typeof by !== 'string' || typeof atMs !== 'number' || typeof untilMs !== 'number') return [];
-    if (by === this.#deps.identity || !(atMs <= nowMs + CLOCK_SKEW_MS) || !(untilMs > nowMs) || untilMs > nowMs + LONGEST_MS) return [];
+    const isBelievable = Math.abs(nowMs - atMs) <= LONGEST_MS && atMs <= nowMs + CLOCK_SKEW_MS && untilMs <= nowMs + LONGEST_MS;
+    if (by === this.#deps.identity || !isBelievable || untilMs <= nowMs) return [];
     return [{ kind: kind as HintKind, key, by, atMs, untilMs }];
   }
 

@@ -79,6 +79,7 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     ['a time that is no number', '{"by":"x","atMs":"now","untilMs":1e300}'],
     ['one that lasts for ever', JSON.stringify({ by: 'x', atMs: START_MS, untilMs: 1e300 })],
     ['one from the future', JSON.stringify({ by: 'x', atMs: START_MS + 100 * MINUTE, untilMs: START_MS + 101 * MINUTE })],
+    ['one from before all dates', JSON.stringify({ by: 'x', atMs: -1e300, untilMs: START_MS + 5 * MINUTE })],
     ['one without end', JSON.stringify({ by: 'x'.repeat(1_000), atMs: START_MS, untilMs: START_MS + 5 * MINUTE })],
   ])('that are lies are not believed: %s', async (_what, value) => {
     const one = await aProcess('one');
