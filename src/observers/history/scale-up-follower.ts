@@ -10,12 +10,12 @@ import {
   type StageDurations,
   summarizeDurations,
 } from '../../domain/history.ts';
-import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Instance } from '../../domain/node-group.ts';
-import type { CloudEvent, Observation } from '../../domain/observation.ts';
+import { type CloudEvent, nodesByInstance, type Observation } from '../../domain/observation.ts';
 import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
 import { FollowedIncrease, type InstanceStages } from './followed-increase.ts';
 import { LearnedDurations } from './learned-durations.ts';
@@ -187,13 +187,4 @@ function stagesOf(created: number, node: Node | undefined): InstanceStages {
   if (node === undefined) return { created };
   const { createdAtMs: registered, readiness } = node;
   return readiness.ready ? { created, registered, ready: readiness.sinceMs } : { created, registered };
-}
-
-function nodesByInstance({ cloud, cluster }: Observation): ReadonlyMap<InstanceKey, Node> {
-  const nodes = new Map<InstanceKey, Node>();
-  for (const [name, key] of cloud.instanceOfNode) {
-    const node = cluster.nodes.get(name);
-    if (node !== undefined) nodes.set(key, node);
-  }
-  return nodes;
 }

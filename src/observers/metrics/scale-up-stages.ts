@@ -3,8 +3,7 @@
  * of its group that is still incomplete. Must not know how an increase is planned or written.
  */
 import type { InstanceKey, NodeGroupId, PodUid } from '../../domain/ids.ts';
-import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
+import { nodesByInstance, type Observation } from '../../domain/observation.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { IncreaseRecord, LoopListener, LoopReport } from '../../domain/loop-report.ts';
 
@@ -136,15 +135,6 @@ class StageTimes {
     this.#metrics.stages.observe({ stage }, seconds(ms));
     this.#metrics.groupStages.observe({ node_group: group, stage }, seconds(ms));
   }
-}
-
-function nodesByInstance({ cloud, cluster }: Observation): ReadonlyMap<InstanceKey, Node> {
-  const nodes = new Map<InstanceKey, Node>();
-  for (const [name, key] of cloud.instanceOfNode) {
-    const node = cluster.nodes.get(name);
-    if (node !== undefined) nodes.set(key, node);
-  }
-  return nodes;
 }
 
 /** A short stage may be negative, since its ends come from different clocks. */
