@@ -12,8 +12,9 @@ import { type PlanInput, planLoop } from '../plan/report/plan-loop.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
 import { readHistory } from '../journal/history-entries.ts';
+import { wrongArguments } from '../process/wrong-arguments.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
-import { askDaemon, refusalText } from './live-answers.ts';
+import { askDaemon, LIVE_OPTIONS, refusalText } from './live-answers.ts';
 import { type AnswerSource, renderAnswer } from './explain-text.ts';
 
 const HELP = `Explain why a pod is pending, why a node stays, why a pool does not grow, or why a decision was made.
@@ -64,13 +65,7 @@ const OPTIONS = {
   pools: { type: 'string' },
   config: { type: 'string' },
   now: { type: 'string' },
-  url: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  namespace: { type: 'string' },
-  'lease-name': { type: 'string' },
-  port: { type: 'string' },
-  'token-file': { type: 'string' },
+  ...LIVE_OPTIONS,
   json: { type: 'boolean' },
   all: { type: 'boolean' },
   watch: { type: 'boolean' },
@@ -194,8 +189,7 @@ function readArguments(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: true });
   } catch (cause) {
-    const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw configError(`${message.replace(/\.$/, '')}; see explain --help.`);
+    throw wrongArguments(cause, 'explain');
   }
 }
 

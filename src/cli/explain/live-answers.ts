@@ -7,15 +7,18 @@ import { findLeader } from '../../kubernetes/leader-port.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { systemClock, type Terminal } from '../process/process.ts';
 
-export interface LiveSource {
-  readonly url?: string | undefined;
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly 'lease-name'?: string | undefined;
-  readonly port?: string | undefined;
-  readonly 'token-file'?: string | undefined;
-}
+/** The options of a command that asks a running daemon, for `parseArgs`. */
+export const LIVE_OPTIONS = {
+  url: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  context: { type: 'string' },
+  namespace: { type: 'string' },
+  'lease-name': { type: 'string' },
+  port: { type: 'string' },
+  'token-file': { type: 'string' },
+} as const;
+
+export type LiveSource = { readonly [Option in keyof typeof LIVE_OPTIONS]?: string | undefined };
 
 export interface LiveReply {
   readonly status: number;

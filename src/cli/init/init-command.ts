@@ -8,6 +8,7 @@ import { isConfigErrors, type Config } from '../../config/types/config.ts';
 import { configError } from '../../lib/errors.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { EXIT_OK, systemClock, type Terminal } from '../process/process.ts';
+import { wrongArguments } from '../process/wrong-arguments.ts';
 import { planInstallation, type Installation } from './installation.ts';
 
 const HELP = `Print what an installation in a cluster needs: the chart's values, custom roles for its kinds of pools,
@@ -103,7 +104,6 @@ function readArguments(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
   } catch (cause) {
-    const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw configError(`${message.replace(/\.$/, '')}; see init --help.`);
+    throw wrongArguments(cause, 'init');
   }
 }

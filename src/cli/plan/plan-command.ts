@@ -4,7 +4,6 @@
  */
 import { parseArgs } from 'node:util';
 import { readObjects } from './files/objects-file.ts';
-import { configError } from '../../lib/errors.ts';
 import type { PlanInput } from './report/plan-loop.ts';
 import { planReport, type PlanReport } from './report/plan-report.ts';
 import { renderPlan } from './report/plan-text.ts';
@@ -15,6 +14,7 @@ import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
 import { coloursOf } from '../text/colours.ts';
 import { WIDTH } from '../text/text-layout.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../process/process.ts';
+import { wrongArguments } from '../process/wrong-arguments.ts';
 
 const HELP = `Show what the autoscaler would do, and why. Changes nothing.
 
@@ -130,7 +130,6 @@ function readOptions(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
   } catch (cause) {
-    const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw configError(`${message.replace(/\.$/, '')}; see plan --help.`);
+    throw wrongArguments(cause, 'plan');
   }
 }

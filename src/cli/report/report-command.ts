@@ -7,9 +7,10 @@ import { asAutoscalerError, configError } from '../../lib/errors.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { compareShadow } from '../../planning/shadow/compare.ts';
 import type { ShadowReport } from '../../planning/shadow/report.ts';
-import { askDaemon, refusalText } from '../explain/live-answers.ts';
+import { askDaemon, LIVE_OPTIONS, refusalText } from '../explain/live-answers.ts';
 import { readShadowLines } from '../journal/shadow-lines.ts';
 import { EXIT_FAILED, EXIT_OK, systemClock, type Terminal } from '../process/process.ts';
+import { wrongArguments } from '../process/wrong-arguments.ts';
 import { renderReport } from './report-text.ts';
 
 const HELP = `Show what a dry run would have done, against what the AKS autoscaler did: every disagreement with both
@@ -39,13 +40,7 @@ Exit code: 0 reported, 1 failed, 2 wrong use, 3 not a dry run or no record, 4 no
 const OPTIONS = {
   since: { type: 'string' },
   directory: { type: 'string' },
-  url: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  namespace: { type: 'string' },
-  'lease-name': { type: 'string' },
-  port: { type: 'string' },
-  'token-file': { type: 'string' },
+  ...LIVE_OPTIONS,
   all: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -125,7 +120,6 @@ function readArguments(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
   } catch (cause) {
-    const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw configError(`${message.replace(/\.$/, '')}; see report --help.`);
+    throw wrongArguments(cause, 'report');
   }
 }
