@@ -1,4 +1,5 @@
 /** Reads manifests as the tests need them. */
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
@@ -81,4 +82,28 @@ export function configuredBy(objects: readonly KubeObject[], injected: Readonly<
   });
   if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
   return config;
+}
+
+/** The chart with the values of one variant, as it is stored. */
+export function golden(variant: string): readonly KubeObject[] {
+  return objectsIn(readFileSync(join(ROOT, 'test', 'deploy', 'golden', `${variant}.yaml`), 'utf8'));
+}
+
+/** @throws Error if there is no such object. */
+export function specOf(objects: readonly KubeObject[], kind: string): unknown {
+  const object = kindIn(objects, kind);
+  if (object === undefined) throw new Error(`there is no ${kind}`);
+  return object.spec;
+}
+
+export interface RoleRule {
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What a Role allows on ConfigMaps that the daemon writes. */
+export function statusRules(objects: readonly KubeObject[]): readonly object[] {
+  const { rules = [] } = (kindIn(objects, 'Role') ?? {}) as { readonly rules?: readonly RoleRule[] };
+  const written = rules.filter(({ resourceNames, verbs }) => resourceNames !== undefined && !verbs.includes('watch'));
+  return written.map(({ resourceNames: names, verbs }) => ({ names, verbs }));
 }

@@ -1,0 +1,319 @@
+/** Helm reads the chart as we do. Needs Helm; without it, nothing here runs. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { variants, variantValues } from '../../deploy/files.ts';
+import { mergedValues, plainNotation, plainText, type JsonMap } from '../../deploy/notation.ts';
+import { rbac } from '../../deploy/objects.ts';
+import { findHelm } from './helm.ts';
+import {
+  CHART,
+  configuredBy,
+  deploymentIn,
+  golden,
+  type KubeObject,
+  kindIn,
+  objectsIn,
+  type RoleRule,
+  ROOT,
+  specOf,
+  statusRules,
+} from './kube-objects.ts';
+
+const helm = findHelm(process.env);
+if (helm === undefined) process.stderr.write('no Helm on PATH or in the cache: `npm run helm` builds it; rendering is not tested\n');
+
+function render(values: readonly string[], given = '{}'): { readonly text: string; readonly error: string } {
+  const files = values.flatMap((variant) => ['--values', join(CHART, 'ci', `${variant}-values.yaml`)]);
+  const args = ['template', 'aks-autoscaler', CHART, '--namespace', 'kube-system', ...files, '--values', '-'];
+  const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: given });
+  return { text: stdout, error: stderr };
+}
+
+/** The text of NOTES.txt. Helm shows it only beside a cluster, so a copy of the chart puts it into a ConfigMap. */
+function notes(values: object): string {
+  const copy = mkdtempSync(join(tmpdir(), 'chart-'));
+  try {
+    cpSync(CHART, copy, { recursive: true });
+    const templates = join(copy, 'templates');
+    const text = readFileSync(join(templates, 'NOTES.txt'), 'utf8');
+    for (const file of readdirSync(templates)) if (file !== '_names.tpl') rmSync(join(templates, file));
+    writeFileSync(join(templates, '_notes.tpl'), `{{- define "notes" -}}\n${text}{{- end -}}`);
+    writeFileSync(join(templates, 'notes.yaml'), 'text: {{ include "notes" . | toJson }}\n');
+    const args = ['template', 'aks-autoscaler', copy, '--namespace', 'kube-system', '--values', '-'];
+    const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
+    expect(stderr).toBe('');
+    return (parse(stdout) as { readonly text: string }).text;
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+/** Helm and we spell the configuration differently, so its digests differ. */
+function comparable(objects: readonly KubeObject[]): unknown {
+  const text = JSON.stringify(objects, (key, value: unknown) => {
+    if (key === 'checksum/config') return 'a digest';
+    return key === 'config.yaml' || key === 'priorities' ? (parse(String(value)) as unknown) : value;
+  });
+  const plain = JSON.parse(text) as readonly KubeObject[];
+  return Object.fromEntries(plain.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+}
+
+describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
+  it('with the values of the example is the plain manifests', () => {
+    const { resources } = parse(readFileSync(join(ROOT, 'deploy', 'kustomization.yaml'), 'utf8')) as {
+      readonly resources: readonly string[];
+    };
+    const plain = resources.flatMap((file) => objectsIn(readFileSync(join(ROOT, 'deploy', file), 'utf8')));
+    expect(comparable(objectsIn(render(['example']).text))).toEqual(comparable(plain));
+  });
+
+  it.each(variants(ROOT).filter((variant) => variant !== 'example'))('with the values of %s is the golden file', (variant) => {
+    const { text, error } = render([variant]);
+    expect(error).toBe('');
+    expect(comparable(objectsIn(text))).toEqual(comparable(golden(variant)));
+  });
+
+  it('writes large numbers in full', () => {
+    const values = { extraArgs: { 'memory-total': '0:6400000', 'max-nodes-total': 1_000_000 }, extraEnv: { A: 1_000_000 } };
+    const { text } = render([], JSON.stringify(values));
+    expect(text).toContain('--max-nodes-total=1000000"');
+    expect(text).toContain('value: "1000000"');
+  });
+
+  it.each<readonly [string, object]>([
+    ['cluster-autoscaler-status', {}],
+    ['cluster-autoscaler-status', { extraArgs: ['--v=4'], config: { kubernetes: { leaderElect: true } } }],
+    ['a', { config: { kubernetes: { statusConfigMapName: 'a' } } }],
+    ['b', { config: { kubernetes: { statusConfigMapName: 'a' } }, extraArgs: ['--v=4', '--status-config-map-name=b'] }],
+    ['c', { extraArgs: ['--status-config-map-name=b', '-status_config_map_name', 'c', '--v=4'] }],
+    ['d', { extraArgs: { 'status-config-map-name_2': 'd', 'status-config-map-name': 'b', v: null } }],
+    ['e', { extraArgs: { 'status-config-map-name': ['d', 'e'] } }],
+    ['7', { extraArgs: { 'status-config-map-name': 7 } }],
+  ])('lets the daemon write its status as %s: %j', (name, values) => {
+    const { text, error } = render(['example'], JSON.stringify(values));
+    expect(error).toBe('');
+    const objects = objectsIn(text);
+    expect(configuredBy(objects).kubernetes.statusConfigMapName).toBe(name);
+    expect(statusRules(objects)).toEqual([
+      { names: [name, 'aks-autoscaler-templates', 'aks-autoscaler-memory'], verbs: ['get', 'update'] },
+      { names: [name], verbs: ['delete'] },
+    ]);
+    const release = { name: 'aks-autoscaler', namespace: 'kube-system', version: '1' };
+    const plain = plainText(rbac(plainNotation(mergedValues(variantValues(ROOT, 'example'), values as JsonMap), release)));
+    expect(statusRules(objectsIn(plain))).toEqual(statusRules(objects));
+  });
+
+  it('replaces the pods for a setting that needs a restart, and not for one that applies to a running daemon', () => {
+    const digest = (config: object): unknown => {
+      const { text, error } = render(['example'], JSON.stringify({ config }));
+      expect(error).toBe('');
+      return deploymentIn(objectsIn(text)).template.metadata.annotations?.['checksum/config'];
+    };
+    const plain = digest({});
+    for (const config of [
+      { scaleDown: { unneededTime: '3m' }, logLevel: 'debug', health: { maxInactivity: '5m' } },
+      { scaleUp: { maxNodesTotal: 7 }, cluster: { okTotalUnreadyCount: 9 }, nodeGroups: [{ name: 'a', min: 0, max: 1 }] },
+    ])
+      expect(digest(config)).toBe(plain);
+    for (const config of [{ scaleUp: { proactive: true } }, { cluster: { startupTaints: ['a'] } }, { http: { address: ':9000' } }])
+      expect(digest(config)).not.toBe(plain);
+  });
+
+  it.each(['{}', '', '{scaleDown: , azure: , cluster: , scaleUp: }'])('accepts an empty configuration: config: %s', (config) => {
+    const { text, error } = render([], `config: ${config}`);
+    expect(error).toBe('');
+    const file = objectsIn(text).find(({ kind }) => kind === 'ConfigMap') as unknown as { readonly data: Record<string, string> };
+    expect(Object.values((parse(file.data['config.yaml'] ?? '') as object | null) ?? {}).filter((section) => section !== null)).toEqual([]);
+  });
+
+  const rendered = (values: object): readonly KubeObject[] => {
+    const { text, error } = render([], JSON.stringify(values));
+    expect(error).toBe('');
+    return objectsIn(text);
+  };
+
+  it.each<readonly [object, object]>([
+    [{}, { maxUnavailable: 1 }],
+    [{ podDisruptionBudget: { maxUnavailable: 0 } }, { maxUnavailable: 0 }],
+    [{ podDisruptionBudget: { minAvailable: 1 } }, { minAvailable: 1 }],
+    [{ podDisruptionBudget: { minAvailable: '50%' } }, { minAvailable: '50%' }],
+  ])('a disruption budget of %j has %j', (values, expected) => {
+    const { selector: _selector, ...rest } = specOf(rendered(values), 'PodDisruptionBudget') as Record<string, unknown>;
+    expect(rest).toEqual(expected);
+  });
+
+  it('refuses a disruption budget with both numbers in one sentence', () => {
+    const { error } = render([], JSON.stringify({ podDisruptionBudget: { maxUnavailable: 1, minAvailable: 1 } }));
+    expect(error).toMatch(/podDisruptionBudget has maxUnavailable and minAvailable; Kubernetes accepts one of them/);
+  });
+
+  it.each<readonly [object, object | undefined]>([
+    [{}, { 'kubernetes.azure.com/mode': 'system' }],
+    [{ nodeSelector: {} }, undefined],
+    [{ nodeSelector: { agentpool: 'ops' } }, { agentpool: 'ops' }],
+  ])('a node selector of %j is %j: none of ours is merged into it', (values, expected) => {
+    expect((deploymentIn(rendered(values)).template.spec as { readonly nodeSelector?: object }).nodeSelector).toEqual(expected);
+  });
+
+  it('empties every map of ours with null', () => {
+    const maps = ['resources', 'securityContext', 'containerSecurityContext', 'livenessProbe', 'readinessProbe'];
+    const objects = rendered({ ...Object.fromEntries(maps.map((name) => [name, null])), podDisruptionBudget: null });
+    const { spec } = deploymentIn(objects).template;
+    const [container] = spec.containers;
+    expect(Object.keys({ ...spec, ...container }).filter((key) => key === 'resources' || key === 'securityContext')).toEqual([]);
+    expect(container?.livenessProbe).toEqual({ httpGet: { path: '/healthz', port: 'http' } });
+    expect(kindIn(objects, 'PodDisruptionBudget')).toBeUndefined();
+  });
+
+  it.each<readonly [object, boolean]>([
+    [{}, true],
+    [{ azureLocation: 'westeurope' }, false],
+    [{ azureLocation: 'westeurope', azureUseManagedIdentityExtension: true }, true],
+  ])('the network policy of %j leaves the metadata service open: %j', (values, open) => {
+    const text = JSON.stringify(specOf(rendered({ networkPolicy: { enabled: true }, ...values }), 'NetworkPolicy'));
+    expect(text.includes('169.254.169.254/32')).toBe(open);
+  });
+
+  it("takes a copy of the upstream chart's defaults, and keeps its own guard", () => {
+    const copied = {
+      azureEnableVMSSEtag: false,
+      deployment: { annotations: {}, selector: {} },
+      service: { selector: {}, clusterIP: '', externalIPs: [] },
+      podDisruptionBudget: { annotations: {}, maxUnavailable: 1, selector: {} },
+      vpa: { enabled: false, updateMode: 'Auto', recommender: 'default', containerPolicy: {} },
+      nodeSelector: {},
+      azureSubscriptionID: '11111111-1111-1111-1111-111111111111',
+      azureResourceGroup: 'MC_shop_shop_westeurope',
+      azureUseManagedIdentityExtension: true,
+      autoDiscovery: { clusterName: 'shop' },
+    };
+    expect(configuredBy(rendered(copied)).azure.enableVmssEtag).toBe(true);
+  });
+
+  it('names, labels and annotates every object, and never the same key twice', () => {
+    const objects = rendered({
+      nameOverride: 'nodes',
+      additionalLabels: { team: 'a', row: 'all' },
+      additionalAnnotations: { owner: 'a', row: 'all' },
+      podLabels: { team: 'b' },
+      podAnnotations: { owner: 'b' },
+      service: { labels: { team: 'c' }, annotations: { owner: 'c' } },
+      rbac: { annotations: { owner: 'd' } },
+      expanderPriorities: { 10: ['.*'] },
+      networkPolicy: { enabled: true },
+      serviceMonitor: { enabled: true },
+      podMonitor: { enabled: true },
+      prometheusRule: { enabled: true },
+      grafanaDashboard: { enabled: true },
+      azureClientSecret: 'not-a-real-secret',
+    });
+    expect(objects.length).toBeGreaterThan(13);
+    for (const { kind, metadata } of objects) {
+      expect([kind, metadata.labels['row'], metadata.annotations?.['row']]).toEqual([kind, 'all', 'all']);
+      expect(metadata.name).toMatch(/^(?:aks-autoscaler-nodes(?:-dashboard)?|cluster-autoscaler-priority-expander)$/);
+    }
+    const owners = Object.fromEntries(objects.map(({ kind, metadata }) => [kind, metadata.annotations?.['owner']]));
+    expect([owners['Service'], owners['ClusterRole'], owners['Deployment']]).toEqual(['c', 'd', 'a']);
+    const { metadata } = deploymentIn(objects).template;
+    expect([metadata.labels['team'], metadata.annotations?.['owner']]).toEqual(['b', 'b']);
+    expect(kindIn(objects, 'Service')?.metadata.labels['team']).toBe('c');
+  });
+
+  it('creates further objects, and adds containers, name servers, probes and a digest', () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const objects = rendered({
+      extraObjects: [
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'one' } },
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'two' } },
+      ],
+      initContainers: [{ name: 'first', image: 'registry.example/first' }],
+      dnsConfig: { nameservers: ['10.0.0.10'] },
+      livenessProbe: { timeoutSeconds: 20 },
+      image: { repository: 'registry.example/a', digest },
+    });
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(['one', 'two']));
+    const { spec } = deploymentIn(objects).template;
+    expect(spec).toMatchObject({ initContainers: [{ name: 'first' }], dnsConfig: { nameservers: ['10.0.0.10'] } });
+    expect(spec.containers[0]).toMatchObject({
+      image: `registry.example/a@${digest}`,
+      livenessProbe: { timeoutSeconds: 20, periodSeconds: 30 },
+    });
+  });
+
+  it('three values are enough on a node of the cluster: the rest comes from its metadata and from the webhook', () => {
+    const objects = rendered({ azureClusterName: 'shop', azureResourceGroup: 'rg-shop', azureClientID: 'c', extraArgs: ['--dry-run'] });
+    expect(kindIn(objects, 'ServiceAccount')?.metadata.annotations).toMatchObject({ 'azure.workload.identity/client-id': 'c' });
+    const { azure, dryRun, warnings } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', AZURE_TENANT_ID: 't' });
+    expect(azure).toMatchObject({
+      clusterName: 'shop',
+      clusterResourceGroup: 'rg-shop',
+      nodeResourceGroup: undefined,
+      subscriptionId: undefined,
+      credential: { method: 'workload-identity', clientId: 'c', tokenFile: '/t' },
+    });
+    expect([dryRun, warnings]).toEqual([true, []]);
+  });
+
+  it('waits longer for an answer of the liveness probe than the longest plan takes', () => {
+    const objects = rendered({ azureSubscriptionID: 's', azureResourceGroup: 'MC_a_b_c', autoDiscovery: { clusterName: 'shop' } });
+    const { policy } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', ARM_TENANT_ID: 't', ARM_CLIENT_ID: 'c' });
+    const longestMs = (policy.scaleUp.maxPlanningMs ?? 0) + (policy.scaleDown.maxSimulationMs ?? 0);
+    const timeoutSeconds = deploymentIn(objects).template.spec.containers[0]?.livenessProbe.timeoutSeconds ?? 0;
+    expect(longestMs).toBeGreaterThan(0);
+    expect(timeoutSeconds * 1000).toBeGreaterThan(longestMs);
+  });
+
+  it.each<readonly [object, readonly string[]]>([
+    [{}, ['aks-autoscaler', 'aks-autoscaler-dry-run']],
+    [{ config: { kubernetes: { leaseName: 'a' } } }, ['a', 'a-dry-run']],
+    [{ extraArgs: ['--leader-elect-resource-name=b'] }, ['b', 'b-dry-run']],
+  ])('of the leases and of the ConfigMaps the daemon may change its own only: %j', (values, names) => {
+    const role: object = kindIn(rendered(values), 'Role') ?? {};
+    const { rules } = role as { readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[] };
+    const leases = rules.filter(({ resources }) => resources.includes('leases'));
+    expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
+      [undefined, ['create']],
+      [names, ['get', 'list', 'watch', 'update', 'patch']],
+    ]);
+    // The ConfigMaps of two daemons in one namespace are two, as their leases are.
+    const stored = ['cluster-autoscaler-status', `${names[0]}-templates`, `${names[0]}-memory`];
+    expect(rules.map(({ resourceNames }) => resourceNames)).toContainEqual(stored);
+  });
+
+  it.each<readonly [string, object, RegExp]>([
+    ['no pool is chosen', {}, /No pool is chosen, so nothing will be scaled/],
+    ['a pool is chosen', { autoDiscovery: { clusterName: 'shop' } }, /installed as aks-autoscaler in kube-system\.\n\n1\. Wait/],
+    ['a dry run', { config: { dryRun: true } }, /It is a dry run/],
+  ])('says after the installation what to do: %s', (_what, values, says) => {
+    expect(notes(values)).toMatch(says);
+  });
+
+  it("keeps a user's string a string", () => {
+    const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
+    const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
+    expect(template.metadata.annotations).toMatchObject(values.podAnnotations);
+    expect(template.spec.containers[0]?.env).toContainEqual({ name: 'B', value: '${x} "y" # z' });
+  });
+
+  it.each([
+    ['a misspelt setting', { config: { scaleDown: { unneededtime: '3m' } } }, /unneededtime/],
+    ['a value of another cloud', { awsRegion: 'eu-west-1' }, /awsRegion/],
+    ["AKS's count without the name of its cluster", { azureSyncAgentPoolCount: true }, /azureSyncAgentPoolCount|azureClusterName|anyOf/],
+    ['two identities', { azureUseWorkloadIdentityExtension: true, azureUseManagedIdentityExtension: true }, /allOf|not/],
+    ['a cluster without its resource groups', { azureClusterName: 'shop' }, /azure/],
+    ['a label that selects our pods', { additionalLabels: { 'app.kubernetes.io/name': 'a' } }, /not/],
+  ])('refuses %s by name', (_what, values, said) => {
+    expect(render([], JSON.stringify(values)).error).toMatch(said);
+  });
+
+  it('passes the chart linter', () => {
+    const linted = spawnSync(helm ?? 'helm', ['lint', '--strict', CHART, '--values', join(CHART, 'ci', 'example-values.yaml')], {
+      encoding: 'utf8',
+    });
+    expect([linted.status, linted.stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+  });
+});
