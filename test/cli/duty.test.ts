@@ -1,29 +1,9 @@
 /** Whether a replica may act, in one sentence. */
 import { expect, it } from 'vitest';
 import { describeDuty } from '../../src/cli/duty.ts';
-import type { LoopReport } from '../../src/domain/loop-report.ts';
-import type { Observation } from '../../src/domain/observation.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../support/builders.ts';
+import { aLoopReport } from '../support/loop-report.ts';
 import { aPolicy } from '../support/policy.ts';
-
-function reportOf(observation: Observation | undefined): LoopReport {
-  return {
-    loopId: 1,
-    trigger: 'scan',
-    startedAtMs: START_MS,
-    durationMs: 1,
-    observation,
-    rounds: [],
-    scaleDown: undefined,
-    replanSoon: false,
-    removed: [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
-    state: emptyLoopState(START_MS),
-  };
-}
 
 const calm = anObservation([], aCluster({ nodes: [aNode({ name: 'a' })] }));
 const nodes = Array.from({ length: 10 }, (_, at) =>
@@ -40,7 +20,7 @@ const LEADER = {
   namespace: 'kube-system',
   port: 8085,
   dryRun: false,
-  report: reportOf(calm),
+  report: aLoopReport({ observation: calm }),
   policy: aPolicy(),
 };
 
@@ -48,13 +28,13 @@ it.each([
   ['leads; may act', true, {}],
   ['leads; does not act: it is a dry run', false, { dryRun: true }],
   ['leads; does not act yet: no loop has observed the cluster', false, { report: undefined }],
-  ['leads; does not act yet: no loop has observed the cluster', false, { report: reportOf(undefined) }],
-  ['leads; does not act: 5 of 10 nodes are not ready', false, { report: reportOf(sick) }],
-  ['leads; does not act: Azure has not been read for 20 minutes', false, { report: reportOf(blind) }],
+  ['leads; does not act yet: no loop has observed the cluster', false, { report: aLoopReport() }],
+  ['leads; does not act: 5 of 10 nodes are not ready', false, { report: aLoopReport({ observation: sick }) }],
+  ['leads; does not act: Azure has not been read for 20 minutes', false, { report: aLoopReport({ observation: blind }) }],
   [
     'leads; does not act: a watch of the cluster last received data 400 s ago; the limit is 60 s',
     false,
-    { report: reportOf(stale), policy: aPolicy({ scaleUp: { maxClusterStalenessMs: 60_000 } }) },
+    { report: aLoopReport({ observation: stale }), policy: aPolicy({ scaleUp: { maxClusterStalenessMs: 60_000 } }) },
   ],
   ['stands by; other leads: kubectl -n kube-system port-forward pod/other 8085', false, { leads: false, leader: 'other' }],
   ['stands by; no replica is known to lead', false, { leads: false, leader: undefined }],

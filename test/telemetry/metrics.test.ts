@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { publishClusterAutoscalerGauges } from '../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { publishObservation } from '../../src/observers/metrics/loop-metrics.ts';
-import type { LoopReport } from '../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics, ERROR_TYPES } from '../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, START_MS, type PodOptions } from '../support/builders.ts';
+import { aLoopReport } from '../support/loop-report.ts';
 import { aPolicy } from '../support/policy.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
@@ -68,25 +68,6 @@ describe('the catalogue of metrics', () => {
     expect(await right.registry.metrics()).not.toContain('node_group="a"');
   });
 });
-
-function aReport(part: Partial<LoopReport>): LoopReport {
-  return {
-    loopId: 1,
-    trigger: 'scan',
-    rounds: [],
-    removed: [],
-    failures: [],
-    replanSoon: false,
-    observation: undefined,
-    state: emptyLoopState(START_MS),
-    startedAtMs: START_MS,
-    durationMs: 1,
-    stepMs: { observe: 1 },
-    outcome: 'completed',
-    scaleDown: undefined,
-    ...part,
-  };
-}
 
 const SRC = resolve(import.meta.dirname, '..', '..', 'src');
 
@@ -164,7 +145,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const nodes = [aNode({ name: 'a' }), aNode({ name: 'b', taints: marked(599) }), aNode({ name: 'c', taints: marked(600) })];
     const metrics = createMetrics();
     publishClusterAutoscalerGauges(
-      aReport({ observation: anObservation([], aCluster({ nodes })) }),
+      aLoopReport({ observation: anObservation([], aCluster({ nodes })) }),
       aPolicy(),
       createCompatibleMetrics(metrics),
     );
@@ -185,7 +166,7 @@ describe('the names of the Cluster Autoscaler', () => {
       gpu('plain', {}, { cpu: 'sku' }),
     ];
     const observation = anObservation(groups, aCluster());
-    publishClusterAutoscalerGauges(aReport({ observation }), aPolicy(), compatible);
+    publishClusterAutoscalerGauges(aLoopReport({ observation }), aPolicy(), compatible);
     for (const { id } of groups) {
       metrics.scaleUp.nodes.inc({ node_group: id }, 2);
       metrics.scaleDown.nodes.inc({ node_group: id, cause: 'empty' });
@@ -226,7 +207,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const metrics = createMetrics();
     const groups = [aGroup({ id: 'a', maxSize: 10 }), aGroup({ id: 'b', maxSize: 5 })];
     const observation = anObservation(groups, aCluster());
-    publishClusterAutoscalerGauges(aReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
+    publishClusterAutoscalerGauges(aLoopReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
     expect(await served(metrics)).toContain(`\ncluster_autoscaler_max_nodes_count ${expected}\n`);
   });
 
@@ -242,7 +223,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const metrics = createMetrics();
     const policy = aPolicy({ scaleUp: { allowedSchedulers: ['default-scheduler', 'batch'], bypassedSchedulers: ['batch'] } });
     const observation = anObservation([], aCluster({ nodes: [aNode({ name: 'n' })], pods: [aPod(pod)] }));
-    publishClusterAutoscalerGauges(aReport({ observation }), policy, createCompatibleMetrics(metrics));
+    publishClusterAutoscalerGauges(aLoopReport({ observation }), policy, createCompatibleMetrics(metrics));
     const text = await served(metrics);
     expect(text).toContain(`_unschedulable_pods_count{type="unschedulable"} ${unschedulable}\n`);
     expect(text).toContain(`_unschedulable_pods_count{type="scheduler_unprocessed"} ${unprocessed}\n`);
@@ -258,7 +239,7 @@ describe('the names of the Cluster Autoscaler', () => {
       const state = { ...emptyLoopState(START_MS), lastScaleUpMs: START_MS };
       const policy = aPolicy({ scaleDown: { delayAfterAddMs: 600_000, delaysPerGroup } });
       publishClusterAutoscalerGauges(
-        aReport({ observation: anObservation([], aCluster()), state }),
+        aLoopReport({ observation: anObservation([], aCluster()), state }),
         policy,
         createCompatibleMetrics(metrics),
       );
@@ -311,7 +292,7 @@ describe('cardinality', () => {
       const observation = anObservation(groups, aCluster({ nodes }));
       const state = emptyLoopState(START_MS);
       publishObservation(observation, state, metrics);
-      publishClusterAutoscalerGauges(aReport({ observation, state }), aPolicy(), compatible);
+      publishClusterAutoscalerGauges(aLoopReport({ observation, state }), aPolicy(), compatible);
       return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
     };
     expect(await series(40)).toBe(await series(1));

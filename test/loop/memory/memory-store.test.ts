@@ -8,6 +8,7 @@ import { writeMemory } from '../../../src/loop/memory/memory-text.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aCluster, anObservation, START_MS } from '../../support/builders.ts';
+import { aLoopReport } from '../../support/loop-report.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 
 const SECOND = 1_000;
@@ -43,21 +44,12 @@ function stage(kept?: string, candidateTtlMs = 120_000) {
     },
   });
   const empty = emptyLoopState(START_MS);
-  const report = (change: Partial<LoopState>): LoopReport => ({
-    loopId: 1,
-    trigger: 'scan',
-    startedAtMs: clock.now(),
-    durationMs: 0,
-    observation: { ...anObservation([], aCluster()), nowMs: clock.now() },
-    rounds: [],
-    scaleDown: undefined,
-    replanSoon: false,
-    removed: [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
-    state: { ...empty, ...change },
-  });
+  const report = (change: Partial<LoopState>): LoopReport =>
+    aLoopReport({
+      startedAtMs: clock.now(),
+      observation: { ...anObservation([], aCluster()), nowMs: clock.now() },
+      state: { ...empty, ...change },
+    });
   const loop = async (change: Partial<LoopState> = {}, afterMs = 10 * SECOND, signal: AbortSignal = SIGNAL): Promise<void> => {
     await clock.advance(afterMs);
     store.loopEnded(report(change), signal);

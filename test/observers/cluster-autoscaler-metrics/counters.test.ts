@@ -5,7 +5,7 @@ import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
 import type { Observation } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome } from '../../../src/domain/outcome.ts';
-import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
+import type { UnremovableNode } from '../../../src/domain/plan.ts';
 import { removalLatency } from '../../../src/observers/cluster-autoscaler-metrics/removal-latency.ts';
 import { failedNodeCreations, unregisteredRemovals } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
@@ -13,6 +13,7 @@ import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
+import { aLoopReport, aScaleDownPlan, aScaleUpPlan } from '../../support/loop-report.ts';
 import { aPolicy } from '../../support/policy.ts';
 
 const SECOND = 1_000;
@@ -51,29 +52,14 @@ function aReport({ atMs, instances = [], events = [], awaited = 0, backoffs = ne
   const cluster = aCluster({ nodes: ['a-0', 'a-1'].map((name) => aNode({ name })) });
   const observation = anObservation([group], cluster, { nowMs: atMs });
   const inFlight = { group: A, nodes: awaited, requestedAtMs: START_MS, expectedByMs: START_MS + 15 * MINUTE };
-  const scaleDown: ScaleDownPlan = {
-    unneeded: new Map(Object.entries(unneeded)),
-    removals: [],
-    instanceRemovals: [],
-    kept: rest.kept ?? [],
-    inhibited: undefined,
-    summary: '',
-  };
-  return {
-    loopId: 1,
-    trigger: 'scan',
+  return aLoopReport({
     startedAtMs: atMs,
-    durationMs: 1,
     observation: { ...observation, cloud: { ...observation.cloud, events } },
     rounds: rest.rounds ?? [],
-    scaleDown,
-    replanSoon: false,
+    scaleDown: aScaleDownPlan({ unneeded: new Map(Object.entries(unneeded)), kept: rest.kept ?? [] }),
     removed: rest.removed ?? [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
     state: { ...emptyLoopState(START_MS), backoffs, increases: awaited === 0 ? new Map() : new Map([[A, inFlight]]) },
-  };
+  });
 }
 
 const detail = { kind: 'out-of-capacity', scope: {} } as const;
@@ -98,7 +84,7 @@ describe('nodes that were asked for and did not come', () => {
           atMs: START_MS,
           rounds: [
             {
-              plan: { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '' },
+              plan: aScaleUpPlan(),
               increases: [
                 {
                   increase: { group: A, from: 2, to: 7, version: '', pods: [], cause: 'pods' },

@@ -9,9 +9,9 @@ import type { Policy } from '../../../src/domain/policy.ts';
 import type { SkipReason } from '../../../src/domain/reasons.ts';
 import { failedInstances } from '../../../src/observers/events/failed-instances.ts';
 import { describeNodeGroupEvents } from '../../../src/observers/events/node-group-events.ts';
-import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, aNode, anInstance, START_MS } from '../../support/builders.ts';
+import { aLoopReport, aScaleUpPlan } from '../../support/loop-report.ts';
 import { aPolicy } from '../../support/policy.ts';
 
 const A = nodeGroupId('a');
@@ -29,25 +29,6 @@ interface Scene {
   readonly upMs?: number;
 }
 
-function aReport(part: Partial<LoopReport>): LoopReport {
-  return {
-    loopId: 1,
-    trigger: 'scan',
-    startedAtMs: START_MS,
-    durationMs: 1,
-    observation: undefined,
-    rounds: [],
-    scaleDown: undefined,
-    replanSoon: false,
-    removed: [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
-    state: emptyLoopState(START_MS),
-    ...part,
-  };
-}
-
 function told({
   nodes = [aNode({ name: 'a-0' })],
   events = [],
@@ -59,8 +40,8 @@ function told({
 }: Scene): readonly string[] {
   const cluster = aCluster({ nodes });
   const cloud = aCloud([aGroup({ id: 'a' })], cluster, { events });
-  const plan = { increases: [], skipped: skipped.map((reason) => ({ group: A, reason })), verdicts: new Map(), options: [], summary: '' };
-  const report = aReport({
+  const plan = aScaleUpPlan({ skipped: skipped.map((reason) => ({ group: A, reason })) });
+  const report = aLoopReport({
     observation: { loopId: 1, nowMs: START_MS, cluster, cloud },
     rounds: [{ plan, increases: [] }],
     removed,
@@ -181,7 +162,7 @@ describe('machines that failed before they became nodes', () => {
         nowMs += laterMs;
         const cluster = aCluster({ nodes });
         const cloud = aCloud([aGroup({ id: 'a', target: machines.length, instances: machines })], cluster, { events: told });
-        tell(aReport({ observation: { loopId: 1, nowMs, cluster, cloud } }));
+        tell(aLoopReport({ observation: { loopId: 1, nowMs, cluster, cloud } }));
       },
     };
   };

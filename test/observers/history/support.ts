@@ -8,6 +8,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anObservation, START_MS } from '../../support/builders.ts';
+import { aLoopReport, aScaleDownPlan, aScaleUpPlan } from '../../support/loop-report.ts';
 
 export interface Look {
   readonly afterMs?: number;
@@ -32,36 +33,16 @@ export function aReport(look: Look = {}): LoopReport {
   const nowMs = START_MS + afterMs;
   const { id: _id, target: _target, template: _template, ...change } = look.group ?? {};
   const seen = anObservation([aGroup({ id: 'a', target, instances, ...change })], aCluster({ nodes, pods }), { nowMs, loopId: 7 });
-  return {
+  const increases = records.map(({ increase }) => increase);
+  return aLoopReport({
     loopId: 7,
-    trigger: 'scan',
     startedAtMs: nowMs,
-    durationMs: 1,
     observation: { ...seen, cloud: { ...seen.cloud, events } },
-    rounds: [
-      {
-        plan: {
-          increases: records.map(({ increase }) => increase),
-          skipped: [],
-          verdicts: new Map(),
-          options: [],
-          summary: '',
-          ...look.plan,
-        },
-        increases: records,
-      },
-    ],
-    scaleDown:
-      look.scaleDown === undefined
-        ? undefined
-        : { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...look.scaleDown },
-    replanSoon: false,
+    rounds: [{ plan: aScaleUpPlan({ increases, ...look.plan }), increases: records }],
+    scaleDown: look.scaleDown === undefined ? undefined : aScaleDownPlan(look.scaleDown),
     removed,
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
     state: { ...emptyLoopState(nowMs), ...look.state },
-  };
+  });
 }
 
 /** An increase of the group from 1 to 2. */

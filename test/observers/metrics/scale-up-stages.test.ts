@@ -8,6 +8,7 @@ import type { Pod } from '../../../src/domain/pod.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
+import { aLoopReport, aScaleUpPlan } from '../../support/loop-report.ts';
 
 const SECOND = 1_000;
 
@@ -21,21 +22,12 @@ interface Look {
 
 function aReport({ atMs, instances = [], nodes = [], pods = [], records = [] }: Look): LoopReport {
   const group = aGroup({ id: 'a', target: 1, instances });
-  return {
-    loopId: 1,
-    trigger: 'scan',
+  return aLoopReport({
     startedAtMs: atMs,
-    durationMs: 1,
     observation: anObservation([group], aCluster({ nodes, pods }), { nowMs: atMs }),
-    rounds: [{ plan: { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '' }, increases: records }],
-    scaleDown: undefined,
-    replanSoon: false,
-    removed: [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
+    rounds: [{ plan: aScaleUpPlan(), increases: records }],
     state: emptyLoopState(atMs),
-  };
+  });
 }
 
 function aRecord(pods: readonly Pod[], atMs: number, outcome?: IncreaseOutcome): IncreaseRecord {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { wastedCapacity } from '../../../src/observers/metrics/wasted-capacity.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod } from '../../support/builders.ts';
+import { aLoopReport, aScaleDownPlan } from '../../support/loop-report.ts';
 import { valueOf } from '../../loop/support.ts';
 
 const nodes = ['a-0', 'a-1', 'a-2', 'else'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
@@ -13,21 +13,7 @@ const pods = [aPod({ nodeName: 'a-0', cpu: '1', memory: '4Gi' }), aPod({ nodeNam
 const observation = anObservation([aGroup({ id: 'a', target: 3, vmSize: 'Standard_D4s_v5' })], aCluster({ nodes, pods }));
 
 function aReport(plan: Partial<ScaleDownPlan>): LoopReport {
-  return {
-    loopId: 1,
-    trigger: 'scan',
-    startedAtMs: START_MS,
-    durationMs: 1,
-    observation,
-    rounds: [],
-    scaleDown: { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...plan },
-    replanSoon: false,
-    removed: [],
-    stepMs: {},
-    failures: [],
-    outcome: 'completed',
-    state: emptyLoopState(START_MS),
-  };
+  return aLoopReport({ observation, scaleDown: aScaleDownPlan(plan) });
 }
 
 const blocker = { pod: 'default/web', reason: 'NotEnoughPdb', detail: 'web' } as const;

@@ -4,13 +4,13 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
-import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { describeStatus, goTime, type Transitions } from '../../../src/observers/status/status-document.ts';
 import { StatusPublisher } from '../../../src/observers/status/status-publisher.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import type { AutoscalerStatus } from '../../../src/domain/ports/records.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
+import { aLoopReport } from '../../support/loop-report.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 
@@ -176,8 +176,7 @@ describe('publishing the status', () => {
     const loop = async (afterMs: number, target = 1, frozen?: string): Promise<void> => {
       await clock.advance(afterMs);
       const observation = anObservation([aGroup({ id: 'a', target, frozen })], aCluster(), { nowMs: clock.now() });
-      const rounds: LoopReport['rounds'] = [];
-      publisher.loopEnded({ observation, rounds, state: emptyLoopState(START_MS), scaleDown: undefined } as LoopReport, signal);
+      publisher.loopEnded(aLoopReport({ observation }), signal);
       await publisher.settled();
     };
     return {

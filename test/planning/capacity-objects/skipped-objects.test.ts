@@ -1,7 +1,6 @@
 /** Objects that ask for more than any cluster has: they are skipped before anything is made for them, an event names them, others count. */
 import { describe, expect, it } from 'vitest';
 import type { CapacityBuffer, CapacityObjects, ProvisioningRequest } from '../../../src/domain/capacity-objects.ts';
-import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import type { AutoscalerEvent } from '../../../src/domain/ports/records.ts';
 import { skippedObjectEvents } from '../../../src/observers/events/skipped-objects.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
@@ -18,6 +17,7 @@ import {
   resourceNames,
   START_MS,
 } from '../../support/builders.ts';
+import { aLoopReport } from '../../support/loop-report.ts';
 import { aCapacityPolicy } from '../../support/policy.ts';
 import { growth, planFor } from '../scale-up/world.ts';
 
@@ -45,7 +45,7 @@ function buffer(name: string, change: Partial<CapacityBuffer> = {}, replicas: nu
 function eventsOf(options: ClusterOptions): readonly string[] {
   const events: AutoscalerEvent[] = [];
   const observation = anObservation([], aCluster(options));
-  skippedObjectEvents({ record: (event) => void events.push(event) })({ observation } as LoopReport);
+  skippedObjectEvents({ record: (event) => void events.push(event) })(aLoopReport({ observation }));
   return events.map(({ subject, type, reason, message }) => `${type} ${reason} ${subject.kind}/${subject.name}: ${message}`);
 }
 

@@ -1,0 +1,35 @@
+/** What one loop did, as observers get it. */
+import type { LoopReport } from '../../src/domain/loop-report.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../src/domain/plan.ts';
+import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
+import { START_MS } from './builders.ts';
+
+/** A loop without an observation that completed and did nothing, with `change`. */
+export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
+  return {
+    loopId: 1,
+    trigger: 'scan',
+    startedAtMs: START_MS,
+    durationMs: 1,
+    observation: undefined,
+    rounds: [],
+    scaleDown: undefined,
+    replanSoon: false,
+    removed: [],
+    stepMs: {},
+    failures: [],
+    outcome: 'completed',
+    state: emptyLoopState(START_MS),
+    ...change,
+  };
+}
+
+/** No group grows. */
+export function aScaleUpPlan(change: Partial<ScaleUpPlan> = {}): ScaleUpPlan {
+  return { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '', ...change };
+}
+
+/** No node is unneeded. */
+export function aScaleDownPlan(change: Partial<ScaleDownPlan> = {}): ScaleDownPlan {
+  return { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...change };
+}
