@@ -9,13 +9,18 @@ import { START_MS } from '../support/builders.ts';
 class Watcher implements StreamTarget {
   text = '';
   ended = false;
+  destroyed = false;
   writableLength = 0;
   #close = (): void => undefined;
   write(text: string): void {
+    if (this.ended || this.destroyed) throw new Error('a write after the end');
     this.text += text;
   }
   end(): void {
     this.ended = true;
+  }
+  destroy(): void {
+    this.destroyed = true;
   }
   on(_event: 'close', listener: () => void): void {
     this.#close = listener;
@@ -122,13 +127,15 @@ describe('event streams', () => {
     expect(watcher.names().length).toBeLessThanOrEqual(before + 1);
   });
 
-  it('say that they live, end a watcher that does not read, and end with the leadership', async () => {
+  it('say that they live, drop a watcher that does not read, and end with the leadership', async () => {
     const { clock, streams, watch, loop } = aWorld();
     const [reads, stuck] = [watch(), watch()];
     stuck.writableLength = 2_000_000;
     await clock.advance(5_000);
     expect(reads.names().filter((name) => name === 'ping').length).toBeGreaterThan(1);
-    expect([reads.ended, stuck.ended]).toEqual([false, true]);
+    expect([reads.destroyed, stuck.destroyed]).toEqual([false, true]);
+    // A write after the end would be an error without a listener, which ends the process.
+    stuck.writableLength = 0;
     await loop();
     streams.end({ event: 'leader', data: {} });
     expect([reads.ended, reads.names().at(-1)]).toEqual([true, 'leader']);

@@ -10,6 +10,8 @@ import type { Overview } from '../documents/overview.ts';
 export interface StreamTarget {
   write(text: string): unknown;
   end(): void;
+  /** Closes the connection without waiting for the watcher. */
+  destroy(): void;
   /** Bytes that the watcher has not read yet. */
   readonly writableLength: number;
   on(event: 'close', listener: () => void): unknown;
@@ -90,6 +92,12 @@ export class EventStreams {
     if (this.#open.size === 0) this.#reset();
   }
 
+  /** Nothing is written to it any more: an error of a response that is over would end the process. */
+  #drop(target: StreamTarget): void {
+    this.#forget(target);
+    target.destroy();
+  }
+
   /** Nothing is kept without a watcher. */
   #reset(): void {
     this.#pinging.abort();
@@ -132,8 +140,8 @@ export class EventStreams {
 
   #sendAll(text: string): void {
     for (const target of this.#open) {
-      if (target.writableLength > MOST_UNREAD_BYTES) target.end();
-      else target.write(text);
+      if (target.writableLength <= MOST_UNREAD_BYTES) target.write(text);
+      else this.#drop(target);
     }
   }
 

@@ -24,6 +24,7 @@ export function sendEvents(request: IncomingMessage, response: ServerResponse, a
       return response.write(text);
     },
     end: () => void response.end(),
+    destroy: () => void response.destroy(),
     get writableLength() {
       return response.writableLength;
     },
