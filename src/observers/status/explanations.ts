@@ -106,7 +106,7 @@ function pendingClasses(verdicts: ReadonlyMap<Pod, PodVerdict>): readonly Pendin
       count: pods.length,
       verdict: classifyVerdict(decisive),
       decisive,
-      sinceMs: since.length === 0 ? undefined : Math.min(...since),
+      sinceMs: since.length === 0 ? undefined : since.reduce((least, ms) => Math.min(least, ms)),
     };
   });
   return all.sort((one, other) => other.count - one.count || compareText(one.pods[0]?.name ?? '', other.pods[0]?.name ?? ''));

@@ -43,6 +43,12 @@ describe('the explanations of the status', () => {
     });
   });
 
+  it('describes 150,000 equal pods', () => {
+    const [pod] = pods('big', 1);
+    const many = new Map(Array.from({ length: 150_000 }, () => [{ ...pod } as Pod, full] as const));
+    expect(describeExplanations(aReport({ plan: { verdicts: many } }), () => undefined)).toMatchObject({ pods: [{ count: 150_000 }] });
+  });
+
   it('says that none is pending', () => {
     expect(describeExplanations(aReport(), () => undefined)).toEqual({
       summary: 'No pods are pending',
