@@ -219,8 +219,8 @@ export class AzureInventory {
   }
 
   /** How many instances of a group may still be read singly now. */
-  singleReadsLeft(groupKey: string): number {
-    return this.#reads.singleReadsLeft(groupKey);
+  singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
+    return this.#reads.singleReadsLeft(groupKey, purpose);
   }
 
   refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {

@@ -20,6 +20,11 @@ export interface RefreshDeps {
 
 /** Azure takes 36 reads of instances of one set at once, and then 12 a minute, from all clients together. */
 const SINGLE_READS = { burst: 30, refillMs: 6_000 } as const;
+/**
+ * Each instance is looked at right before its deletion, ten of them at once in each loop. That is more than Azure's limit allows for long: if
+ * Azure refuses one of these reads, deletions wait as long as it says, and lists serve them.
+ */
+const READS_BEFORE_DELETES = { burst: 60, refillMs: 1_000 } as const;
 /** More queued reads of one group become one list, which others may have to wait for. */
 const LIST_ABOVE = 20;
 
@@ -27,6 +32,7 @@ export class Refresh {
   readonly scaleSets: OnDemand;
   readonly #instances: OnDemand;
   readonly #singleReads: CallAllowance;
+  readonly #readsBeforeDeletes: CallAllowance;
   /** What the last GET of each scale set showed. */
   readonly #readings = new Map<string, ScaleSetReading | undefined>();
   readonly #agents: AgentDeps;
@@ -42,6 +48,7 @@ export class Refresh {
       confirmedAfter: (key, seq, signal) => agents.scaleSets.confirmedAfter(key, seq, signal),
     });
     this.#singleReads = new CallAllowance(clock, SINGLE_READS);
+    this.#readsBeforeDeletes = new CallAllowance(clock, READS_BEFORE_DELETES);
     this.#instances = new OnDemand({
       ...shared,
       listAbove: LIST_ABOVE,
@@ -70,15 +77,15 @@ export class Refresh {
     this.#instances.request(key, groupKey);
   }
 
-  /** Reads one instance by a GET that begins after this call. @throws AutoscalerError */
+  /** Reads one instance, which is to be deleted, by a GET that begins after this call. @throws AutoscalerError */
   refreshInstance(key: string, groupKey: string, signal: AbortSignal): Promise<void> {
-    this.#singleReads.note(groupKey);
+    this.#readsBeforeDeletes.note(groupKey);
     return this.#instances.refresh(key, groupKey, signal);
   }
 
-  /** How many instances of a group may still be read singly now. */
-  singleReadsLeft(groupKey: string): number {
-    return this.#singleReads.left(groupKey);
+  /** How many instances of a group may still be read singly now, those that are to be deleted on an account of their own. */
+  singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
+    return (purpose === 'delete' ? this.#readsBeforeDeletes : this.#singleReads).left(groupKey);
   }
 
   stop(): void {

@@ -108,7 +108,7 @@ function scaleSetBackend(
 /** Whether so many instances are read one by one instead of by a list. */
 function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
   const most = inventory.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
-  return count <= Math.min(most, inventory.singleReadsLeft(key));
+  return count <= Math.min(most, inventory.singleReadsLeft(key, 'delete'));
 }
 
 async function waitForList({ inventory, clock }: WriteDeps, { key }: RegisteredGroup, signal: AbortSignal): Promise<void> {
