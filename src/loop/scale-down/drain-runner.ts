@@ -115,7 +115,7 @@ export class DrainRunner {
     const { clock, log } = this.#deps;
     const { group, instances, cause } = batch;
     const planned = instances.flatMap((key) => known.get(key) ?? []);
-    const request = { group, instances, allowBelowMin: cause === 'failed', ...unregisteredChecks(planned, this.#deps) };
+    const request = { group, instances, allowBelowMin: cause === 'failed', ...unregisteredChecks(planned, { ...this.#deps, cause }) };
     const outcome = await deleteWithRetry(request, this.#deps, this.#undo.signal);
     const accepted = outcome.kind === 'accepted';
     if (!accepted) this.#guard.takeBack(instances.length);

@@ -1,6 +1,8 @@
 /** The last look before instances without a node are deleted: none of them has become a node since the plan. Must not delete anything. */
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { InstanceRemoval } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 
@@ -15,7 +17,7 @@ export function instancesOf(groups: readonly NodeGroup[]): ReadonlyMap<InstanceK
 /** What a request to delete instances without a node demands: that they are still without one, and that failed ones are still failed. */
 export function unregisteredChecks(
   planned: readonly Instance[],
-  deps: Pick<DrainDeps, 'reader' | 'clock'>,
+  deps: Pick<DrainDeps, 'reader' | 'clock'> & Pick<InstanceRemoval, 'cause'>,
 ): Pick<DeleteRequest, 'failed' | 'objections'> {
   const byKey = new Map(planned.map((instance) => [instance.key, instance]));
   return {
@@ -28,8 +30,10 @@ export function unregisteredChecks(
       for (let from = 0; from < wanted.length; from += AT_ONCE) {
         await Promise.all(
           wanted.slice(from, from + AT_ONCE).map(async (instance) => {
-            const node = watched.get(instance.providerId.toLowerCase()) ?? (await nodeNamed(instance, deps, signal));
-            if (node !== undefined) found.set(instance.key, `instance ${instance.instanceId} has become node ${node}`);
+            const name = watched.get(instance.providerId.toLowerCase()) ?? instance.hostName?.toLowerCase() ?? '';
+            const node = await deps.reader.readFresh(name, signal);
+            if (node === undefined || (isRestOfGroup(instance, deps) && isUnused(node.pods))) return;
+            found.set(instance.key, `instance ${instance.instanceId} has become node ${node.node.name}`);
           }),
         );
       }
@@ -42,11 +46,12 @@ function watchedNodes({ reader, clock }: Pick<DrainDeps, 'reader' | 'clock'>): R
   return new Map([...reader.observe(clock.now()).nodes.values()].map(({ providerId, name }) => [providerId.toLowerCase(), name]));
 }
 
-/** The node with the name of the instance's host in the API, whatever instance it names. */
-async function nodeNamed(
-  { hostName = '' }: Instance,
-  { reader }: Pick<DrainDeps, 'reader'>,
-  signal: AbortSignal,
-): Promise<NodeName | undefined> {
-  return (await reader.readFresh(hostName.toLowerCase(), signal))?.node.name;
+/** If one instance of an atomic group fails, the group goes as a whole, also an instance that has become a node meanwhile. */
+function isRestOfGroup({ state }: Instance, { cause }: Pick<InstanceRemoval, 'cause'>): boolean {
+  return cause === 'failed' && state !== 'failed';
+}
+
+/** Only what the node itself brought runs on it. */
+function isUnused(pods: readonly Pod[]): boolean {
+  return pods.every(({ daemonSet, mirror }) => daemonSet || mirror);
 }

@@ -340,6 +340,20 @@ describe('executeScaleDown', () => {
     expect(world.cloud.deletes).toHaveLength(4);
   });
 
+  it('an instance of an atomic group that failed goes with it, also as a node that nothing runs on', async () => {
+    const world = setUp();
+    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
+      ...group,
+      instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'creating', hostName: `host-${index}` })),
+    }));
+    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
+    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
+    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await settle();
+    expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-0'), keyOf('g-1')]]);
+  });
+
   it.each([
     ['the watch shows a node with its provider id', 'other-name', 'azure:///G-0', true],
     ['the API has a node with the name of its host, and the watch is late', 'host-0', 'azure:///something', false],
