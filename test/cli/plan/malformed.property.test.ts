@@ -157,7 +157,7 @@ describe('plan and files in which something is not what it should be', () => {
         expect({ code, out }).toEqual({ code: 2, out: '' });
         expect(err).toMatch(/^.+\.\n$/);
       }),
-      { numRuns: 600, seed: 9 },
+      { numRuns: 400, seed: 9 },
     );
     expect(refused).toBeGreaterThan(100);
   });

@@ -163,7 +163,7 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
       fc.property(anyBurst, (burst) => {
         expect(growth(planFor(applyBurst({ ...burst, joined: 0, bound: 0 }, false)))).toEqual([]);
       }),
-      { ...runs, numRuns: 1000 },
+      { ...runs, numRuns: 600 },
     );
   });
 
