@@ -129,13 +129,14 @@ function answerHelpless(answer: AnswerInput, pod: Pod, verdict: Helpless): Answe
   const waits = waitsOf(verdict.byGroup, input);
   const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
   const advice = helpless === undefined ? undefined : adviceFor(answer, helpless);
+  const grown = advice?.fix?.proof.groups[0];
   return {
-    sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, advice?.fix?.proof.groups[0]),
+    sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, grown),
     equalPods: (helpless?.pods.length ?? 1) - 1,
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
     waits,
-    before: changesForPod(history, podName(pod), groups.get(nearestRow(pools, undefined)?.pools[0] ?? '')?.id),
+    before: changesForPod(history, podName(pod), groups.get(nearestPool(pools, grown) ?? '')?.id),
   };
 }
 
@@ -186,6 +187,11 @@ interface ObstaclesInput {
 function nearestRow(rows: readonly PoolRow[], grown: string | undefined): PoolRow | undefined {
   const ofFix = grown === undefined ? undefined : rows.find(({ pools }) => pools.includes(grown));
   return rows.find(({ fits }) => fits) ?? ofFix ?? rows[0];
+}
+
+function nearestPool(rows: readonly PoolRow[], grown: string | undefined): string | undefined {
+  const { pools = [] } = nearestRow(rows, grown) ?? {};
+  return grown !== undefined && pools.includes(grown) ? grown : pools[0];
 }
 
 function describeObstacles({ rows, groups, ...input }: ObstaclesInput, grown: string | undefined): string {

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { CapacityChange } from '../../../../src/domain/history.ts';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { LoopState } from '../../../../src/domain/loop-state.ts';
+import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
 import { countByOwner, ownerKind, ownerName } from '../../../../src/planning/explain/answers/pod-owners.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aRecord, aReport } from '../../../observers/history/support.ts';
-import { aCluster, aGroup, anObservation, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
+import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aHistory } from '../../../support/history.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { NO_STATE } from '../../scale-up/world.ts';
@@ -17,8 +18,16 @@ const MINUTE = 60_000;
 const A = nodeGroupId('a');
 const pod = aPod({ name: 'web', cpu: '3' });
 
-function answers({ state = {}, pods = [pod], maxSize = 10 }: { state?: Partial<LoopState>; pods?: readonly Pod[]; maxSize?: number } = {}) {
-  const observation = anObservation([aGroup({ id: 'a', target: 1, maxSize, instances: [] })], aCluster({ pods }));
+interface AnswersOptions {
+  readonly state?: Partial<LoopState>;
+  readonly pods?: readonly Pod[];
+  readonly maxSize?: number;
+  /** Groups beside `a`. */
+  readonly others?: readonly NodeGroup[];
+}
+
+function answers({ state = {}, pods = [pod], maxSize = 10, others = [] }: AnswersOptions = {}) {
+  const observation = anObservation([aGroup({ id: 'a', target: 1, maxSize, instances: [] }), ...others], aCluster({ pods }));
   const input = {
     observation,
     state: { ...NO_STATE, ...state },
@@ -69,6 +78,17 @@ describe('what was done before', () => {
     const other = aPod({ name: 'web-2', cpu: '3' });
     const answer = answerOn({ kind: 'pod', name: 'default/web-2' }, { ...answers({ pods: [other] }), history });
     expect(answer).toMatchObject({ before: [{ pool: 'a', from: 2, to: 4, by: 'AKS: ci@example.com' }] });
+  });
+
+  it('for a pod that no pool fits: the last change of the pool that the fix is about', () => {
+    const tainted = aGroup({
+      id: 'b',
+      target: 0,
+      template: aTemplate({ cpu: '8', taints: [{ key: 'x', value: 'y', effect: 'NoSchedule' }] }),
+    });
+    const large = aPod({ name: 'large', cpu: '6' });
+    const answer = answerOn({ kind: 'pod', name: 'default/large' }, { ...answers({ pods: [large], others: [tainted] }), history });
+    expect(answer).toMatchObject({ advice: { text: expect.stringContaining('x=y:NoSchedule') as unknown }, before: [] });
   });
 
   it('to a pool: every change with its writer', () => {
