@@ -109,7 +109,7 @@ function useRows(text: string, newest: unknown, selection: Selection | undefined
   };
 }
 
-/** The text once nobody types any more; it is part of the address. */
+/** The text when the typing has paused; it is part of the address. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(
