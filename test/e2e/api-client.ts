@@ -76,7 +76,7 @@ export class ApiClient {
   constructor({ server, caPem, token }: { readonly server: string; readonly caPem: string; readonly token: string }) {
     this.server = server;
     this.#token = token;
-    this.#agent = new Agent({ connect: { ca: caPem, timeout: 5_000 }, bodyTimeout: 0 });
+    this.#agent = new Agent({ connect: { ca: caPem, timeout: 60_000 }, bodyTimeout: 0 });
   }
 
   /** Whatever the server answers. Rejects only when it does not answer. */

@@ -9,13 +9,13 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ApiClient, type Json } from './api-client.ts';
 import type { Binaries, Part } from './binaries.ts';
 import { etcdArgs, apiServerArgs, auditPolicy, controllerArgs, schedulerArgs, schedulerConfig, kubeconfig } from './program-arguments.ts';
+import { freePorts } from './ports.ts';
 import { Program } from './program.ts';
 import { until } from './until.ts';
 
@@ -118,7 +118,7 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
     policy: await file('audit-policy.json', JSON.stringify(auditPolicy(options.audited ?? []))),
     log: join(dir, 'audit.log'),
   };
-  const [etcdPort = 0, peerPort = 0, apiPort = 0] = await freePorts(3);
+  const [etcdPort, peerPort, apiPort] = await freePorts();
   const url = `https://127.0.0.1:${apiPort}`;
   const clients: ApiClient[] = [];
   const clientWith = (token: string): ApiClient => {
@@ -249,20 +249,4 @@ async function compact(etcd: string): Promise<void> {
   };
   const { header } = await call('kv/range', { key: Buffer.from('none').toString('base64') });
   await call('kv/compaction', { revision: header?.revision, physical: true });
-}
-
-/** Ports that nobody has at the moment, all different. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject);
-          server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

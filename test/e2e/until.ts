@@ -31,11 +31,15 @@ export async function until<Answer>(
   throw new Error(`not within ${patienceMs / 1000} s of an idle machine: ${what}${more}\n${await seen()}`.trimEnd());
 }
 
-/** Looks all the time for `forMs` and rejects as soon as it is not so. */
+/**
+ * Looks all the time for `forMs` and rejects as soon as it is not so. A question that gets no answer (a busy machine, a server
+ * that is away) proves nothing and is asked again.
+ */
 export async function always(what: string, ask: () => Promise<boolean> | boolean, forMs: number): Promise<void> {
   const end = Date.now() + forMs;
   while (Date.now() < end) {
-    if (!(await ask())) throw new Error(`no longer so: ${what}`);
+    const so = await Promise.resolve(ask()).catch(() => undefined);
+    if (so === false) throw new Error(`no longer so: ${what}`);
     await pause(ASK_EVERY_MS);
   }
 }

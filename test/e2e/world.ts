@@ -257,7 +257,7 @@ export class E2eWorld {
         `${metadata.name} ${status.phase ?? ''}${metadata.deletionTimestamp === undefined ? '' : ' terminating'} on ${spec.nodeName ?? 'nothing'}`,
     );
     const sets = this.arm.control.state().sets.map(({ pool, capacity }) => `${pool}=${capacity}`);
-    const logs = this.daemons.map(({ name, program }) => `--- ${name} (${program.end ?? 'runs'})\n${program.tail(8)}`);
+    const logs = this.daemons.map(({ name, program }) => `--- ${name} (${program.end ?? 'runs'})\n${program.tail(25)}`);
     return [`sets: ${sets.join(' ')}`, `nodes: ${nodes.join(' ')}`, ...pods, ...this.kubelets.failures, ...logs].join('\n');
   }
 
