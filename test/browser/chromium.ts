@@ -1,8 +1,14 @@
 /** The browser of the tests: Debian's Chromium, or the one that a variable names. */
 import { accessSync, constants } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core';
 
 export const CHROMIUM_VARIABLE = 'CHROMIUM';
+
+/** How many times slower each page is, to find rows that depend on speed. */
+const SLOW_VARIABLE = 'SLOW';
+
+/** Only ends a test that hangs: how fast a browser is depends on what else its machine does. */
+export const PATIENCE_MS = 60_000;
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -32,10 +38,19 @@ export interface OpenedPage {
   readonly close: () => Promise<void>;
 }
 
+/** @returns what measures this page. */
+export async function slowDown(page: Page, times: number): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: times });
+  return session;
+}
+
 /** Opens the address and collects everything that goes wrong. Failed requests to the daemon count only if `strict`. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
+  await slowDown(page, Number(process.env[SLOW_VARIABLE] ?? 1));
   const troubles: string[] = [];
   const origin = new URL(url).origin;
   page.on('pageerror', (error) => troubles.push(`page: ${error.message}`));

@@ -62,9 +62,10 @@ async function serve({ input = () => undefined, now, deps = {}, token }: ServedO
   return endpoint.url;
 }
 
-async function shown(url: string, name: string, ready: RegExp): Promise<string> {
+/** The text of the page when all of it is there: panels read their documents one after the other. */
+async function shown(url: string, name: string, ...parts: readonly RegExp[]): Promise<string> {
   const { page: tab, troubles, close } = await openPage(browser, url);
-  await tab.getByText(ready).first().waitFor({ timeout: 10_000 });
+  for (const part of parts) await expect.poll(() => tab.locator('body').innerText()).toMatch(part);
   const text = await tab.locator('body').innerText();
   await screenshot(tab, `state-${name}`);
   expect(await tab.evaluate(LOW_CONTRASTS)).toEqual([]);
@@ -84,12 +85,16 @@ const calm = (change: Parameters<typeof documentInput>[0] | object = {}): Promis
 describe('the page says', () => {
   it('that nothing is pending, and shows no empty lists', async () => {
     const input = await calm();
-    const text = await shown(await serve({ input: () => input }), 'calm', /No pods are pending/);
-    expect(text).toContain('Allowed to act: yes, because this replica leads');
-    expect(text).toMatch(/No pool changed in the last/);
-    expect(text).toMatch(/No underused node is kept/);
-    expect(text).toMatch(/No decision changed anything/);
-    expect(text).toContain('No prices: set scaleUp.retailPrices or node prices');
+    const text = await shown(
+      await serve({ input: () => input }),
+      'calm',
+      /No pods are pending/,
+      /Allowed to act: yes, because this replica leads/,
+      /No pool changed in the last/,
+      /No underused node is kept/,
+      /No decision changed anything/,
+      /No prices: set scaleUp.retailPrices or node prices/,
+    );
     expect(text).not.toMatch(/USD|Per hour|NaN|undefined|null/);
   });
 
@@ -137,12 +142,10 @@ describe('the page says', () => {
 
   it('that the last loop is too long ago, and keeps its values', async () => {
     const input = await calm();
-    const text = await shown(
-      await serve({ input: () => input, now: () => input.report.observation.nowMs + 48_000 }),
-      'stale',
-      /Allowed to act: unknown/,
-    );
-    expect(text).toMatch(/no loop ended since 00:00:00, 4\d s ago, usually every 10 s/);
+    const nowMs = input.report.observation.nowMs + 48_000;
+    const url = await serve({ input: () => input, now: () => nowMs });
+    // The page counts on by itself until the daemon says its time again, which stands still here.
+    const text = await shown(url, 'stale', /no loop ended since 00:00:00, 4[89] s ago, usually every 10 s/);
     expect(text).toContain('general');
   });
 

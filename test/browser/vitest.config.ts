@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from './chromium.ts';
 
 export default defineConfig({
   test: {
@@ -9,7 +10,8 @@ export default defineConfig({
     // One browser at a time: the programs of a test share two cores with it.
     maxWorkers: 1,
     // The world's time is virtual, the browser's is real: these only end a test that hangs.
-    testTimeout: 120_000,
-    hookTimeout: 300_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
+    testTimeout: 4 * PATIENCE_MS,
+    hookTimeout: 10 * PATIENCE_MS,
   },
 });

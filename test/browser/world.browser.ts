@@ -4,17 +4,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployment, MINUTE } from '../scenarios/support.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 import { busyWorld } from './busy-world.ts';
+import { steadyAddress, type SteadyAddress } from './steady-address.ts';
 import { LOW_CONTRASTS, SMALL_TARGETS, TOO_WIDE } from './in-page.ts';
 import { launchChromium, type OpenedPage, openPage, screenshot } from './chromium.ts';
 
 let browser: Browser;
 let run: VirtualRun;
+let address: SteadyAddress;
 let opened: OpenedPage;
 let page: Page;
-const url = (): string => run.daemon.url ?? '';
+const url = (): string => address.url;
 
 beforeAll(async () => {
   run = await busyWorld();
+  address = await steadyAddress(() => (run.isRunning ? run.daemon.url : undefined));
   browser = await launchChromium();
   opened = await openPage(browser, url(), { permissions: ['clipboard-read', 'clipboard-write'] });
   page = opened.page;
@@ -22,6 +25,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
+  address.close();
   await run.stop();
 });
 
@@ -88,14 +92,14 @@ describe('the page shows the world', () => {
     expect(marks.some((text) => text.startsWith('another writer at') && text.includes('1 → 3'))).toBe(true);
     expect(marks.some((text) => text.startsWith('failed at'))).toBe(true);
     await page.getByRole('button', { name: 'Show as table' }).click();
-    expect(await page.locator('#changes tbody tr').count()).toBe(marks.length);
+    await expect.poll(() => page.locator('#changes tbody tr').count()).toBe(marks.length);
     await page.getByRole('button', { name: 'Show as chart' }).click();
   });
 
   it('decisions, searchable; an opened one with the options that lost', async () => {
     await page.getByLabel('Search decisions').fill('reports');
     await expect.poll(() => page.locator('#decisions .dec > li').count()).toBe(1);
-    expect(new URL(page.url()).searchParams.get('q')).toBe('reports');
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('reports');
     await page.locator('#decisions .dec a').first().click();
     const sheet = page.locator('.sheet');
     await sheet.getByText('chosen').waitFor();
@@ -105,8 +109,10 @@ describe('the page shows the world', () => {
   });
 
   it('a command that can be copied', async () => {
+    // The word is shown for a short time: whoever looks for it must be there first.
+    const said = page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.locator('#pending .fix .btn').first().click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await said;
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^az tag update/);
   });
 });
@@ -122,7 +128,7 @@ describe('the page by keyboard', () => {
     await page.locator('.sheet .say').waitFor();
     expect(new URL(page.url()).hash).toMatch(/^#pool\/aks-memory/);
     await page.keyboard.press('Escape');
-    expect(await page.locator('.sheet').count()).toBe(0);
+    await expect.poll(() => page.locator('.sheet').count()).toBe(0);
     // The focus is in the box again; another Esc leaves it.
     await page.keyboard.press('Escape');
   });
@@ -137,7 +143,7 @@ describe('the page by keyboard', () => {
     await page.locator('.sheet .say').waitFor();
     await screenshot(page, 'sheet-pool', false);
     await page.keyboard.press('Escape');
-    expect(await focused()).toBe(second);
+    await expect.poll(focused).toBe(second);
   });
 
   it.each([
@@ -147,12 +153,12 @@ describe('the page by keyboard', () => {
     ['d', '#decisions'],
   ])('%s jumps to %s', async (key, panel) => {
     await page.keyboard.press(key);
-    expect(await page.evaluate(`document.querySelector('${panel}').contains(document.activeElement)`)).toBe(true);
+    await expect.poll(() => page.evaluate(`document.querySelector('${panel}').contains(document.activeElement)`)).toBe(true);
   });
 
   it('? lists the keys', async () => {
     await page.keyboard.press('?');
-    expect(await page.locator('.sheet').innerText()).toContain('Ask why');
+    await expect.poll(() => page.locator('.sheet').innerText()).toContain('Ask why');
     await page.keyboard.press('Escape');
   });
 
@@ -194,6 +200,7 @@ describe('the page follows the world', () => {
     await run.advance(MINUTE);
     await expect.poll(() => heading.innerText()).not.toBe(before);
     await page.getByRole('button', { name: 'Pause updates' }).click();
+    await expect.poll(() => page.locator('.live').innerText()).toMatch(/^paused/);
     const paused = await heading.innerText();
     run.world.cluster.apply(deployment({ name: 'later', replicas: 2, cpu: '64' }));
     await run.advance(MINUTE);
@@ -205,16 +212,15 @@ describe('the page follows the world', () => {
   });
 
   it('keeps its data when the daemon goes, says so, and comes back with the next process', async () => {
-    const port = new URL(url()).port;
     await run.stopDaemon();
-    await expect.poll(() => page.locator('.live').innerText(), { timeout: 20_000 }).toMatch(/^Connection lost \d+ s ago/);
-    expect(await page.locator('.act').innerText()).toContain('Allowed to act: unknown');
+    await expect.poll(() => page.locator('.live').innerText()).toMatch(/^Connection lost \d+ s ago/);
+    await expect.poll(() => page.locator('.act').innerText()).toContain('Allowed to act: unknown');
     expect(await page.locator('#pools tbody tr').count()).toBeGreaterThan(3);
     await screenshot(page, 'connection-lost', false);
-    await run.startDaemon([`--address=127.0.0.1:${port}`]);
+    await run.startDaemon();
     await run.advance(MINUTE);
-    await expect.poll(() => page.locator('.live').innerText(), { timeout: 40_000 }).toMatch(/^live, loop/);
-    expect(await page.locator('footer').innerText()).toContain('History since');
+    await expect.poll(() => page.locator('.live').innerText()).toMatch(/^live, loop/);
+    await expect.poll(() => page.locator('footer').innerText()).toContain('History since');
     await expect.poll(() => page.locator('#changes').innerText()).toMatch(/before|History since|No pool changed/);
     await screenshot(page, 'after-restart');
   });
