@@ -4,12 +4,14 @@
  */
 import { withoutCredentials } from '../api/documents/redacted.ts';
 import type { AgentStatus } from '../cache/agents/agent-state.ts';
-import { podName } from '../domain/ids.ts';
+import { nodeGroupId, podName } from '../domain/ids.ts';
 import type { LoopReport } from '../domain/loop-report.ts';
+import type { BrokenPromise } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
 import type { TemplateReport } from '../azure/templates/template-report.ts';
+import { defined } from '../lib/defined.ts';
 import { describeDifference } from '../planning/explain/template-differences.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
 
@@ -72,23 +74,24 @@ export function templatesOf(
   report: Pick<LoopReport, 'state' | 'observation'> | undefined,
 ): readonly object[] {
   return templates.map((template) => {
-    const correction = correctionOf(template.group, report);
-    return correction === undefined ? template : { ...template, correction };
+    const id = nodeGroupId(template.group);
+    const used = report?.observation?.cloud.groups.find((group) => group.id === id)?.template?.corrected;
+    const correction = describeCorrection(report?.state.broken?.get(id), used !== undefined);
+    const zoneCorrection = describeCorrection(report?.state.brokenZones?.get(id), used?.zones !== undefined);
+    return { ...template, ...defined({ correction, zoneCorrection }) };
   });
 }
 
-function correctionOf(id: string, report: Pick<LoopReport, 'state' | 'observation'> | undefined): object | undefined {
-  const promise = [...(report?.state.broken ?? [])].find(([group]) => group === id)?.[1];
+function describeCorrection(promise: BrokenPromise | undefined, inForce: boolean): object | undefined {
   if (promise === undefined) return undefined;
   const { difference, nodes, sinceMs, untilMs } = promise;
   const { node, ...parts } = difference;
-  const used = report?.observation?.cloud.groups.find((group) => group.id === id)?.template?.corrected;
   return {
     text: describeDifference(difference),
     from: { node, alsoShownBy: nodes.filter((name) => name !== node) },
     since: isoTime(sinceMs),
     until: isoTime(untilMs),
-    inForce: used !== undefined,
+    inForce,
     ...parts,
   };
 }

@@ -47,6 +47,8 @@ export interface PodsOfClass {
   readonly count: number;
   /** As many as `count`. Absent in a state of an earlier process until its first observation: then pods of the class are found by age. */
   readonly uids?: readonly PodUid[];
+  /** When nodes of this group were first requested for one of these pods, milliseconds since the epoch. If absent, with this increase. */
+  readonly firstAskedAtMs?: number;
 }
 
 /**
@@ -72,8 +74,8 @@ export interface AcceptedIncrease {
 }
 
 /**
- * A node of an increase did not fit the pods that the increase was made for, even without pods that other nodes need not have. While this
- * holds, the group's template is corrected. Then one node is requested to find out. Times are in milliseconds since the epoch.
+ * A node of an increase did not fit the pods that the increase was made for, even without pods that other nodes need not have; or no node
+ * came in a zone that they need. While this holds, the group's template is corrected. Then one node is requested to find out. Times are in milliseconds since the epoch.
  */
 export interface BrokenPromise {
   readonly difference: TemplateDifference;
@@ -155,6 +157,8 @@ export interface LoopState {
   readonly readyTimes?: ReadonlyMap<NodeGroupId, readonly number[]>;
   /** Templates that real nodes disproved. If absent, none are known. */
   readonly broken?: ReadonlyMap<NodeGroupId, BrokenPromise>;
+  /** Groups that bring no node in some of their zones: the templates are without these zones. If absent, none are known. */
+  readonly brokenZones?: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
   /** Nodes requested within the last minute. If absent, none were. */
@@ -198,6 +202,7 @@ export interface SavedMemory extends Pick<
   | 'accepted'
   | 'readyTimes'
   | 'broken'
+  | 'brokenZones'
   | 'asked'
   | 'lastScaleUpMs'
   | 'lastScaleDownMs'

@@ -65,6 +65,8 @@ export interface TemplateDifference {
   readonly features?: readonly string[];
   /** Numbers of devices by driver, where the node has fewer. If absent, none are missing. */
   readonly devices?: readonly { readonly driver: string; readonly promised: number; readonly offered: number }[];
+  /** Zones in which no node came, although nodes were requested for pods that need them, and the zone of `node`. If absent, none are known. */
+  readonly zones?: { readonly missing: readonly string[]; readonly found: string };
 }
 
 /** The node that a group *would* add, labels, taints and allocatable included, with the origin of each part. */

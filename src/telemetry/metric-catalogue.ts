@@ -356,7 +356,7 @@ export const METRIC_CATALOGUE = {
     promisesBroken: {
       type: 'counter',
       name: 'template_promises_broken_total',
-      help: 'Ready nodes that did not fit the pods they were requested for, by what differed: resource (devices too), label (kubelet features too), taint or port.',
+      help: 'Ready nodes that did not fit the pods they were requested for, by what differed: resource (devices too), label (kubelet features and zones too), taint or port.',
       labels: ['kind'],
     },
     bootSeconds: {

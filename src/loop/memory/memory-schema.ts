@@ -61,7 +61,7 @@ const accepted = z.object({
   readyAtMs: time.exactOptional(),
   incomplete: z.literal(true).exactOptional(),
   template: word.exactOptional(),
-  pods: z.array(z.object({ class: word, count })),
+  pods: z.array(z.object({ class: word, count, firstAskedAtMs: time.exactOptional() })),
 });
 
 const amount = z.number().min(0);
@@ -78,6 +78,7 @@ const difference = z.object({
   ports: z.array(hostPort),
   features: z.array(word).exactOptional(),
   devices: z.array(z.object({ driver: word, promised: count, offered: count })).exactOptional(),
+  zones: z.object({ missing: z.array(word), found: word }).exactOptional(),
 });
 
 const brokenPromise = z.object({
@@ -102,6 +103,7 @@ export const savedMemory = z.object({
   increases: z.array(z.object({ group, nodes: count, requestedAtMs: time, expectedByMs: time })),
   accepted: z.array(z.tuple([group, z.array(accepted)])),
   broken: z.array(z.tuple([group, brokenPromise])),
+  brokenZones: z.array(z.tuple([group, brokenPromise])).exactOptional(),
   groupTimes: z.array(z.tuple([group, groupTimes])),
   targets: z.array(z.tuple([group, count])),
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),

@@ -39,6 +39,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
     increases: take('increases', [...state.increases.values()]),
     broken: take('broken', [...(state.broken ?? [])]),
+    brokenZones: take('brokenZones', [...(state.brokenZones ?? [])]),
     groupTimes: take('groupTimes', [...(state.groupTimes ?? [])]),
     targets: take('targets', [...(state.targets ?? [])]),
     asked: take('asked', [...(state.asked ?? [])]),
@@ -51,8 +52,8 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 }
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. */
-export function urgentParts({ backoffs, stockouts, increases, accepted: made, broken, groupTimes }: LoopState): string {
-  const byGroup = [[...(made ?? [])].map(withoutUids), [...(broken ?? [])], [...(groupTimes ?? [])]];
+export function urgentParts({ backoffs, stockouts, increases, accepted: made, broken, brokenZones, groupTimes }: LoopState): string {
+  const byGroup = [[...(made ?? [])].map(withoutUids), [...(broken ?? [])], [...(brokenZones ?? [])], [...(groupTimes ?? [])]];
   return JSON.stringify([[...backoffs], stockouts, [...increases], ...byGroup]);
 }
 
@@ -65,7 +66,7 @@ function withoutUids([id, increases]: readonly [NodeGroupId, readonly AcceptedIn
     id,
     increases.map(({ planned: _planned, ...increase }) => ({
       ...increase,
-      pods: increase.pods.map(({ class: name, count: pods }) => ({ class: name, count: pods })),
+      pods: increase.pods.map(({ uids: _uids, ...pods }) => pods),
     })),
   ];
 }
@@ -171,6 +172,7 @@ function restored({
   increases,
   accepted: made,
   broken,
+  brokenZones = [],
   groupTimes: times,
   targets,
   asked,
@@ -186,6 +188,7 @@ function restored({
     increases: new Map(increases.map((increase) => [increase.group, increase])),
     accepted: new Map(made),
     ...(broken.length === 0 ? {} : { broken: new Map(broken) }),
+    ...(brokenZones.length === 0 ? {} : { brokenZones: new Map(brokenZones) }),
     groupTimes: new Map(times),
     ...(readyTimes.length === 0 ? {} : { readyTimes: new Map(readyTimes) }),
     targets: new Map(targets),

@@ -11,6 +11,7 @@ import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
 import { describeDifference } from '../../planning/explain/template-differences.ts';
+import { disprovedTemplates } from '../../planning/promises/corrected-templates.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { clusterProblem } from '../../planning/state/cluster-health.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -92,7 +93,7 @@ function timedOutIncreases({ state }: LoopReport, { nowMs }: Observation): reado
 
 /** Once for each, when the node had its time to become what was promised. */
 function brokenPromises({ state }: LoopReport, { nowMs }: Observation): readonly EventText[] {
-  return [...(state.broken ?? [])].flatMap(([group, { difference, reportedAtMs }]) =>
+  return disprovedTemplates(state).flatMap(([group, { difference, reportedAtMs }]) =>
     reportedAtMs === nowMs ? [warning('TemplatePromiseBroken', `Node group ${group}: ${describeDifference(difference)}`)] : [],
   );
 }

@@ -12,6 +12,7 @@ import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { classifyVerdict, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { disprovedTemplates } from '../../planning/promises/corrected-templates.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
 import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';
@@ -105,16 +106,16 @@ const LACKS = ['resource', 'label', 'taint', 'port'] as const;
 /** Counts templates that a node disproved, when they are reported. */
 export function brokenPromises({ promisesBroken }: Pick<Metrics['templates'], 'promisesBroken'>): LoopListener {
   return ({ observation, state }) => {
-    for (const { difference, reportedAtMs } of state.broken?.values() ?? []) {
+    for (const [, { difference, reportedAtMs }] of disprovedTemplates(state)) {
       if (reportedAtMs !== undefined && reportedAtMs === observation?.nowMs) promisesBroken.inc({ kind: lackOf(difference) });
     }
   };
 }
 
-/** The one that the event names. Devices count as a resource, features of the kubelet as a label. */
-function lackOf({ resources, labels, taints, features, devices }: TemplateDifference): (typeof LACKS)[number] {
+/** The one that the event names. Devices count as a resource, features of the kubelet and zones as a label. */
+function lackOf({ resources, labels, taints, features, devices, zones }: TemplateDifference): (typeof LACKS)[number] {
   if (resources.length > 0 || devices !== undefined) return 'resource';
-  if (labels.length > 0 || features !== undefined) return 'label';
+  if (labels.length > 0 || features !== undefined || zones !== undefined) return 'label';
   return taints.length > 0 ? 'taint' : 'port';
 }
 

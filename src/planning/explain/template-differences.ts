@@ -8,7 +8,7 @@ const MOST_VOLUMES = 1_000_000;
 
 /** `Template promised 3.86 CPU, node x offers 2.86: pod kube-system/agent-x uses 1`. Only the largest shortage is named. */
 export function describeDifference(difference: TemplateDifference): string {
-  const { node, resources, labels, taints, ports, features = [], devices } = difference;
+  const { node, resources, labels, taints, ports, features = [], devices, zones } = difference;
   const [short] = resources;
   if (short !== undefined) return describeShortage(node, short);
   const [label] = labels;
@@ -21,6 +21,7 @@ export function describeDifference(difference: TemplateDifference): string {
   if (features.length > 0) return `Template promised kubelet feature ${features.join(', ')}, node ${node} does not declare it`;
   const [device] = devices ?? [];
   if (device !== undefined) return `Template promised ${device.promised} devices of ${device.driver}, node ${node} has ${device.offered}`;
+  if (zones !== undefined) return `Template promised zone ${zones.missing.join(', ')}, node ${node} came in ${zones.found}`;
   return `Template promised host port ${ports.map(({ port, protocol }) => `${port}/${protocol}`).join(', ')}, on node ${node} it is in use`;
 }
 

@@ -8,69 +8,42 @@ import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../domain/lo
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
 import type { PodShape } from '../../domain/pod.ts';
-import type { Policy } from '../../domain/policy.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { needOf } from '../../scheduling/predicates/resources-fit.ts';
-import { makeTemplate, variantsForPods, type GroupTemplate } from '../scale-up/groups/template-node.ts';
-import { findUpcomingNodes, indexUpcomingNodes, type UpcomingNodesIndex } from '../scale-up/groups/upcoming-nodes.ts';
-import { podClass, templateHash } from '../state/accepted-increases.ts';
-import { modelOf, TRIAL_MS } from './corrected-templates.ts';
+import { type GroupTemplate } from '../scale-up/groups/template-node.ts';
+import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
+import { templateHash } from '../state/accepted-increases.ts';
+import { CORRECTED_MS, modelOf, MOST_CLASSES, TRIAL_MS } from './corrected-templates.ts';
+import { checkZones } from './missed-zones.ts';
+import { makePromiseContext, templateOf, variantsForShape, type PromiseContext, type PromiseInput } from './promise-context.ts';
 import { podsOnEveryNode } from './pods-on-every-node.ts';
 import { differenceOf, offerOf, persists, refusalsOf, type NodeOffer } from './node-offer.ts';
 
-/** How long a template that a node disproved stays corrected, if nothing changes. */
-const CORRECTED_MS = 1_800_000;
 /** A young node may still get labels, devices or lose taints. Until then the group waits, and nothing is reported. */
 const SETTLED_AFTER_MS = 60_000;
 /** Taints of the node controller: conditions of one node. */
 const CONDITION_TAINTS = 'node.kubernetes.io/';
-const MOST_CLASSES = 50;
 /** Of a large increase the newest nodes are enough. */
 const MOST_NODES = 20;
 const MOST_SHOWING = 3;
 
-interface CheckInput {
-  /** After the reducers of this observation. */
-  readonly state: LoopState;
-  /** The accepted increases before them: pods of an increase that is forgotten now are checked once more. */
-  readonly before: LoopState['accepted'];
-  /** With the templates as the cloud has them. */
-  readonly observation: Observation;
-  readonly policy: Policy;
-  readonly names: ResourceNames;
-}
-
-/** What one check of all groups shares. */
-interface PromiseContext extends CheckInput {
-  readonly index: UpcomingNodesIndex;
-  /** The shapes of pending pods, by class. */
-  readonly pending: ReadonlyMap<string, PodShape>;
-}
-
 /** Finds promises that were broken, kept after all, or are too old to matter. */
-export function checkPromises(input: CheckInput): LoopState {
+export function checkPromises(input: PromiseInput): LoopState {
   const { state, before, observation } = input;
   const ids = new Set<NodeGroupId>([...(before?.keys() ?? []), ...(state.accepted?.keys() ?? []), ...(state.broken?.keys() ?? [])]);
-  if (ids.size === 0) return state;
-  const context = { ...input, index: indexUpcomingNodes(input), pending: pendingShapes(observation) };
+  if (ids.size === 0 && state.brokenZones === undefined) return state;
+  const context = makePromiseContext(input);
   const broken = new Map<NodeGroupId, BrokenPromise>();
   for (const group of observation.cloud.groups) {
     const next = ids.has(group.id) && group.template !== undefined ? checkGroup(group, context) : undefined;
     if (next !== undefined) broken.set(group.id, next);
   }
-  const { broken: _known, ...rest } = state;
-  return broken.size === 0 ? rest : { ...rest, broken };
-}
-
-function pendingShapes({ cluster }: Observation): ReadonlyMap<string, PodShape> {
-  const shapes = new Set(cluster.pendingPods.filter(({ daemonSet }) => !daemonSet).map(({ shape }) => shape));
-  return new Map([...shapes].map((shape) => [podClass(shape), shape]));
+  const brokenZones = checkZones(context);
+  const { broken: _known, brokenZones: _zones, ...rest } = state;
+  return { ...rest, ...(broken.size === 0 ? {} : { broken }), ...(brokenZones.size === 0 ? {} : { brokenZones }) };
 }
 
 function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
@@ -135,24 +108,13 @@ function shapesOf({ entries, known }: Suspects, template: GroupTemplate, { pendi
   const shapes = new Map<string, PodShape>();
   for (const { class: name } of entries.flatMap(({ pods }) => pods)) {
     const shape = pending.get(name);
-    if (shape !== undefined && isPromised(shape, template)) shapes.set(name, shape);
+    if (shape !== undefined && variantsForShape(shape, template) !== 0) shapes.set(name, shape);
   }
   for (const name of known?.classes ?? []) {
     const shape = pending.get(name);
     if (shape !== undefined) shapes.set(name, shape);
   }
   return shapes;
-}
-
-function isPromised(shape: PodShape, template: GroupTemplate): boolean {
-  return (
-    variantsForPods({ key: '', shape, need: needOf(shape.requests), interdependent: false, countable: true, pods: [] }, template) !== 0
-  );
-}
-
-function templateOf(group: NodeGroup, { observation: { cluster }, names }: PromiseContext): GroupTemplate | undefined {
-  if (group.template === undefined) return undefined;
-  return makeTemplate(group, withAttachLimits(group.template, names), cluster.daemonSets, new Set());
 }
 
 /** Of nodes that came of the increases, and of those that broke a promise before. The newest first. */

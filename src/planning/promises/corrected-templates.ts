@@ -5,6 +5,7 @@
 import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { attachResource, isAttachResource, minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { defined } from '../../lib/defined.ts';
@@ -13,8 +14,20 @@ import { makeTemplate } from '../scale-up/groups/template-node.ts';
 import { podClass, templateHash } from '../state/accepted-increases.ts';
 import type { IncreaseCeiling } from '../state/increase-rate.ts';
 
+/** How long a template that a node disproved stays corrected, if nothing changes. */
+export const CORRECTED_MS = 1_800_000;
+/** Of one finding. */
+export const MOST_CLASSES = 50;
 /** After the correction has ended, one node at a time is requested for this long, unless a node proves the template before. */
 export const TRIAL_MS = 1_800_000;
+
+/** What nodes disproved of templates. */
+type Findings = Pick<LoopState, 'broken' | 'brokenZones'>;
+
+/** All of them, with their groups. */
+export function disprovedTemplates({ broken, brokenZones }: Findings): readonly (readonly [NodeGroupId, BrokenPromise])[] {
+  return [...(broken ?? []), ...(brokenZones ?? [])];
+}
 
 /** What a new node of the group depends on besides its template. */
 export function modelOf({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'priority'>): string {
@@ -28,7 +41,11 @@ function isDisproved(broken: BrokenPromise, group: NodeGroup, nowMs: number): bo
 }
 
 /** The observation with corrected templates. Returns the observation itself if there are none. */
-export function withCorrectedTemplates(observation: Observation, { broken }: Pick<LoopState, 'broken'>, names: ResourceNames): Observation {
+export function withCorrectedTemplates(observation: Observation, state: Findings, names: ResourceNames): Observation {
+  return withoutMissedZones(withoutDisprovedParts(observation, state, names), state);
+}
+
+function withoutDisprovedParts(observation: Observation, { broken }: Findings, names: ResourceNames): Observation {
   if (broken === undefined || broken.size === 0) return observation;
   const { cloud, nowMs } = observation;
   const groups = cloud.groups.map((group) => {
@@ -36,6 +53,21 @@ export function withCorrectedTemplates(observation: Observation, { broken }: Pic
     if (promise === undefined || group.template === undefined || !isDisproved(promise, group, nowMs)) return group;
     const { free } = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, new Set());
     return { ...group, template: correctedTemplate(group.template, { free, names }, promise.difference) };
+  });
+  return { ...observation, cloud: { ...cloud, groups } };
+}
+
+function withoutMissedZones(observation: Observation, { brokenZones }: Findings): Observation {
+  if (brokenZones === undefined || brokenZones.size === 0) return observation;
+  const { cloud, nowMs } = observation;
+  const groups = cloud.groups.map((group) => {
+    const promise = brokenZones.get(group.id);
+    const { template } = group;
+    if (promise?.difference.zones === undefined || template === undefined || nowMs >= promise.untilMs) return group;
+    const { missing } = promise.difference.zones;
+    const zones = template.zones.filter((zone) => !missing.includes(zone));
+    const corrected = { ...promise.difference, ...template.corrected, zones: promise.difference.zones };
+    return zones.length === 0 ? group : { ...group, template: { ...template, zones, corrected } };
   });
   return { ...observation, cloud: { ...cloud, groups } };
 }
@@ -87,11 +119,17 @@ function portHolder({ ports }: TemplateDifference): StaticPod {
  * The size up to which a group may grow while its template is tried again. Only if a pod waits that the last node did not fit: other pods
  * need no trial. An atomic group cannot request a part, so it has no limit.
  */
-export function trialCeiling(group: NodeGroup, state: Pick<LoopState, 'broken' | 'increases'>, { cluster }: Observation): IncreaseCeiling {
+export function trialCeiling(group: NodeGroup, state: Findings & Pick<LoopState, 'increases'>, { cluster }: Observation): IncreaseCeiling {
   const free: IncreaseCeiling = { ceiling: group.maxSize, reason: undefined };
-  const broken = state.broken?.get(group.id);
-  if (broken === undefined || group.template?.corrected !== undefined || isWhole(group) || !group.target.known) return free;
-  if (!cluster.pendingPods.some(({ shape }) => broken.classes.includes(podClass(shape)))) return free;
+  if (isWhole(group) || !group.target.known) return free;
+  const tried = openTrials(group, state).find(({ classes }) => cluster.pendingPods.some(({ shape }) => classes.includes(podClass(shape))));
   const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
-  return ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'trial', difference: broken.difference } };
+  return tried === undefined || ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'trial', difference: tried.difference } };
+}
+
+/** What is known of the group without correcting its template any more. */
+function openTrials({ id, template }: NodeGroup, { broken, brokenZones }: Findings): readonly BrokenPromise[] {
+  const parts = template?.corrected === undefined ? broken?.get(id) : undefined;
+  const zones = template?.corrected?.zones === undefined ? brokenZones?.get(id) : undefined;
+  return [parts, zones].filter((promise) => promise !== undefined);
 }

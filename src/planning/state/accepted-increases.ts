@@ -69,6 +69,7 @@ export function rememberAccepted(
   const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
   const planned = increase.pods.filter(isOnlyPlanned).map(({ uid }) => uid);
   const moved = new Set([...planned, ...real.map(({ uid }) => uid)]);
+  const askedBefore = firstAskedTimes(accepted?.get(increase.group) ?? []);
   const earlier = [...(accepted ?? [])].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
   const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
   const { template } = increase;
@@ -76,10 +77,24 @@ export function rememberAccepted(
     nodes: increase.nodes,
     acceptedAtMs: nowMs,
     ...defined({ template: template === undefined ? undefined : templateHash(template) }),
-    pods: podsByClass(real),
+    pods: podsByClass(real).map((some) => withFirstAsked(some, askedBefore)),
     ...(planned.length === 0 ? {} : { planned }),
   };
   return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
+}
+
+/** When nodes of one group were first requested for pods, by the increases that still have them. */
+function firstAskedTimes(entries: readonly AcceptedIncrease[]): ReadonlyMap<PodUid, number> {
+  const times = new Map<PodUid, number>();
+  for (const { pods, acceptedAtMs } of entries) {
+    for (const { uids = [], firstAskedAtMs = acceptedAtMs } of pods) for (const uid of uids) times.set(uid, firstAskedAtMs);
+  }
+  return times;
+}
+
+function withFirstAsked(pods: PodsOfClass, times: ReadonlyMap<PodUid, number>): PodsOfClass {
+  const firstAskedAtMs = (pods.uids ?? []).reduce((first, uid) => Math.min(first, times.get(uid) ?? Infinity), Infinity);
+  return firstAskedAtMs === Infinity ? pods : { ...pods, firstAskedAtMs };
 }
 
 function withoutPods(entry: AcceptedIncrease, moved: ReadonlySet<PodUid>): AcceptedIncrease {

@@ -84,7 +84,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, accepted, broken, asked, requests, marks, held } = state;
+  const { unregisteredSince, groupTimes, accepted, broken, brokenZones, asked, requests, marks, held } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -107,6 +107,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
       ? {}
       : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
     ...(broken === undefined ? {} : { broken: each(broken, (promise) => shiftedPromise(promise, moved)) }),
+    ...(brokenZones === undefined ? {} : { brokenZones: each(brokenZones, (promise) => shiftedPromise(promise, moved)) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
     ...(marks === undefined ? {} : { marks: each(marks, (mark) => ({ ...mark, sinceMs: moved(mark.sinceMs) })) }),
     ...(held === undefined ? {} : { held: each(held, (hold) => ({ ...hold, sinceMs: moved(hold.sinceMs) })) }),
@@ -133,6 +134,7 @@ function movedIncrease(entry: AcceptedIncrease, moved: (atMs: number) => number)
     acceptedAtMs: moved(acceptedAtMs),
     ...(joinedAtMs === undefined ? {} : { joinedAtMs: moved(joinedAtMs) }),
     ...(readyAtMs === undefined ? {} : { readyAtMs: moved(readyAtMs) }),
+    pods: entry.pods.map((pods) => (pods.firstAskedAtMs === undefined ? pods : { ...pods, firstAskedAtMs: moved(pods.firstAskedAtMs) })),
   };
 }
 

@@ -145,7 +145,7 @@ describe('a saved memory', () => {
       readyAtMs: 3,
       incomplete: true,
       template: 't',
-      pods: [{ class: 'c', count: 2 }],
+      pods: [{ class: 'c', count: 2, firstAskedAtMs: 1 }],
     };
     const difference: Required<TemplateDifference> = {
       node: 'n',
@@ -155,6 +155,7 @@ describe('a saved memory', () => {
       ports: [{ port: 80, protocol: 'SCTP', hostIp: '0.0.0.0' }],
       features: ['F'],
       devices: [{ driver: 'd', promised: 2, offered: 1 }],
+      zones: { missing: ['r-1'], found: 'r-2' },
     };
     const promise: Required<BrokenPromise> = {
       difference,
@@ -174,6 +175,7 @@ describe('a saved memory', () => {
       increases: new Map([[a, { group: a, nodes: 1, requestedAtMs: 1, expectedByMs: 2 }]]),
       accepted: new Map([[a, [made]]]),
       broken: new Map([[a, promise]]),
+      brokenZones: new Map([[a, promise]]),
       asked: new Map([[a, [{ atMs: 1, nodes: 2 }]]]),
       lastScaleUpMs: 1,
       lastScaleDownMs: 2,
@@ -185,8 +187,12 @@ describe('a saved memory', () => {
     expect(loaded({ ...emptyLoopState(START_MS), ...state })).toMatchObject(state);
   });
 
-  it('of a version that did not know ready times is accepted', () => {
-    const { readyTimes: _new, ...before } = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Record<string, unknown>;
+  it('of a version that did not know ready times or missed zones is accepted', () => {
+    const {
+      readyTimes: _new,
+      brokenZones: _newer,
+      ...before
+    } = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Record<string, unknown>;
     expect(readMemory(JSON.stringify(before)).ok).toBe(true);
   });
 

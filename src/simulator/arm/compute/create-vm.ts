@@ -83,7 +83,7 @@ function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
 function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
   const number = world.knobs.reuseInstanceIds ? lowestFree(set) : set.nextInstanceId++;
   const prefix = pickText(set.document, 'properties', 'virtualMachineProfile', 'osProfile', 'computerNamePrefix') ?? set.name;
-  const zone = emptiestZone(pick(set.document, 'zones'), [...set.vms.values()]);
+  const zone = emptiestZone(openZones(world, set), [...set.vms.values()]);
   const hostName = uniformHostName(prefix, number);
   if (set.kind === 'flexible') {
     const name = `${set.name}_${world.draws.hex(`${set.resourceId}|${number}`, 8)}`;
@@ -139,6 +139,14 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     etag: 1,
     generation: 0,
   };
+}
+
+/** Zones that a new VM of the set may be in: with best-effort balance only those with stock, if the world retries allocations so. */
+function openZones(world: ArmWorld, set: ScaleSet): Json | undefined {
+  const zones = pick(set.document, 'zones');
+  if (!world.knobs.zonesFallBack || !Array.isArray(zones) || pick(set.document, 'properties', 'zoneBalance') === true) return zones;
+  const open = zones.filter((zone) => (world.stock.get(stockKey(sizeOf(set), String(zone))) ?? 1) > 0);
+  return open.length === 0 ? zones : open;
 }
 
 /** The zone with the fewest VMs, the first of equals. undefined for a regional pool. */

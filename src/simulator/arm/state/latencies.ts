@@ -41,6 +41,8 @@ export interface ArmLatencies {
   readonly listFailedInstances: boolean;
   /** Whether a failed scale-up reverts its increase of the capacity. */
   readonly rollbackOnFail: boolean;
+  /** Whether a set without strict zone balance gets VMs in another zone if one has no stock, instead of failures (azure-wire 12.5). */
+  readonly zonesFallBack: boolean;
   /** Share of VMs whose bootstrap fails. */
   readonly bootstrapFailureRate: number;
   /** Share of VMs whose operating system does not report in time. */
@@ -86,6 +88,7 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   reuseInstanceIds: false,
   listFailedInstances: true,
   rollbackOnFail: false,
+  zonesFallBack: false,
   bootstrapFailureRate: 0,
   osTimeoutRate: 0,
   throttling: true,
