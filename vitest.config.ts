@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 const ALONE = ['test/contract/azure-metadata*.test.ts', 'test/contract/azure-managed-identity.test.ts'];
 
 // No test is timed: the limits only end one that hangs, however busy the machine is.
-const shared = { pool: 'forks', maxWorkers: 2, testTimeout: 300_000, hookTimeout: 300_000 } as const;
+const shared = { pool: 'forks', maxWorkers: 2, testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } } as const;
 
 export default defineConfig({
   test: {

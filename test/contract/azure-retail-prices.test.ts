@@ -6,6 +6,8 @@ import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { START_MS } from '../support/builders.ts';
+import { MemoryTextServer } from '../support/memory-shared-text.ts';
+import type { SharedText } from '../../src/domain/ports/shared-text.ts';
 import { aPool, aWorld, startRig, type Rig } from '../simulator/arm/harness.ts';
 
 const PATH = '/api/retail/prices';
@@ -22,6 +24,7 @@ interface Options {
   readonly sizes?: readonly string[];
   readonly location?: string;
   readonly keptText?: string;
+  readonly share?: SharedText;
 }
 
 async function prepared(options: Options = {}) {
@@ -46,6 +49,7 @@ async function prepared(options: Options = {}) {
     log: createLog('info', { write: (line) => void lines.push(line) }),
     read: (vmSize, signal) => client.read(vmSize, signal),
     sizes: () => sizes.now,
+    share: options.share,
     stored: {
       read: () => Promise.resolve(kept.text),
       write: (text) => Promise.resolve(void (kept.text = text)),
@@ -173,6 +177,55 @@ describe('the public price list', () => {
     const { run, fail } = await prepared();
     fail({ kind: 'answer', status: 429, headers: { 'retry-after': '30' } });
     expect((await run())?.detail).toEqual({ kind: 'throttled', retryAfterMs: 30_000 });
+  });
+
+  describe('shared by processes', () => {
+    const published = (sizes: Record<string, unknown>) => JSON.stringify({ schema: 1, location: 'westeurope', currency: 'USD', sizes });
+
+    it('one process reads a size, and the others take its price', async () => {
+      const server = new MemoryTextServer(() => START_MS);
+      const first = await prepared({ share: server.of('one') });
+      await first.run();
+      const second = await prepared({ share: server.of('two'), sizes: [D4, 'Standard_E8s_v5'] });
+      await second.run();
+      expect([first.asked(), second.asked()]).toEqual([1, 1]);
+      expect(second.view().table['standard_d4s_v5']).toEqual(first.view().table['standard_d4s_v5']);
+      const third = await prepared({ share: server.of('three'), sizes: [D4, 'Standard_E8s_v5'] });
+      await third.run();
+      expect(third.asked()).toBe(0);
+    });
+
+    it('a store that is away is as if there were none', async () => {
+      const server = new MemoryTextServer(() => START_MS);
+      server.isAway = true;
+      const { run, asked, view } = await prepared({ share: server.of('one') });
+      expect(await run()).toBeUndefined();
+      expect(asked()).toBe(1);
+      expect(view().table['standard_d4s_v5']?.perHour.linux).toBe(0.256);
+    });
+
+    it('a size that Azure refuses keeps what was read before it, also for the others', async () => {
+      const server = new MemoryTextServer(() => START_MS);
+      const { run, view, fail } = await prepared({ share: server.of('one'), sizes: [D4, 'Standard_E8s_v5'] });
+      fail({ kind: 'answer', status: 500 }, { nth: 2 });
+      expect((await run())?.kind).toBe('unavailable');
+      expect(Object.keys(view().table)).toEqual(['standard_d4s_v5']);
+    });
+
+    it.each<[string, unknown, string]>([
+      ['below zero', { readAtMs: START_MS, perHour: { linux: -1 } }, 'one of its prices is not valid'],
+      ['without a bound', { readAtMs: START_MS, perHour: { linux: 1e308 } }, 'one of its prices is not valid'],
+      ['from next year', { readAtMs: START_MS + 365 * DAY, perHour: { linux: 1 } }, 'one of its prices is not valid'],
+      ['of an unknown kind', { readAtMs: START_MS, perHour: { free: 1 } }, 'one of its prices is not valid'],
+    ])('a published price %s is ignored, and the size is read from Azure', async (_, lie, reason) => {
+      const server = new MemoryTextServer(() => START_MS);
+      server.put({ epoch: 7, text: published({ standard_d4s_v5: lie }) });
+      const { run, view, asked, lines } = await prepared({ share: server.of('one') });
+      await run();
+      expect(asked()).toBe(1);
+      expect(view().table['standard_d4s_v5']?.perHour.linux).toBe(0.256);
+      expect(lines.join('\n')).toContain(reason);
+    });
   });
 
   it('the last answer outlives the process, and is not asked for again before its time', async () => {

@@ -13,5 +13,6 @@ export default defineConfig({
     // Each wait inside a test has a patience that follows the machine's speed; these only end a test that hangs.
     testTimeout: 900_000,
     hookTimeout: 900_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -1,61 +1,20 @@
 /**
- * Caches the list prices of the sizes in use. They are read now and then, one size at a time. A good reading is kept until it
- * is replaced, and reported if it is old. Nothing waits for prices. Must not know node groups.
+ * Caches the list prices of the sizes in use. They are read now and then, one size at a time, and one process reads for all that share
+ * them. A good reading is kept until it is replaced, and reported if it is old. Nothing waits for prices. Must not know node groups.
  */
 import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
+import { loadTogether, type SharingProblem } from '../../cache/agents/shared-load.ts';
+import type { SharedText, SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { StoredText, PriceTableReader, PriceTableView } from '../../domain/ports/stored-text.ts';
-import type { PriceKind, PriceTable, SizePrices } from '../../domain/quotas-and-prices.ts';
+import type { PriceTable, SizePrices } from '../../domain/quotas-and-prices.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { PRICES_AGENT } from '../rows/tables.ts';
+import { readPriceText, writePriceText, type PriceListKey } from './price-text.ts';
 import { RetailPriceClient } from './retail-prices-api.ts';
-import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-
-/** Version of the text format. It grows when the meaning of a field changes; other versions are not read. */
-const SCHEMA = 1;
-const KINDS: ReadonlySet<string> = new Set<PriceKind>(['linux', 'windows', 'linux/spot', 'windows/spot']);
-
-/** Prices are valid for one region and one currency. */
-interface PriceListKey {
-  readonly location: string;
-  readonly currency: string;
-}
-
-/** A failure is expected: a file of an older program, of another region or currency, or half written. */
-type PriceReading = { readonly ok: true; readonly table: PriceTable } | { readonly ok: false; readonly reason: string };
-
-/** The prices as text, for keeping them across processes. */
-function writePriceText(table: PriceTable, scope: PriceListKey): string {
-  const sizes = Object.entries(table).sort(compareBy(([key]) => key));
-  return `${JSON.stringify({ schema: SCHEMA, ...foldKey(scope), sizes: Object.fromEntries(sizes) }, undefined, 1)}\n`;
-}
-
-export function readPriceText(text: string, scope: PriceListKey): PriceReading {
-  const raw = jsonOf(text);
-  const bad = (reason: string): PriceReading => ({ ok: false, reason });
-  if (!isRecord(raw)) return bad('it is not a JSON object');
-  if (raw['schema'] !== SCHEMA) return bad(`its schema is ${JSON.stringify(raw['schema'])}, not ${SCHEMA}`);
-  const { location, currency } = foldKey(scope);
-  if (raw['location'] !== location) return bad(`it is for region ${JSON.stringify(raw['location'])}, not ${location}`);
-  if (raw['currency'] !== currency) return bad(`it is in ${JSON.stringify(raw['currency'])}, not ${currency}`);
-  if (!isRecord(raw['sizes'])) return bad('it lists no sizes');
-  const sizes = Object.entries(raw['sizes']);
-  const readable = sizes.flatMap(([name, value]) => (isSizePrices(value) ? [[name, value] as const] : []));
-  return readable.length === sizes.length ? { ok: true, table: Object.fromEntries(readable) } : bad('one of its prices is not valid');
-}
-
-function isSizePrices(value: unknown): value is SizePrices {
-  if (!isRecord(value) || typeof value['readAtMs'] !== 'number' || !isRecord(value['perHour'])) return false;
-  return Object.entries(value['perHour']).every(([kind, price]) => KINDS.has(kind) && typeof price === 'number' && price > 0);
-}
-
-function foldKey({ location, currency }: PriceListKey): PriceListKey {
-  return { location: location.replaceAll(' ', '').toLowerCase(), currency };
-}
 
 const MINUTE = 60_000;
 /** The agent makes no call while all prices are recent. */
@@ -66,13 +25,15 @@ const OLD_AFTER_REFRESHES = 3;
 interface PriceCacheDeps {
   readonly scope: PriceListKey;
   readonly refreshMs: number;
-  readonly clock: { now(): number };
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Log;
   readonly read: (vmSize: string, signal: AbortSignal) => Promise<SizePrices>;
   /** The sizes of the groups, in Azure's spelling. */
   readonly sizes: () => readonly string[];
   /** Storage across processes; undefined: none. */
   readonly stored: StoredText | undefined;
+  /** Where processes share their prices; undefined: nowhere. */
+  readonly share?: SharedText | undefined;
 }
 
 export class PriceCache implements PriceTableReader {
@@ -101,11 +62,11 @@ export class PriceCache implements PriceTableReader {
 
   /** Restores the prices that an earlier process stored. Unusable prices are logged and ignored. Never throws. */
   async restore(signal: AbortSignal): Promise<void> {
-    const { stored, log, scope } = this.#deps;
+    const { stored, log, scope, clock } = this.#deps;
     try {
       const text = await stored?.read(signal);
-      const reading = text === undefined ? undefined : readPriceText(text, scope);
-      if (reading?.ok === true) this.#table = reading.table;
+      const reading = text === undefined ? undefined : readPriceText(text, scope, clock.now());
+      if (reading?.ok === true) this.#table = reading.value;
       else if (reading !== undefined) log.warn({ reason: reading.reason }, 'Stored prices ignored');
     } catch (thrown) {
       log.warn({ error: asAutoscalerError(thrown).message }, 'Reading stored prices failed');
@@ -126,23 +87,55 @@ export class PriceCache implements PriceTableReader {
   }
 
   async #load(signal: AbortSignal): Promise<Loaded> {
-    const { clock, refreshMs, sizes, read } = this.#deps;
     const before = this.#table;
-    const next: Record<string, SizePrices> = { ...before };
-    let error: AutoscalerError | undefined;
-    for (const vmSize of new Set(sizes())) {
-      const known = before[vmSize.toLowerCase()];
-      // The absolute difference: after a clock correction, a price must not stay fresh for ever.
-      const isFresh = known !== undefined && Math.abs(clock.now() - known.readAtMs) < refreshMs;
-      if (isFresh || error !== undefined) continue;
-      try {
-        next[vmSize.toLowerCase()] = await read(vmSize, signal);
-      } catch (thrown) {
-        error = asAutoscalerError(thrown);
-        if (error.kind === 'cancelled') throw error;
-      }
+    const next = new Map(Object.entries(before));
+    try {
+      if (this.#missing(next).length > 0) await this.#complete(next, signal);
+      return this.#loaded(before, Object.fromEntries(next), undefined);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'cancelled') throw error;
+      return this.#loaded(before, Object.fromEntries(next), error);
     }
-    return this.#loaded(before, next, error);
+  }
+
+  /** The sizes in use whose price is unknown or due. */
+  #missing(table: ReadonlyMap<string, SizePrices>): readonly string[] {
+    const { sizes, clock, refreshMs } = this.#deps;
+    return [...new Set(sizes())].filter((vmSize) => {
+      const known = table.get(vmSize.toLowerCase());
+      // The absolute difference: after a clock correction, a price must not stay fresh for ever.
+      return known === undefined || Math.abs(clock.now() - known.readAtMs) >= refreshMs;
+    });
+  }
+
+  /** Adds to the table what others published, and what has to be read. @throws AutoscalerError at the first size that cannot be read. */
+  async #complete(table: Map<string, SizePrices>, signal: AbortSignal): Promise<void> {
+    const { share, clock, scope, log } = this.#deps;
+    if (share === undefined) return this.#readMissing(table, signal);
+    await loadTogether(
+      {
+        share,
+        clock,
+        decode: (text) => {
+          const reading = readPriceText(text, scope, clock.now());
+          return reading.ok ? { ok: true, value: addNewer(table, reading.value) } : reading;
+        },
+        encode: (all) => writePriceText(Object.fromEntries(all), scope),
+        isFresh: (all) => this.#missing(all).length === 0,
+        read: async (own) => {
+          await this.#readMissing(table, own);
+          return table;
+        },
+        onProblem: (problem) => logProblem(log, problem),
+      },
+      false,
+      signal,
+    );
+  }
+
+  async #readMissing(table: Map<string, SizePrices>, signal: AbortSignal): Promise<void> {
+    for (const vmSize of this.#missing(table)) table.set(vmSize.toLowerCase(), await this.#deps.read(vmSize, signal));
   }
 
   /** Prices read before a failure are kept; the others stay unchanged. */
@@ -165,12 +158,25 @@ export class PriceCache implements PriceTableReader {
   }
 }
 
+/** Adds in place, and returns the same table. */
+function addNewer(table: Map<string, SizePrices>, others: PriceTable): Map<string, SizePrices> {
+  for (const [name, prices] of Object.entries(others))
+    if (prices.readAtMs > (table.get(name)?.readAtMs ?? Number.NEGATIVE_INFINITY)) table.set(name, prices);
+  return table;
+}
+
+/** A store that is away is reported by its connection. */
+function logProblem(log: Log, problem: SharingProblem): void {
+  if (problem.kind === 'unusable') log.warn({ epoch: problem.epoch, reason: problem.reason }, 'Shared prices ignored');
+}
+
 interface RetailPricesDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly log: Log;
   /** Storage across processes. If undefined, list prices are lost with the process. */
   readonly keptPrices?: StoredText | undefined;
+  readonly shared?: SharedTexts | undefined;
 }
 
 export interface RetailPrices {
@@ -184,7 +190,7 @@ export interface RetailPrices {
  * spelling.
  */
 export function createRetailPrices(deps: RetailPricesDeps, sizes: () => readonly string[]): RetailPrices | undefined {
-  const { options, clock, log, keptPrices } = deps;
+  const { options, clock, log, keptPrices, shared } = deps;
   const { retailPrices, location, caPem, requestTimeoutMs: timeoutMs } = options;
   if (retailPrices === undefined) return undefined;
   const client = new RetailPriceClient({ options: retailPrices, location, caPem, timeoutMs, clock });
@@ -197,6 +203,7 @@ export function createRetailPrices(deps: RetailPricesDeps, sizes: () => readonly
     read: (vmSize, signal) => client.read(vmSize, signal),
     sizes,
     stored: keptPrices,
+    share: shared?.prices,
   });
   return { cache, inFlight: () => client.inFlight };
 }

@@ -33,7 +33,7 @@ interface ConnectedStore {
 }
 
 export function connectSharedTexts({ config, scope, clock, log }: SharedTextsDeps): ConnectedStore {
-  const { redis, skuFolder: folder, skuCacheTtlMs, caPem } = config.azure;
+  const { redis, skuFolder: folder, skuCacheTtlMs, caPem, retailPrices } = config.azure;
   if (redis === undefined) {
     const skus =
       folder === undefined
@@ -44,9 +44,10 @@ export function connectSharedTexts({ config, scope, clock, log }: SharedTextsDep
   const { keyPrefix: prefix, ...server } = redis;
   const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS }, clock, log });
   connection.start();
-  const textOf = (kind: string, lifeMs: number): RedisSharedText =>
-    new RedisSharedText(connection, { prefix, kind, scope: [scope.subscriptionId, scope.location], lifeMs, claimMs: CLAIM_MS });
-  const texts = { skus: textOf('skus', 2 * skuCacheTtlMs), usage: textOf('usage', USAGE_LIFE_MS) };
+  const textOf = (kind: string, lifeMs: number, more: readonly string[] = []): RedisSharedText =>
+    new RedisSharedText(connection, { prefix, kind, scope: [scope.subscriptionId, scope.location, ...more], lifeMs, claimMs: CLAIM_MS });
+  const prices = retailPrices === undefined ? undefined : textOf('prices', 2 * retailPrices.refreshMs, [retailPrices.currency]);
+  const texts = { skus: textOf('skus', 2 * skuCacheTtlMs), usage: textOf('usage', USAGE_LIFE_MS), prices };
   const life = new AbortController();
   const hints = new RedisSharedHints({
     connection,

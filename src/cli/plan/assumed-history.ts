@@ -1,5 +1,5 @@
 /** The state that a daemon would have, for a cluster that is seen for the first time. */
-import { readPriceText } from '../../azure/prices/price-cache.ts';
+import { readPriceText } from '../../azure/prices/price-text.ts';
 import type { RetailPricesConfig } from '../../config/types/config.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -61,8 +61,9 @@ export function storedPrices(
   if (region === '') return without('the region is unknown: no node has the label topology.kubernetes.io/region');
   const text = readIfPresent(() => readFile(file));
   if (text === undefined) return without(`"${file}" cannot be read`);
-  const reading = readPriceText(text, { location: region, currency });
-  return reading.ok ? { listPrices: { table: reading.table, remarks: [] } } : without(`"${file}": ${reading.reason}`);
+  // A plan for a moment in the past uses today's prices.
+  const reading = readPriceText(text, { location: region, currency }, Number.POSITIVE_INFINITY);
+  return reading.ok ? { listPrices: { table: reading.value, remarks: [] } } : without(`"${file}": ${reading.reason}`);
 }
 
 /** undefined: the file does not exist or cannot be read, as before a daemon has stored any prices. */

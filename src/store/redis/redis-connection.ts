@@ -35,45 +35,48 @@ const MAX_QUEUED = 100;
 
 export type RedisClient = RedisClientType;
 
+/** A server that is full, or whose rules forbid a user to write, still answers reads. */
+export type RedisCommandKind = 'read' | 'write';
+
 export class RedisConnection {
   readonly #deps: RedisConnectionDeps;
   readonly #client: RedisClient;
-  /** Undefined while all is well. */
-  #trouble: string | undefined;
+  /** Empty while all is well. Reads that work do not end the trouble of writes: the log would report both in turns. */
+  readonly #troubles = new Map<RedisCommandKind | 'connection', string>();
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
     this.#client = clientOf(deps.options);
-    this.#client.on('error', (thrown: unknown) => this.#failed(thrown));
-    this.#client.on('ready', () => this.#recovered());
+    this.#client.on('error', (thrown: unknown) => this.#failed('connection', thrown));
+    this.#client.on('ready', () => this.#recovered('connection'));
   }
 
   /** Connects in the background, again and again. Never rejects. */
   start(): void {
-    this.#client.connect().catch((thrown: unknown) => this.#failed(thrown));
+    this.#client.connect().catch((thrown: unknown) => this.#failed('connection', thrown));
   }
 
   /** Why the server cannot be used. undefined: it answered last time, or was never asked. */
   get trouble(): string | undefined {
-    return this.#trouble;
+    return this.#troubles.values().next().value;
   }
 
   /** @throws AutoscalerError `unavailable` if the server does not answer in time, or refuses. What was sent may still have happened. */
-  async command<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+  async command<Result>(kind: RedisCommandKind, work: (client: RedisClient) => Promise<Result>): Promise<Result> {
     const { clock, options, onCommand } = this.#deps;
     // The failure to connect was reported when it happened.
-    if (!this.#client.isReady) throw this.#refused(this.#trouble ?? 'not connected yet');
+    if (!this.#client.isReady) throw this.#refused(this.trouble ?? 'not connected yet');
     const over = new AbortController();
     try {
       const limit = clock.sleep(options.commandMs, over.signal).then(() => {
         throw new Error(`no answer within ${options.commandMs} ms`);
       });
       const result = await Promise.race([work(this.#client), limit]);
-      this.#recovered();
+      this.#recovered(kind);
       onCommand?.('answered');
       return result;
     } catch (thrown) {
-      this.#failed(thrown);
+      this.#failed(kind, thrown);
       throw this.#refused(describe(thrown), thrown);
     } finally {
       over.abort();
@@ -89,15 +92,15 @@ export class RedisConnection {
     return new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, `The shared store cannot be used: ${reason}.`, { cause });
   }
 
-  #failed(thrown: unknown): void {
+  #failed(what: RedisCommandKind | 'connection', thrown: unknown): void {
     const reason = describe(thrown);
-    if (this.#trouble === undefined) this.#deps.log.warn({ reason }, 'Shared store cannot be used; this process reads for itself');
-    this.#trouble = reason;
+    if (this.#troubles.size === 0) this.#deps.log.warn({ what, reason }, 'Shared store cannot be used; this process reads for itself');
+    this.#troubles.set(what, reason);
   }
 
-  #recovered(): void {
-    if (this.#trouble !== undefined) this.#deps.log.info({ was: this.#trouble }, 'Shared store can be used again');
-    this.#trouble = undefined;
+  #recovered(what: RedisCommandKind | 'connection'): void {
+    const was = this.#troubles.get(what);
+    if (this.#troubles.delete(what) && this.#troubles.size === 0) this.#deps.log.info({ what, was }, 'Shared store can be used again');
   }
 }
 

@@ -43,7 +43,7 @@ export class RedisSharedHints implements SharedHints {
     const { clock, identity } = this.#deps;
     const value = JSON.stringify({ by: identity, atMs: clock.now(), untilMs });
     this.#quietly(async () => {
-      await this.#deps.connection.command((client) =>
+      await this.#deps.connection.command('write', (client) =>
         client.multi().hSet(this.#name, `${kind}|${key}`, value).pExpire(this.#name, LONGEST_MS).exec(),
       );
     });
@@ -58,7 +58,7 @@ export class RedisSharedHints implements SharedHints {
     if (this.mayTry(key)) return;
     this.#quietly(async () => {
       const startMs = this.#deps.clock.now();
-      const set = await this.#deps.connection.command((client) =>
+      const set = await this.#deps.connection.command('write', (client) =>
         client.set(`${this.#name}:try:${key}`, this.#deps.identity, { condition: 'NX', expiration: { type: 'PX', value: TRY_MS } }),
       );
       if (set === 'OK') this.#tries.set(key, startMs + TRY_MS);
@@ -83,7 +83,7 @@ export class RedisSharedHints implements SharedHints {
 
   /** Without an answer, what was reported before holds for its time. */
   async look(): Promise<void> {
-    const found = await this.#deps.connection.command((client) => client.hGetAll(this.#name)).catch(() => undefined);
+    const found = await this.#deps.connection.command('read', (client) => client.hGetAll(this.#name)).catch(() => undefined);
     if (found === undefined) return;
     const entries = Object.entries(found);
     this.#reported = entries.length > MOST_HINTS ? [] : entries.flatMap(([field, value]) => this.#read(field, value));
@@ -109,7 +109,8 @@ export class RedisSharedHints implements SharedHints {
   #removeOver(entries: readonly (readonly [field: string, value: string])[]): void {
     const nowMs = this.#deps.clock.now();
     const over = entries.flatMap(([field, value]) => (Number(parsed(value)['untilMs']) + CLOCK_SKEW_MS < nowMs ? [field] : []));
-    if (over.length > 0) this.#quietly(async () => void (await this.#deps.connection.command((client) => client.hDel(this.#name, over))));
+    if (over.length > 0)
+      this.#quietly(async () => void (await this.#deps.connection.command('write', (client) => client.hDel(this.#name, over))));
   }
 
   #quietly(work: () => Promise<void>): void {

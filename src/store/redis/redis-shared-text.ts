@@ -57,7 +57,7 @@ export class RedisSharedText implements SharedText {
   }
 
   async latest(): Promise<{ readonly epoch: number; readonly text: string } | undefined> {
-    const { epoch, text } = await this.#connection.command((client) => client.hGetAll(this.#record));
+    const { epoch, text } = await this.#connection.command('read', (client) => client.hGetAll(this.#record));
     if (epoch === undefined || text === undefined) return undefined;
     const number = Number(epoch);
     if (!Number.isInteger(number) || number < 1 || number > MOST_EPOCH || text.length > MOST_PACKED_CHARACTERS)
@@ -67,7 +67,7 @@ export class RedisSharedText implements SharedText {
 
   async claim(epoch: number): Promise<boolean> {
     const token = randomUUID();
-    const set = await this.#connection.command((client) =>
+    const set = await this.#connection.command('write', (client) =>
       client.set(this.#claimKey(epoch), token, { condition: 'NX', expiration: { type: 'PX', value: this.#options.claimMs } }),
     );
     if (set !== 'OK') return false;
@@ -78,7 +78,7 @@ export class RedisSharedText implements SharedText {
   async release(epoch: number): Promise<void> {
     const token = this.#takeToken(epoch);
     if (token === undefined) return;
-    await this.#connection.command((client) => client.eval(RELEASE, { keys: [this.#claimKey(epoch)], arguments: [token] }));
+    await this.#connection.command('write', (client) => client.eval(RELEASE, { keys: [this.#claimKey(epoch)], arguments: [token] }));
   }
 
   async publish(epoch: number, text: string): Promise<boolean> {
@@ -87,7 +87,7 @@ export class RedisSharedText implements SharedText {
     const packed = (await pack(text)).toString('base64');
     const keys = [this.#record, this.#claimKey(epoch)];
     const args = [token, String(epoch), packed, String(this.#options.lifeMs)];
-    return (await this.#connection.command((client) => client.eval(PUBLISH, { keys, arguments: args }))) === 1;
+    return (await this.#connection.command('write', (client) => client.eval(PUBLISH, { keys, arguments: args }))) === 1;
   }
 
   #claimKey(epoch: number): string {

@@ -40,6 +40,13 @@ function cutting(times: number, then: Answer = (_request, response) => json(resp
   return (request, response) => (left-- > 0 ? cut(request, response) : then(request, response));
 }
 
+/** The longest wait between two tries is shorter than this, and the limit of a request that is on its way is longer: it must not pass meanwhile. */
+const LONGEST_PAUSE_MS = 15_000;
+
+function isBetweenTries(): boolean {
+  return (clock.nextDueAt() ?? Number.POSITIVE_INFINITY) - clock.now() <= LONGEST_PAUSE_MS;
+}
+
 /** Lets time pass until the connection stands or is given up. Returns the error, and the milliseconds that passed. */
 async function connect(signal?: AbortSignal): Promise<{ readonly error: AutoscalerError | undefined; readonly afterMs: number }> {
   let outcome: { error: AutoscalerError | undefined } | undefined;
@@ -60,7 +67,7 @@ async function connect(signal?: AbortSignal): Promise<{ readonly error: Autoscal
   );
   await until(
     () => outcome !== undefined,
-    async () => (clock.sleeping > 0 ? clock.advance(100) : undefined),
+    async () => (isBetweenTries() ? clock.advance(100) : undefined),
   );
   return { error: outcome?.error, afterMs: clock.now() - START_MS };
 }

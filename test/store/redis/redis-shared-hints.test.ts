@@ -19,7 +19,7 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     await server.start();
   });
   afterEach(async () => {
-    await connections[0]?.command((client) => client.flushAll()).catch(() => undefined);
+    await connections[0]?.command('write', (client) => client.flushAll()).catch(() => undefined);
     for (const connection of connections.splice(0)) connection.stop();
   });
   afterAll(() => server.stop());
@@ -29,14 +29,14 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     const connection = new RedisConnection({ options: { url: server.url, commandMs: 60_000 }, clock, log });
     connection.start();
     connections.push(connection);
-    await expect.poll(() => connection.command((client) => client.ping()).catch(() => 'away')).toBe('PONG');
+    await expect.poll(() => connection.command('read', (client) => client.ping()).catch(() => 'away')).toBe('PONG');
     return new RedisSharedHints({ connection, clock, prefix: 'test', scope: ['Sub-1', 'westeurope'], identity });
   }
 
   function raw<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
     const [connection] = connections;
     if (connection === undefined) throw new Error('no process yet');
-    return connection.command(work);
+    return connection.command('write', work);
   }
 
   async function looked(hints: RedisSharedHints): Promise<readonly string[]> {
