@@ -42,7 +42,7 @@ interface KubernetesDeps {
 
 const DEFAULT_NAME = 'aks-autoscaler';
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
-const PROBE_TIMEOUT_MS = 10_000;
+export const PROBE_TIMEOUT_MS = 10_000;
 const PROBE_BACKOFF = { firstMs: 250, maxMs: 10_000 };
 /** Codes of connections that stood and were cut. Others mean a wrong address or certificate, which does not pass. */
 const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
