@@ -4,6 +4,7 @@
  * requests.
  */
 import { createHash } from 'node:crypto';
+import { defined } from '../lib/defined.ts';
 import type { JournalEntry } from './arm/http/journal.ts';
 import type { NodeObject, PodObject } from './cluster/store/objects.ts';
 import type { StoreChange } from './cluster/store/store.ts';
@@ -45,9 +46,9 @@ export class WorldHash {
   }
 }
 
-/** A request or an event of Azure. The sequence number is left out: it follows the order of arrival. */
-export function lineOfEntry({ seq: _seq, at: _at, ...entry }: JournalEntry): string {
-  return JSON.stringify(entry);
+/** A request or an event of Azure, without what follows the order of arrival: its sequence number, and the order of VMs in one batch. */
+export function lineOfEntry({ seq: _seq, at: _at, machines, ...entry }: JournalEntry): string {
+  return JSON.stringify({ ...entry, ...defined({ machines: machines?.toSorted() }) });
 }
 
 /** A change of a node or a pod: where it runs, and what keeps others away. undefined: another kind. */

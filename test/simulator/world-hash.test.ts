@@ -85,4 +85,11 @@ describe('the hash of a world', () => {
     expect(lineOfEntry(entry)).toBe(lineOfEntry({ ...entry, seq: 2 }));
     expect(lineOfEntry(entry)).not.toBe(lineOfEntry({ ...entry, status: 404 }));
   });
+
+  it('the order of VMs in one batch does not matter, the VMs do', () => {
+    const entry = { seq: 1, at: 1, method: 'POST', route: 'r', path: '/p', status: 202, principal: '' };
+    const line = (...machines: readonly string[]): string => lineOfEntry({ ...entry, machines });
+    expect(line('a', 'b')).toBe(line('b', 'a'));
+    expect(line('a', 'b')).not.toBe(line('a', 'c'));
+  });
 });
