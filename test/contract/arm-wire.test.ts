@@ -72,14 +72,25 @@ describe('every answer', () => {
     expect(read.text).toContain('PowerState/running');
   });
 
-  it.each(['2019-02-28', '2017-08-31', 'latest', '2025-04-01-beta', ''])('api-version "%s" is refused', async (version) => {
+  it.each(['latest', '2025-04-01-beta', ''])('api-version "%s" is refused', async (version) => {
     const refused = await rig().call('GET', `${setPath(rig(), 'a')}?api-version=${version}`);
     expect(refused).toMatchObject({ status: 400, json: { error: { code: 'InvalidApiVersionParameter' } } });
     expect(refused.text).toContain(`The api-version '${version}' is invalid. The supported versions are '`);
     expect(refused.headers['x-ms-failure-cause']).toBe('gateway');
   });
 
-  it.each(['2019-03-01', '2025-04-01', '2026-03-01', '2025-10-02-preview'])('api-version %s is taken', async (version) => {
+  // github.com/Azure/azure-sdk-for-python/issues/32029
+  it.each(['2019-02-28', '2017-08-31', '2014-04-01'])('api-version %s is refused, since Compute never had it', async (version) => {
+    const refused = await rig().call('GET', `${setPath(rig(), 'a')}?api-version=${version}`);
+    expect(refused).toMatchObject({ status: 400, json: { error: { code: 'NoRegisteredProviderFound' } } });
+    const [sentence] = refused.text.split(' The supported');
+    expect(sentence).toContain(
+      `No registered resource provider found for location '${rig().spec.location}' and API version '${version}' for type 'virtualMachineScaleSets'.`,
+    );
+    expect(refused.text).toContain("'2015-06-15, 2016-03-30, ");
+  });
+
+  it.each(['2017-12-01', '2019-03-01', '2025-04-01', '2026-03-01', '2025-10-02-preview'])('api-version %s is taken', async (version) => {
     expect((await rig().call('GET', `${setPath(rig(), 'a')}?api-version=${version}`)).status).toBe(200);
   });
 

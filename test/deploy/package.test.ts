@@ -51,7 +51,14 @@ describe('the package', () => {
     });
     expect(out).toContain('A simulated AKS cluster is running');
     expect(out).toContain('npx aks-autoscaler run --cloud-config');
-    expect(readdirSync(join(dir, 'world')).sort()).toEqual(['azure-environment.json', 'azure.json', 'ca.pem', 'env', 'kubeconfig']);
+    expect(readdirSync(join(dir, 'world')).sort()).toEqual([
+      'azure-environment.json',
+      'azure.json',
+      'ca.pem',
+      'cluster-autoscaler.json',
+      'env',
+      'kubeconfig',
+    ]);
     process.kill(-(child.pid ?? 0), 'SIGTERM');
     await ended;
   });

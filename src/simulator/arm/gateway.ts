@@ -2,6 +2,7 @@
  * The path of a request through ARM: route, faults, api version, token, scope, rate limits, the resource's own response, and the
  * headers of every response. Must not know sockets.
  */
+import { asOfVersion, refuseVersion } from './api-versions.ts';
 import { listScheduledEvents, startScheduledEvents } from './compute/spot-eviction.ts';
 import type { FrozenLists } from './compute/stale-lists.ts';
 import { isIdle } from './aks/agent-pool-validation.ts';
@@ -60,29 +61,10 @@ function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply
 
 // What ARM's gateway refuses itself, before a resource provider handles the request.
 
-const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
-/** Every version since the oldest one is accepted. The refusal of another one names these. */
-const SUPPORTED_VERSIONS: readonly string[] = ['2026-04-01', '2026-03-01', '2025-04-01', '2024-07-01', '2021-07-01', '2019-03-01'];
-/** AKS signs its operation URLs with this version, and the providers beside the pools have older ones. */
-const OLDEST_ELSEWHERE = '2017-08-31';
-const OLDEST = '2019-03-01';
-
-function oldestVersionOf(path: string): string {
-  const isOfPools = /\/providers\/Microsoft\.(Compute|ContainerService)\//i.test(path);
-  return isOfPools && !/\/(operations|operationresults)\/[^/]+$/i.test(path) ? OLDEST : OLDEST_ELSEWHERE;
-}
-
 /** Refusals that need no resource: version, token, body. */
-function refuseAtGateway(identity: Identity, request: ArmRequest): ArmReply | undefined {
-  const version = request.query['api-version'];
-  if (version === undefined) {
-    return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
-  }
-  const date = API_VERSION.exec(version)?.[1];
-  if (date === undefined || date < oldestVersionOf(request.path)) {
-    const message = `The api-version '${version}' is invalid. The supported versions are '${SUPPORTED_VERSIONS.join(',')}'.`;
-    return gatewayError(400, 'InvalidApiVersionParameter', message);
-  }
+function refuseAtGateway({ identity, world }: GatewayDeps, request: ArmRequest): ArmReply | undefined {
+  const unversioned = refuseVersion(request, world.spec.location);
+  if (unversioned !== undefined) return unversioned;
   const unauthorized = identity.refuse(request.headers, request.base);
   if (unauthorized !== undefined) return unauthorized;
   if (request.text !== '' && request.body === undefined) {
@@ -270,7 +252,7 @@ interface Subject {
 
 function answerArm(deps: GatewayDeps, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
   const { world } = deps;
-  const refusal = refuseAtGateway(deps.identity, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
+  const refusal = refuseAtGateway(deps, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
   if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
   const unpermitted = refuseUnpermitted(world, request, match.row.template);
   if (unpermitted !== undefined) return unpermitted;
@@ -281,7 +263,7 @@ function answerArm(deps: GatewayDeps, request: ArmRequest, { match, set, fault }
     const stale = fault?.effect.kind === 'stale-list' ? deps.frozen.answer(fault.id, request) : undefined;
     return stale ?? match.row.answer(world, withoutFalseRead(request, fault?.effect));
   };
-  const reply = limits.refusal ?? answer();
+  const reply = limits.refusal ?? asOfVersion(request, answer());
   return { ...reply, headers: { ...limits.headers, ...reply.headers } };
 }
 

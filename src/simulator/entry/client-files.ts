@@ -18,6 +18,8 @@ export interface ClientFiles {
   readonly kubeconfig: string;
   /** The cloud provider configuration of AKS. */
   readonly azure: string;
+  /** The same for a Cluster Autoscaler, with a managed identity and the endpoints of this world. */
+  readonly clusterAutoscaler: string;
   /** Endpoints as of an Azure Stack, for AZURE_ENVIRONMENT_FILEPATH and the cloud `AzureStackCloud`. */
   readonly environment: string;
   readonly ca: string;
@@ -29,6 +31,7 @@ function filesIn(dir: string): ClientFiles {
   return {
     kubeconfig: join(dir, 'kubeconfig'),
     azure: join(dir, 'azure.json'),
+    clusterAutoscaler: join(dir, 'cluster-autoscaler.json'),
     environment: join(dir, 'azure-environment.json'),
     ca: join(dir, 'ca.pem'),
     env: join(dir, 'env'),
@@ -42,6 +45,7 @@ export async function writeClientFiles(dir: string, source: ClientSource): Promi
   await Promise.all([
     writeFile(files.kubeconfig, source.kubeconfig, { mode: 0o600 }),
     writeFile(files.azure, asJson(cloudConfig(source)), { mode: 0o600 }),
+    writeFile(files.clusterAutoscaler, asJson(clusterAutoscalerConfig(source)), { mode: 0o600 }),
     writeFile(files.environment, asJson(endpoints(source))),
     writeFile(files.ca, source.caPem),
     writeFile(files.env, lines.join('')),
@@ -71,6 +75,19 @@ function asJson(value: object): string {
 }
 
 function cloudConfig({ spec, client }: ClientSource): object {
+  return { ...clusterFacts(spec), aadClientId: client.clientId, aadClientSecret: client.clientSecret };
+}
+
+/**
+ * The public cloud with other endpoints. With the cloud `AzureStackCloud` the Cluster Autoscaler 1.36 sends api-versions of 2017 and
+ * 2019, and ends at its start, because scale sets have no `orchestrationMode` in them (github.com/Azure/azure-cli/issues/18855).
+ */
+function clusterAutoscalerConfig({ spec, azureUrl }: ClientSource): object {
+  const endpoint = { hostedResourceProxyURL: azureUrl, armBaseURLForAPClient: azureUrl };
+  return { ...clusterFacts(spec), useManagedIdentityExtension: true, ...endpoint };
+}
+
+function clusterFacts(spec: WorldSpec): object {
   return {
     cloud: 'AzurePublicCloud',
     tenantId: spec.tenantId,
@@ -80,8 +97,6 @@ function cloudConfig({ spec, client }: ClientSource): object {
     clusterName: spec.clusterName,
     clusterResourceGroup: spec.clusterResourceGroup,
     vmType: 'vmss',
-    aadClientId: client.clientId,
-    aadClientSecret: client.clientSecret,
   };
 }
 

@@ -125,6 +125,8 @@ describe('a machine that boots', () => {
     stage = await setStage([aMachine('n1')]);
     expect(readyOf('n1')).toBe('True');
     expect(node('n1')?.metadata.creationTimestamp).toBe('2026-11-20T23:00:00Z');
+    // Autoscalers take a node as an example for its pool only a minute after it became ready.
+    expect(conditionOf(node('n1') as NodeObject, 'Ready')?.lastTransitionTime).toBe('2026-11-20T23:00:00Z');
     expect(taintsOf('n1')).toEqual([]);
   });
 });

@@ -89,6 +89,17 @@ describe('files and variables of clients', () => {
     expect({ armEndpoint, authorityHost, scopes }).toEqual({ armEndpoint: azure, authorityHost: azure, scopes: [`${azure}/.default`] });
   });
 
+  // The Cluster Autoscaler 1.36.1 signs in and scales with this file; its own names of the settings.
+  it('a Cluster Autoscaler gets the public cloud with the endpoints of the world and a managed identity', async () => {
+    await virtualWorld();
+    const { clusterAutoscaler } = await world.writeFiles(dir);
+    const config = JSON.parse(readFileSync(clusterAutoscaler, 'utf8')) as Record<string, unknown>;
+    const { azure } = world.urls;
+    expect(config).toMatchObject({ cloud: 'AzurePublicCloud', useManagedIdentityExtension: true, vmType: 'vmss' });
+    expect(config).toMatchObject({ hostedResourceProxyURL: azure, armBaseURLForAPClient: azure });
+    expect(config).not.toHaveProperty('aadClientSecret');
+  });
+
   it('a managed identity signs in at IDENTITY_ENDPOINT, without internet', async () => {
     await virtualWorld();
     const { IDENTITY_ENDPOINT = '', IDENTITY_HEADER = '' } = await world.environment(dir);

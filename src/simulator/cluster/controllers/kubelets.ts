@@ -70,7 +70,8 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
   for (const machine of context.machines.list().filter(({ power }) => power === 'running')) {
     registerNode(context, machine, sequence++, knobs.initialNodeAgeMs);
     initialize(context, machine);
-    becomeReady(context, machine);
+    // Ready since it was created: the Cluster Autoscaler takes a node as an example for its pool a minute after it became ready.
+    becomeReady(context, machine, knobs.initialNodeAgeMs);
     registerDrivers(context, machine);
     live(machine.hostName, true);
   }
@@ -164,11 +165,11 @@ function registerDrivers({ api }: ControllerContext, machine: SimulatedVm): void
   }));
 }
 
-function becomeReady({ api }: ControllerContext, machine: SimulatedVm): void {
+function becomeReady({ api }: ControllerContext, machine: SimulatedVm, ageMs = 0): void {
   const nowMs = api.timers.now();
   const ready = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (node: KubeObject) => ({
     ...node,
-    status: { ...(isRecord(node.status) ? node.status : {}), conditions: liveConditions(true, nowMs) },
+    status: { ...(isRecord(node.status) ? node.status : {}), conditions: liveConditions(true, nowMs, nowMs - ageMs) },
   }));
   if (!ready.ok) return;
   // The not-ready taints are removed together with the condition: a ready node is usable at once.

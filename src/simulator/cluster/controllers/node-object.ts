@@ -114,9 +114,9 @@ const PRESSURES: readonly (readonly [string, string, string])[] = [
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** All conditions of a node with a live kubelet. */
-export function liveConditions(ready: boolean, nowMs: number): readonly Condition[] {
-  const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
+/** All conditions of a node with a live kubelet. `sinceMs`: when it came into this state, milliseconds since the epoch. */
+export function liveConditions(ready: boolean, nowMs: number, sinceMs = nowMs): readonly Condition[] {
+  const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(sinceMs) };
   const network =
     'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized';
   return [
