@@ -8,6 +8,7 @@ import { defined } from '../lib/defined.ts';
 import { parseDurationMs } from '../lib/duration.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
 import type { Api } from '../api/served/api.ts';
+import type { ApiReply } from '../api/served/routes.ts';
 import { sendEvents, sendPage, sendReply } from './serving/responses.ts';
 import type { Page } from './serving/page-file.ts';
 import type { Duty } from './duty.ts';
@@ -179,18 +180,19 @@ function sendStandby(response: ServerResponse, { sentence, leader, command }: Du
 }
 
 async function respondFromApi({ request, path, query }: Asked, response: ServerResponse, { api, report }: HttpDeps): Promise<void> {
-  if (path === REPORT) return respondToReport(query, response, report);
+  if (path === REPORT) return sendReply(request, response, reportReply(query, report));
   if (path === EVENTS) return sendEvents(request, response, api);
   await sendReply(request, response, api.reply(path.slice(API.length), query));
 }
 
 /** `since` is a span such as `12h` or `7d`. */
-function respondToReport(query: URLSearchParams, response: ServerResponse, report: HttpDeps['report']): void {
+function reportReply(query: URLSearchParams, report: HttpDeps['report']): ApiReply {
   const since = query.get('since') ?? '7d';
   const spanMs = parseDurationMs(since, { days: true });
-  if (spanMs === undefined)
-    return send(response, 400, { type: 'text/plain', text: `since is "${since}"; it must be a span such as 12h or 7d\n` });
-  sendOrMissing(response, report(spanMs), 404, 'nothing is compared: this is not a dry run (--dry-run)');
+  if (spanMs === undefined) return { status: 400, document: { message: `since is "${since}"; it must be a span such as 12h or 7d` } };
+  const document = report(spanMs);
+  if (document === undefined) return { status: 404, document: { message: 'nothing is compared: this is not a dry run (--dry-run)' } };
+  return { status: 200, document };
 }
 
 async function respondToRefresh(group: string | undefined, response: ServerResponse, deps: HttpDeps): Promise<void> {

@@ -3,23 +3,7 @@ import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
-import { differences } from './schema-check.ts';
-
-interface Description {
-  readonly paths: Readonly<
-    Record<
-      string,
-      {
-        readonly get: {
-          readonly responses: {
-            readonly '200': { readonly content: Readonly<Record<string, { schema: Readonly<Record<string, unknown>> }>> };
-          };
-        };
-      }
-    >
-  >;
-  readonly components: { readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
-}
+import { type Description, differences } from './schema-check.ts';
 
 /** A document as a program without types reads it. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -59,6 +43,8 @@ describe('the API of a daemon', () => {
       if (schema === undefined) continue;
       const asked = paths[path.slice(1)] ?? path.slice(1);
       const response = await fetch(url(asked));
+      // test/scenarios/shadow.test.ts compares the report of a dry run with its description.
+      if (asked === 'report' && response.status === 404) continue;
       const found = differences(await response.json(), schema, described.components.schemas);
       if (response.status !== 200 && !path.startsWith('/pools/')) wrong[asked] = [`status ${response.status}`];
       else if (found.length > 0 && response.status === 200) wrong[asked] = found.slice(0, 5);

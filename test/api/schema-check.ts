@@ -1,6 +1,30 @@
 /** Compares a document with a JSON schema, as far as the API's own schemas go. */
 
+import { openApi } from '../../src/api/documents/open-api.ts';
+
 type Schema = Readonly<Record<string, unknown>>;
+
+/** As `/api/v1/openapi.json` describes it. */
+export interface Description {
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly get: {
+          readonly responses: { readonly '200': { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } };
+        };
+      }
+    >
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** Where a document of this path, without `/api/v1/`, is not as described. */
+export function differencesFromApi(path: string, document: unknown): readonly string[] {
+  const { paths, components } = openApi() as Description;
+  const schema = paths[`/${path}`]?.get.responses['200'].content['application/json']?.schema;
+  return schema === undefined ? [`${path} is not described`] : differences(document, schema, components.schemas);
+}
 
 /** Where the value differs, as paths; empty if it conforms. */
 export function differences(value: unknown, schema: Schema, schemas: Readonly<Record<string, Schema>>, at = '$'): readonly string[] {

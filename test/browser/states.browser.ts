@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
 import { Api } from '../../src/api/served/api.ts';
+import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
 import { serveHttp } from '../../src/cli/http.ts';
 import { pageReader } from '../../src/cli/serving/page-file.ts';
@@ -82,6 +83,40 @@ const calm = (change: Parameters<typeof documentInput>[0] | object = {}): Promis
     ...change,
   });
 
+const SHADOW_REPORT: ShadowReport = {
+  fromMs: START_MS - 3_600_000,
+  toMs: START_MS,
+  isPartial: true,
+  seenMs: 3_600_000,
+  pools: 2,
+  theirs: { cost: 1.2, podMinutes: 30, nodesAdded: 4, nodesRemoved: 1, longestWaitMs: 240_000 },
+  ours: { cost: 1.4, podMinutes: 18, nodesAdded: 4, nodesRemoved: 2 },
+  disagreements: [
+    {
+      kind: 'other pool, no capacity',
+      atMs: START_MS - 3_000_000,
+      pools: ['aks-compute-31774203-vmss', 'aks-reserve-31774203-vmss'],
+      nodes: 2,
+      ours: 'compute by 2: 4 pods need nodes',
+      theirs: 'TriggeredScaleUp: reserve 0->2',
+      cost: 0.4,
+      podMinutes: -12,
+    },
+    {
+      kind: 'removal only here',
+      atMs: START_MS - 1_000_000,
+      pools: ['aks-general-31774203-vmss'],
+      nodes: 1,
+      ours: 'n1 removed: empty',
+      theirs: 'kept; its events give no reason',
+      cost: -0.2,
+      podMinutes: 0,
+    },
+  ],
+  sizesWithoutPrice: [],
+  assumptions: ['a node takes 3 min'],
+};
+
 describe('the page says', () => {
   it('that nothing is pending, and shows no empty lists', async () => {
     const input = await calm();
@@ -129,6 +164,35 @@ describe('the page says', () => {
     expect(text).toContain('Allowed to act: no, by design: this is a dry run');
     expect(text).toContain('would have nodes coming');
     expect(text).toContain('Would increase');
+  });
+
+  it('what a dry run would have done against what was done, on a view of its own', async () => {
+    const input = await calm();
+    const dry = { ...input, replica: { ...input.replica, dryRun: true } };
+    const asked: number[] = [];
+    const report = (spanMs: number) => (asked.push(spanMs), SHADOW_REPORT);
+    const { page: tab, troubles, close } = await openPage(browser, await serve({ input: () => dry, deps: { report, withheld: () => [] } }));
+    await tab.getByRole('button', { name: 'Report' }).click();
+    await expect
+      .poll(() => tab.locator('#report h1').innerText())
+      .toMatch(/would have cost 0\.20 more USD \(16\.7 %\) and saved 12 pod-minutes/);
+    expect(new URL(tab.url()).searchParams.get('view')).toBe('report');
+    const text = await tab.locator('#report').innerText();
+    expect(text).toContain('when the record begins: 2 pools, 2 disagreements');
+    expect(text).toMatch(/Pending, pod-minutes\s+30\s+18\s+-12/);
+    expect(text).toContain('compute, not reserve, 2 nodes: pool without capacity skipped');
+    expect(text).toContain('compute by 2: 4 pods need nodes');
+    expect(text).toContain('TriggeredScaleUp: reserve 0->2');
+    await screenshot(tab, 'state-report');
+    expect(await tab.evaluate(LOW_CONTRASTS)).toEqual([]);
+    await tab.getByRole('button', { name: '1 × node removed that the AKS autoscaler kept' }).click();
+    await expect.poll(() => tab.locator('.sides-list > li').count()).toBe(1);
+    await tab.getByRole('button', { name: 'day', exact: true }).click();
+    await expect.poll(() => asked.at(-1)).toBe(86_400_000);
+    await tab.getByRole('button', { name: 'Now' }).click();
+    await tab.getByText('No pods are pending').first().waitFor();
+    expect(troubles).toEqual([]);
+    await close();
   });
 
   it('that it may not act, and why', async () => {

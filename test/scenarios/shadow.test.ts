@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import { differencesFromApi } from '../api/schema-check.ts';
 import { runCommand } from '../support/run-command.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
@@ -147,6 +148,7 @@ describe('the report about a dry run', () => {
 
       const answer = await fetch(`${world.daemon.url}/api/v1/report?since=7d`);
       const report = (await answer.json()) as ShadowReport;
+      expect(differencesFromApi('report', report)).toEqual([]);
       expect(report).toMatchObject({
         isPartial: true,
         pools: 2,

@@ -1,5 +1,6 @@
 /** The description of `/api/v1` for programs, OpenAPI 3.1. Fields are added and never renamed within v1. */
 import { SCALE_UP_STAGES } from '../../domain/history.ts';
+import { DISAGREEMENT_TITLES } from '../../planning/shadow/report-words.ts';
 import { VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
 import { VERSION } from '../../lib/version.ts';
 import { POOL_STATES } from './pools.ts';
@@ -199,6 +200,32 @@ const OVERVIEW = object({
   'newestDecision?': text,
 });
 
+/** Times of this document are milliseconds since the epoch, as in the output of `report --json`. */
+const SIDE = { 'cost?': amount, podMinutes: amount, nodesAdded: count, nodesRemoved: count };
+const REPORT = object({
+  fromMs: amount,
+  toMs: amount,
+  isPartial: flag,
+  seenMs: amount,
+  pools: count,
+  theirs: object({ ...SIDE, longestWaitMs: amount }),
+  ours: object(SIDE),
+  disagreements: list(
+    object({
+      kind: oneOf(Object.keys(DISAGREEMENT_TITLES)),
+      atMs: amount,
+      pools: list(text),
+      nodes: count,
+      ours: text,
+      theirs: text,
+      'cost?': amount,
+      podMinutes: amount,
+    }),
+  ),
+  sizesWithoutPrice: list(text),
+  assumptions: list(text),
+});
+
 const DURATIONS = { count, p50Ms: amount, p90Ms: amount };
 
 interface Operation {
@@ -293,6 +320,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     }),
     query: ['q', 'from', 'cursor'],
   },
+  report: { summary: 'What a dry run would have done against what others did; 404 without a dry run', schema: REPORT, query: ['since'] },
   'pods/{namespace}/{name}': { summary: 'What `explain pod --json` prints', schema: anything },
   'nodes/{name}': { summary: 'What `explain node --json` prints', schema: anything },
   'pools/{name}': { summary: 'What `explain pool --json` prints', schema: anything },

@@ -54,6 +54,7 @@ function actOn(key: string): boolean {
   if (step !== undefined) return walk(step);
   if (key === '/') document.getElementById('q')?.focus();
   else if (key === '?') location.hash = '#keys';
+  else if (key === 'r') document.getElementById('show-report')?.click();
   else return false;
   return true;
 }

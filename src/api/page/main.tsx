@@ -21,6 +21,7 @@ import { counted, headline } from './parts/text.ts';
 import { Absent } from './panels/absent.tsx';
 import { ActLine, TopBar } from './panels/top.tsx';
 import { useDocument } from './parts/use-document.ts';
+import { ShadowReportPanel } from './panels/shadow-report.tsx';
 import { Waste } from './panels/waste.tsx';
 
 const live = new LiveOverview();
@@ -66,7 +67,7 @@ function App() {
       {isReadable ? (
         <>
           <ActLine overview={overview} lost={refusal !== undefined} />
-          <Panels overview={overview} isStale={refusal !== undefined} />
+          <Views overview={overview} isStale={refusal !== undefined} />
           <Footer overview={overview} absolute={absolute} changeTimes={changeTimes} />
         </>
       ) : (
@@ -77,11 +78,45 @@ function App() {
   );
 }
 
+/** A dry run has a second view: what it would have done against what was done. */
+function Views({ overview, isStale }: PanelsProps) {
+  const [isReport, setReport] = useState(parameter('view') === 'report');
+  const show = (report: boolean): void => {
+    setReport(report);
+    setParameter('view', report ? 'report' : undefined);
+  };
+  if (!overview.dryRun) return <Panels overview={overview} isStale={isStale} />;
+  return (
+    <>
+      <nav class="wrap views" aria-label="Views">
+        <button type="button" aria-pressed={!isReport} onClick={() => show(false)}>
+          Now
+        </button>
+        <button type="button" id="show-report" aria-pressed={isReport} onClick={() => show(true)}>
+          Report
+        </button>
+      </nav>
+      {isReport ? (
+        <main class={isStale ? 'wrap stale' : 'wrap'}>
+          <ShadowReportPanel minute={Math.floor(Date.parse(overview.observedAt) / 60_000)} />
+        </main>
+      ) : (
+        <Panels overview={overview} isStale={isStale} />
+      )}
+    </>
+  );
+}
+
 /** With as many pools, their state comes before the changes. */
 const MANY_POOLS = 30;
 const ALL_LANES = 60;
 
-function Panels({ overview, isStale }: { readonly overview: Overview; readonly isStale: boolean }) {
+interface PanelsProps {
+  readonly overview: Overview;
+  readonly isStale: boolean;
+}
+
+function Panels({ overview, isStale }: PanelsProps) {
   const [range, setRange] = useState<Range>(rangeIn(parameter('range')) ?? rangeFor(overview));
   const [lanes, setLanes] = useState(8);
   const [selection, select] = useState<Selection>();

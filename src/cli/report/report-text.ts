@@ -1,21 +1,8 @@
 /** Renders the comparison of a dry run with what others did. At most 100 characters a line. Must not know how it was compared. */
-import type { Disagreement, DisagreementKind, ShadowReport, SideTotals } from '../../planning/shadow/report.ts';
+import { answerOf, DISAGREEMENT_TITLES, formatAmount, OTHER_AUTOSCALER, signedAmount } from '../../planning/shadow/report-words.ts';
+import type { Disagreement, ShadowReport, SideTotals } from '../../planning/shadow/report.ts';
 import { formatSpan } from '../../planning/explain/spans.ts';
 import { facts, number, paragraph, table, text } from '../text/text-layout.ts';
-
-const OTHER = 'AKS autoscaler';
-
-const TITLES: Readonly<Record<DisagreementKind, string>> = {
-  'increase earlier': `earlier increase than the ${OTHER}`,
-  'other pool, no capacity': 'pool without capacity skipped',
-  'other pool, cheaper': 'cheaper pool chosen',
-  'other pool': 'other pool chosen',
-  'increase only here': `increase that the ${OTHER} did not make`,
-  'increase only there': `increase by the ${OTHER} that no pod needs`,
-  'removal earlier': `earlier removal than by the ${OTHER}`,
-  'removal only here': `node removed that the ${OTHER} kept`,
-  'removal only there': `node kept that the ${OTHER} removed`,
-};
 
 export interface ReportView {
   readonly report: ShadowReport;
@@ -44,39 +31,11 @@ export function renderReport({ report, all, nowMs, from }: ReportView): string {
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
 }
 
-/** The answer in one sentence: what would have been saved, or spent. */
-function answerOf({ ours, theirs, disagreements }: ShadowReport): string {
-  if (disagreements.length === 0) return `aks-autoscaler would have done what the ${OTHER} did: no disagreement.`;
-  const money = ours.cost === undefined || theirs.cost === undefined ? undefined : { saved: theirs.cost - ours.cost, whole: theirs.cost };
-  const waits = { saved: theirs.podMinutes - ours.podMinutes, whole: theirs.podMinutes };
-  const changes = [
-    ...(money === undefined || Math.abs(money.saved) < 0.005 ? [] : [{ ...money, unit: 'USD', decimals: 2 }]),
-    ...(Math.abs(waits.saved) < 0.5 ? [] : [{ ...waits, unit: 'pod-minutes of waiting', decimals: 0 }]),
-  ];
-  if (changes.length === 0) return 'aks-autoscaler would have saved neither money nor waiting.';
-  const [first, second] = changes.map(describeChange);
-  const more = second === undefined ? '' : ` and ${second.verb === first?.verb ? '' : `${second.verb} `}${second.what}`;
-  return `aks-autoscaler would have ${first?.verb ?? ''} ${first?.what ?? ''}${more}.`;
-}
-
-interface Change {
-  readonly saved: number;
-  readonly whole: number;
-  readonly unit: string;
-  readonly decimals: number;
-}
-
-function describeChange({ saved, whole, unit, decimals }: Change): { readonly verb: string; readonly what: string } {
-  const share = whole === 0 ? '' : ` (${amount((100 * Math.abs(saved)) / whole, 1)} %)`;
-  const what = `${amount(Math.abs(saved), decimals)}${saved >= 0 ? '' : ' more'} ${unit}${share}`;
-  return { verb: saved >= 0 ? 'saved' : 'cost', what };
-}
-
 function scopeOf({ fromMs, toMs, isPartial, pools, disagreements, seenMs }: ShadowReport): string {
   const since = isPartial ? ` The record begins at ${moment(fromMs)}.` : '';
   const gaps = toMs - fromMs - seenMs > 600_000 ? ` Loops were recorded for ${formatSpan(seenMs)} of ${formatSpan(toMs - fromMs)}.` : '';
   const counted = `${pools} ${pools === 1 ? 'pool' : 'pools'}, ${disagreements.length} ${disagreements.length === 1 ? 'disagreement' : 'disagreements'}`;
-  return `Shadow mode, ${moment(fromMs)} to ${moment(toMs)}, beside the ${OTHER}: ${counted}, no writes.${since}${gaps}`;
+  return `Shadow mode, ${moment(fromMs)} to ${moment(toMs)}, beside the ${OTHER_AUTOSCALER}: ${counted}, no writes.${since}${gaps}`;
 }
 
 function moment(ms: number): string {
@@ -88,12 +47,17 @@ function totalsTable({ ours, theirs }: ShadowReport): string {
   const rows = [
     ...(theirs.cost === undefined || ours.cost === undefined
       ? [['Cost', 'unknown', 'unknown', '']]
-      : [['Cost, USD', amount(theirs.cost, 2), amount(ours.cost, 2), percent(ours.cost, theirs.cost)]]),
-    ['Pending, pod-minutes', amount(theirs.podMinutes, 0), amount(ours.podMinutes, 0), percent(ours.podMinutes, theirs.podMinutes)],
-    ['Longest wait, min', amount(theirs.longestWaitMs / 60_000, 1), 'unknown', ''],
+      : [['Cost, USD', formatAmount(theirs.cost, 2), formatAmount(ours.cost, 2), percent(ours.cost, theirs.cost)]]),
+    [
+      'Pending, pod-minutes',
+      formatAmount(theirs.podMinutes, 0),
+      formatAmount(ours.podMinutes, 0),
+      percent(ours.podMinutes, theirs.podMinutes),
+    ],
+    ['Longest wait, min', formatAmount(theirs.longestWaitMs / 60_000, 1), 'unknown', ''],
     ['Nodes added/removed', nodes(theirs), nodes(ours), ''],
   ];
-  return table([text(''), number(OTHER.toUpperCase()), number('AKS-AUTOSCALER'), number('DIFFERENCE')], rows);
+  return table([text(''), number(OTHER_AUTOSCALER.toUpperCase()), number('AKS-AUTOSCALER'), number('DIFFERENCE')], rows);
 }
 
 /** Most money first, then most waiting. */
@@ -103,7 +67,13 @@ function kindsTable(disagreements: readonly Disagreement[]): string {
     .sort((left, right) => Math.abs(right.cost) - Math.abs(left.cost) || Math.abs(right.minutes) - Math.abs(left.minutes))
     .map(({ kind, of, cost, minutes }) => {
       const isPriced = of.some((each) => each.cost !== undefined);
-      return [TITLES[kind], `${of.length}`, isPriced ? signed(cost, 2) : 'unknown', signed(minutes, 0), largestOf(of)];
+      return [
+        DISAGREEMENT_TITLES[kind],
+        `${of.length}`,
+        isPriced ? signedAmount(cost, 2) : 'unknown',
+        signedAmount(minutes, 0),
+        largestOf(of),
+      ];
     });
   return table([text('DISAGREEMENT'), number('TIMES'), number('USD'), number('POD-MIN'), text('LARGEST')], rows);
 }
@@ -122,12 +92,12 @@ function shortPool(pool: string): string {
 }
 
 function oneByOne({ kind, atMs, pools, nodes, ours, theirs, cost, podMinutes }: Disagreement, nowMs: number): string {
-  const money = cost === undefined ? 'USD unknown' : `${signed(cost, 2)} USD`;
-  return `\n${moment(atMs)}, ${formatSpan(nowMs - atMs)} ago: ${TITLES[kind]} (${pools.map(shortPool).join(', not ')}, ${counted(nodes)})${facts(
+  const money = cost === undefined ? 'USD unknown' : `${signedAmount(cost, 2)} USD`;
+  return `\n${moment(atMs)}, ${formatSpan(nowMs - atMs)} ago: ${DISAGREEMENT_TITLES[kind]} (${pools.map(shortPool).join(', not ')}, ${counted(nodes)})${facts(
     [
       ['aks-autoscaler', ours],
-      [OTHER, theirs],
-      ['Difference', `${money}, ${signed(podMinutes, 0)} pod-minutes`],
+      [OTHER_AUTOSCALER, theirs],
+      ['Difference', `${money}, ${signedAmount(podMinutes, 0)} pod-minutes`],
     ],
   )}`;
 }
@@ -141,18 +111,5 @@ function sumOf<Item>(items: readonly Item[], measure: (item: Item) => number): n
 }
 
 function percent(ours: number, theirs: number): string {
-  return theirs === 0 ? '' : `${signed((100 * (ours - theirs)) / theirs, 1)} %`;
-}
-
-function signed(value: number, decimals: number): string {
-  const shown = amount(Math.abs(value), decimals);
-  if (Number(shown.replaceAll(' ', '')) === 0) return shown;
-  return `${value < 0 ? '-' : '+'}${shown}`;
-}
-
-/** A space in thousands. */
-function amount(value: number, decimals: number): string {
-  const [whole = '0', rest] = value.toFixed(decimals).split('.');
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ' ');
-  return rest === undefined ? grouped : `${grouped}.${rest}`;
+  return theirs === 0 ? '' : `${signedAmount((100 * (ours - theirs)) / theirs, 1)} %`;
 }

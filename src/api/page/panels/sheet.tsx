@@ -144,6 +144,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['o', 'Pools'],
   ['n', 'Nodes by blocker'],
   ['d', 'Decisions'],
+  ['r', 'Report of a dry run'],
   ['↑ ↓ ← →', 'Walk through rows and markers of a panel'],
   ['Enter', 'Open'],
   ['Esc', 'Close, back to where you were'],
