@@ -3,6 +3,7 @@
  * config/aks-autoscaler.yaml, which a test compares with the schema; flags and variables from the parser's own tables.
  */
 import { notObeyed } from './not-obeyed.ts';
+import { poolOptionRows } from './pool-options.ts';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
@@ -120,7 +121,7 @@ const LINE = /^(?<indent> *)(?<key>[A-Za-z]+):(?: (?<value>[^#]*?))?(?:\s+#\s*(?
 /** Lists of objects; each has one row. */
 const LISTS: Readonly<Record<string, string>> = {
   nodeGroups: 'scale sets (by their name or that of their agent pool) and sizes of VMs pools (POOL/SIZE): a list of {name, min, max}',
-  nodeGroupOptions: 'options of single groups: a list of {name, scaleDownUnneededTime, ...}; see the sample file',
+  nodeGroupOptions: 'options of single groups: a list of {name, scaleDownUnneededTime, ...}',
   discovery: 'scale sets and pools by tag; any matching rule selects: a list of {selectors, min, max}',
 };
 
@@ -196,6 +197,23 @@ function mostUsed(sample: string): string {
   );
 }
 
+function poolOptions(): string {
+  return [
+    'An entry names a scale set, an agent pool, or `POOL/SIZE`; an entry for the group wins over one for its agent pool, and both over the',
+    'tag `k8s.io_cluster-autoscaler_node-template_autoscaling-options_<option>` of the scale set or agent pool. For example:',
+    '',
+    '```yaml',
+    'nodeGroupOptions:',
+    '  - name: gpu',
+    '    scaleDownUnneededTime: 5m',
+    '    maxGracefulTermination: 1h',
+    '    skipNodesWithLocalStorage: true',
+    '```',
+    '',
+    table(['Option', 'A pool without it inherits'], poolOptionRows()),
+  ].join('\n');
+}
+
 export function configurationDocument(sample: string): string {
   const groups = Map.groupBy(settingRows(sample), ({ key }) => key.split('.')[0] ?? '');
   const parts = [...groups].map(([section, rows]) => {
@@ -206,7 +224,8 @@ export function configurationDocument(sample: string): string {
       row.variables.map(code).join(', '),
       row.meaning,
     ]);
-    return `## ${section}\n\n${table(['Setting', 'Default', 'Flag', 'Environment', 'Meaning'], cells)}`;
+    const settings = `## ${section}\n\n${table(['Setting', 'Default', 'Flag', 'Environment', 'Meaning'], cells)}`;
+    return section === 'nodeGroupOptions' ? `${settings}\n${poolOptions()}` : settings;
   });
   const ignored = FLAGS.filter(({ kind }) => kind === 'ignored').map(({ name, help }) => `- ${code(`--${name}`)}: ${help}`);
   const head = [

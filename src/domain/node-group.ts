@@ -34,8 +34,19 @@ export type TargetSize =
   | { readonly known: true; readonly value: number; readonly version: string; readonly confirmed: boolean; readonly observedAtMs: number }
   | { readonly known: false; readonly reason: string };
 
+/** Overrides of how the nodes of one group are drained. Meanings are those of the drain policy and the scale-down policy. */
+export interface DrainOptions {
+  /** Also limits the grace periods of bands of priorities. 0: no limit. */
+  readonly maxGracefulTerminationMs?: number;
+  readonly evictionTimeoutMs?: number;
+  readonly evictionRetryMs?: number;
+  readonly skipNodesWithSystemPods?: boolean;
+  readonly skipNodesWithLocalStorage?: boolean;
+  readonly skipNodesWithCustomControllerPods?: boolean;
+}
+
 /** Overrides of the policy for one group, from tags or configuration. */
-export interface NodeGroupOptions {
+export interface NodeGroupOptions extends DrainOptions {
   readonly utilizationThreshold?: number;
   /** For nodes with GPUs. */
   readonly gpuUtilizationThreshold?: number;

@@ -1,5 +1,6 @@
 /** What a loop is going to do, and why. Plans are values: recorded, compared, replayed, and the source of events. */
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { DrainOptions } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { BlockingPodReason, PodVerdict, SkipReason, UnremovableReason } from './reasons.ts';
 
@@ -98,6 +99,8 @@ export interface Removal {
   readonly utilization: number;
   /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;
+  /** The group's own drain settings, if it has some. */
+  readonly drain?: DrainOptions;
 }
 
 export interface UnremovableNode {

@@ -95,6 +95,19 @@ describe('sources', () => {
       maxParallelRemovals: 2,
       expanderPriority: 9,
     });
+    const drain =
+      '{name: gpu, maxGracefulTermination: 1h, evictionTimeout: 5m, evictionRetry: 30s, skipNodesWithSystemPods: false, ' +
+      'skipNodesWithLocalStorage: true, skipNodesWithCustomControllerPods: false}';
+    expect(
+      configOf({ files: { 'c.yaml': `nodeGroupOptions: [${drain}]` }, argv: ['--config=c.yaml'] }).azure.nodeGroupOptions[0]?.options,
+    ).toEqual({
+      maxGracefulTerminationMs: 3_600_000,
+      evictionTimeoutMs: 300_000,
+      evictionRetryMs: 30_000,
+      skipNodesWithSystemPods: false,
+      skipNodesWithLocalStorage: true,
+      skipNodesWithCustomControllerPods: false,
+    });
     const wrong = (text: string) => errorsOf({ files: { 'c.yaml': `nodeGroupOptions: [${text}]` }, argv: ['--config=c.yaml'] });
     expect(wrong('{name: a, scaleDownUnneededTime: soon}').join()).toContain('a duration such as');
     expect(wrong('{name: a, maxParallelRemovals: 0}').join()).toContain('a whole number of at least 1');

@@ -231,7 +231,13 @@ export function optionTagsOf(tags: Tags): NodeGroupOptions {
 }
 
 type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption>;
-type FlagOption = 'ignoreDaemonSetsUtilization' | 'zeroOrMax' | 'keepsPartOfMax';
+type FlagOption =
+  | 'ignoreDaemonSetsUtilization'
+  | 'zeroOrMax'
+  | 'keepsPartOfMax'
+  | 'skipNodesWithSystemPods'
+  | 'skipNodesWithLocalStorage'
+  | 'skipNodesWithCustomControllerPods';
 
 const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly read: (text: string) => number | undefined }>> = {
   scaledownutilizationthreshold: { option: 'utilizationThreshold', read: parseFraction },
@@ -246,12 +252,18 @@ const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly
   initialbackoff: { option: 'backoffInitialMs', read: parseDurationTag },
   maxbackoff: { option: 'backoffMaxMs', read: parseDurationTag },
   maxparallelremovals: { option: 'maxParallelRemovals', read: (text) => countAtLeast(text, 1) },
+  maxgracefultermination: { option: 'maxGracefulTerminationMs', read: parseDurationTag },
+  evictiontimeout: { option: 'evictionTimeoutMs', read: parseDurationTag },
+  evictionretry: { option: 'evictionRetryMs', read: parseDurationTag },
   expanderpriority: { option: 'expanderPriority', read: (text) => countAtLeast(text, 0) },
 };
 
-/** The last two are our own names. The Cluster Autoscaler takes these options from its cloud provider, not from tags. */
+/** All but the first are our own names. The Cluster Autoscaler takes these options from its cloud provider, not from tags. */
 const FLAGS: Readonly<Record<string, FlagOption>> = {
   ignoredaemonsetsutilization: 'ignoreDaemonSetsUtilization',
+  skipnodeswithsystempods: 'skipNodesWithSystemPods',
+  skipnodeswithlocalstorage: 'skipNodesWithLocalStorage',
+  skipnodeswithcustomcontrollerpods: 'skipNodesWithCustomControllerPods',
   zeroormaxnodescaling: 'zeroOrMax',
   allownonatomicscaleuptomax: 'keepsPartOfMax',
 };

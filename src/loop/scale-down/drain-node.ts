@@ -3,6 +3,7 @@
  * process dies, the taint shows the next process what to undo (deletion-taint.ts). Must not know which nodes are removed.
  */
 import { lostTaintReason } from '../../domain/deletion-owner.ts';
+import { policyForDrains } from '../../domain/group-policy.ts';
 import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';
@@ -80,7 +81,8 @@ interface RemovalProgress {
 }
 
 /** Carries out one removal. Never rejects: the outcome contains any failure, and an unfinished removal is undone. */
-export async function removeNode(removal: Removal, deps: DrainNodeDeps): Promise<RemovalOutcome> {
+export async function removeNode(removal: Removal, given: DrainNodeDeps): Promise<RemovalOutcome> {
+  const deps = { ...given, policy: policyForDrains(given.policy, removal.drain) };
   const progress: RemovalProgress = { step: 'recheck', taint: undefined, uid: undefined };
   try {
     await drainAndDelete(removal, progress, deps);

@@ -29,7 +29,7 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
   const draining = [...context.draining.values()].flat();
   const drains = draining.filter((name) => {
     const pods = observation.cluster.podsByNode.get(name) ?? [];
-    return checkNodeDrain(pods, context.drain).movable.length > 0;
+    return checkNodeDrain(pods, context.drainOn(name)).movable.length > 0;
   });
   const windowStart = observation.nowMs - policy.scaleDown.removalWindowMs;
   const spent = (starts: readonly number[]): number => starts.filter((startMs) => startMs > windowStart).length;
@@ -90,8 +90,9 @@ export class BudgetLedger {
     this.#context = context;
     for (const name of [...context.draining.values()].flat()) {
       const pods = context.observation.cluster.podsByNode.get(name) ?? [];
+      const drain = context.drainOn(name);
       // The budget's own count no longer has a terminating pod.
-      this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && checkPodDrain(pod, context.drain).kind !== 'daemon-set'));
+      this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && checkPodDrain(pod, drain).kind !== 'daemon-set'));
     }
   }
 
@@ -129,7 +130,7 @@ export class BudgetLedger {
   #count(pods: readonly Pod[]): ReadonlyMap<DisruptionBudget, number> {
     const counts = new Map<DisruptionBudget, number>();
     for (const pod of pods) {
-      for (const budget of this.#context.drain.budgetsOf(pod)) counts.set(budget, (counts.get(budget) ?? 0) + 1);
+      for (const budget of this.#context.budgetsOf(pod)) counts.set(budget, (counts.get(budget) ?? 0) + 1);
     }
     return counts;
   }

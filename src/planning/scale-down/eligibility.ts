@@ -110,7 +110,7 @@ function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>,
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
-  return { ...known, utilization, drain: checkNodeDrain(pods, context.drain) };
+  return { ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) };
 }
 
 /** How much of the node is used, and the threshold up to which it is a candidate. For a node with devices only these count. */

@@ -25,7 +25,7 @@ export class ParallelDrains {
     const { groupOfNode } = context.observation.cloud;
     const draining = [...context.draining.values()]
       .flat()
-      .filter((name) => checkNodeDrain(podsByNode.get(name) ?? [], context.drain).movable.length > 0);
+      .filter((name) => checkNodeDrain(podsByNode.get(name) ?? [], context.drainOn(name)).movable.length > 0);
     this.#drains = draining.length;
     for (const name of draining) {
       const [node, group] = [nodes.get(name), groupOfNode.get(name)];

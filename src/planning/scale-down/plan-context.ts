@@ -3,6 +3,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, InstanceState, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { drainOptionsOf, policyForDrains } from '../../domain/group-policy.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { isPreempted } from '../state/node-counts.ts';
@@ -20,7 +21,9 @@ export interface ScaleDownContext {
   readonly snapshot: Snapshot;
   /** Indexes of GPU resources in a resource vector. */
   readonly gpuIndexes: readonly number[];
-  readonly drain: DrainContext;
+  /** The rules for the pods of a node: those of its group where it has its own. */
+  drainOn(node: NodeName): DrainContext;
+  readonly budgetsOf: DrainContext['budgetsOf'];
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** By group, nodes whose removal has begun and that Azure still counts in the target size. */
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
@@ -57,14 +60,15 @@ export interface ScaleDownContextInput {
 
 export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
   const { observation, state, policy } = input;
+  const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   return {
     observation,
     state,
     policy,
     snapshot: input.snapshot,
     gpuIndexes: GPU_RESOURCES.map((name) => input.names.indexOf(name)),
-    drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
-    groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
+    ...drainRules(observation, policy, groups),
+    groups,
     draining: drainingByGroup(observation, state),
     fullGroups: input.fullGroups ?? new Map(),
     inSequence: input.inSequence === true,
@@ -81,6 +85,24 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
       ),
     ),
   };
+}
+
+function drainRules(
+  { cluster, cloud, nowMs }: Observation,
+  policy: Policy,
+  groups: ReadonlyMap<NodeGroupId, NodeGroup>,
+): Pick<ScaleDownContext, 'drainOn' | 'budgetsOf'> {
+  const usual = drainContext(cluster, drainRulesOf(policy), nowMs);
+  const own = new Map<NodeGroupId, DrainContext>();
+  for (const [id, { options }] of groups) {
+    const drain = drainOptionsOf(options);
+    if (drain !== undefined) own.set(id, { ...usual, policy: drainRulesOf(policyForDrains(policy, drain)) });
+  }
+  const drainOn = (node: NodeName): DrainContext => {
+    const group = own.size === 0 ? undefined : cloud.groupOfNode.get(node);
+    return (group === undefined ? undefined : own.get(group)) ?? usual;
+  };
+  return { drainOn, budgetsOf: usual.budgetsOf };
 }
 
 function namedTwice(instances: Iterable<InstanceKey>): ReadonlySet<InstanceKey> {

@@ -1,5 +1,7 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
+import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { drainOptionsOf } from '../../domain/group-policy.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -256,5 +258,6 @@ function toRemoval(candidate: Unneeded): Removal {
     unneededSinceMs: candidate.sinceMs,
     cause: isEmpty(candidate) ? 'empty' : candidate.node.readiness.ready ? 'underutilized' : 'unready',
     utilization: candidate.utilization,
+    ...defined({ drain: drainOptionsOf(candidate.group.options) }),
   };
 }

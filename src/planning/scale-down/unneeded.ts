@@ -104,7 +104,7 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
   for (const name of [...context.state.deleting.keys()].sort(compareText)) {
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
-    const moving = checkNodeDrain(present.pods, context.drain).movable.filter((pod) => isAwaited(pod, nowMs) && !isReservation(pod));
+    const moving = checkNodeDrain(present.pods, context.drainOn(name)).movable.filter((pod) => isAwaited(pod, nowMs) && !isReservation(pod));
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
@@ -137,7 +137,7 @@ function movableNow(candidate: Candidate, context: ScaleDownContext): readonly P
   const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
   const real = pods.filter((pod) => !isReservation(pod));
-  return [...checkNodeDrain(real, context.drain).movable, ...pods.filter(isReservation)];
+  return [...checkNodeDrain(real, context.drainOn(candidate.node.name)).movable, ...pods.filter(isReservation)];
 }
 
 function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownContext): UnremovableNode {

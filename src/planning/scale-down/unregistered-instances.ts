@@ -81,10 +81,10 @@ function instancesClosedToPods(group: NodeGroup, { observation, policy }: ScaleD
   return closed;
 }
 
-function isInUse(group: NodeGroup, { observation, drain }: ScaleDownContext): boolean {
+function isInUse(group: NodeGroup, { observation, drainOn }: ScaleDownContext): boolean {
   return [...observation.cloud.groupOfNode].some(([name, id]) => {
     if (id !== group.id) return false;
-    const { movable, waiting, blocker } = checkNodeDrain(observation.cluster.podsByNode.get(name) ?? [], drain);
+    const { movable, waiting, blocker } = checkNodeDrain(observation.cluster.podsByNode.get(name) ?? [], drainOn(name));
     return movable.length > 0 || waiting.length > 0 || blocker !== undefined;
   });
 }

@@ -190,6 +190,16 @@ describe('tags: options of a group', () => {
       { ScaleDownDelayAfterAdd: '20m', initialBackoff: '1m', maxBackoff: '1h', maxParallelRemovals: '2', expanderPriority: '0' },
       { delayAfterAddMs: 1_200_000, backoffInitialMs: 60_000, backoffMaxMs: 3_600_000, maxParallelRemovals: 2, expanderPriority: 0 },
     ],
+    [
+      'drain settings',
+      { maxGracefulTermination: '1h', evictionTimeout: '5m', evictionRetry: '30s', skipNodesWithLocalStorage: 'true' },
+      { maxGracefulTerminationMs: 3_600_000, evictionTimeoutMs: 300_000, evictionRetryMs: 30_000, skipNodesWithLocalStorage: true },
+    ],
+    [
+      'drain rules',
+      { SkipNodesWithSystemPods: 'false', skipNodesWithCustomControllerPods: 'false' },
+      { skipNodesWithSystemPods: false, skipNodesWithCustomControllerPods: false },
+    ],
     ['counts that are none', { maxparallelremovals: '0', expanderpriority: '-1' }, {}],
     [
       'flags as Go writes them',

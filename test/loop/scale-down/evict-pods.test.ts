@@ -2,6 +2,55 @@ import { describe, expect, it } from 'vitest';
 import { aPod, type PodOptions } from '../../support/builders.ts';
 import { MINUTE, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
 
+describe('the drain settings of the group', () => {
+  const bands = [
+    { priority: 0, graceMs: 0 },
+    { priority: 1_000, graceMs: 5_000 },
+  ];
+
+  it.each([
+    { name: 'a longer grace period than that of all groups', own: 20 * MINUTE, drain: {}, graces: [15 * MINUTE, 15 * MINUTE] },
+    { name: 'a shorter one', own: MINUTE, drain: {}, graces: [MINUTE, MINUTE] },
+    { name: 'no limit', own: 0, drain: {}, graces: [15 * MINUTE, 15 * MINUTE] },
+    { name: 'none of its own', own: undefined, drain: {}, graces: [10 * MINUTE, 10 * MINUTE] },
+    { name: 'a limit on bands', own: MINUTE, drain: { bands }, graces: [MINUTE, 5_000] },
+    { name: 'no limit beside bands', own: 0, drain: { bands }, graces: [15 * MINUTE, 5_000] },
+  ])('grace period: $name', async ({ own, drain, graces }) => {
+    const pods = [{ name: 'low' }, { name: 'high', shape: { priority: 1_000 } }].map((pod) => ({ ...pod, terminationGraceMs: 15 * MINUTE }));
+    const world = setUp({ pods, drain });
+    const options = own === undefined ? {} : { drain: { maxGracefulTerminationMs: own } };
+    world.runner.start(removalOf('g-0', world.pods, options));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted.map(({ graceMs }) => graceMs)).toEqual(graces);
+  });
+
+  it('evictions are repeated at its own pace and given up after its own time', async () => {
+    const world = setUp({ pods: [{ name: 'app' }], drain: { evictionRetryMs: 10_000, evictionTimeoutMs: 2 * MINUTE } });
+    const askedMs: number[] = [];
+    world.cluster.onEvict = () => {
+      askedMs.push(world.clock.now());
+      return { kind: 'blocked', message: 'budget', retryAfterMs: undefined };
+    };
+    world.runner.start(removalOf('g-0', world.pods, { drain: { evictionRetryMs: 20_000, evictionTimeoutMs: 45_000 } }));
+    await world.clock.advance(2 * MINUTE);
+    const [first = 0] = askedMs;
+    expect(askedMs.map((atMs) => atMs - first)).toEqual([0, 20_000, 40_000]);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'evict' });
+  });
+
+  it('its own rules about blocking pods hold in the checks on fresh data', async () => {
+    const pods = [{ name: 'app', localVolumes: [{ name: 'cache', kind: 'emptyDir' as const }] }];
+    const strict = setUp({ pods });
+    strict.runner.start(removalOf('g-0', strict.pods, { drain: { skipNodesWithLocalStorage: true } }));
+    await strict.clock.advance(MINUTE);
+    expect(lastOutcome(strict)).toMatchObject({ kind: 'undone', message: 'pod default/app blocks: LocalStorageRequested' });
+    const usual = setUp({ pods });
+    usual.runner.start(removalOf('g-0', usual.pods));
+    await usual.clock.advance(MINUTE);
+    expect(lastOutcome(usual)?.kind).toBe('deleted');
+  });
+});
+
 describe('the order of evictions', () => {
   const daemon = (name: string, rest: PodOptions = {}): PodOptions => ({ name, daemonSet: true, ...rest });
   const occupied = { fromOccupied: true, fromEmpty: false };

@@ -5,7 +5,7 @@ import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
 import { backOffGroup } from '../../../src/planning/state/backoff.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
-import { resourceNames, START_MS } from '../../support/builders.ts';
+import { aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
 
@@ -80,6 +80,39 @@ describe("a group's own limit of removals at once", () => {
       state: { unneededSince: sinceMinutes(90, all), deleting },
     });
     expect(removed(result)).toEqual([]);
+  });
+});
+
+describe("a group's own rules about pods that block", () => {
+  const cache: PodOptions = { localVolumes: [{ name: 'cache', kind: 'emptyDir' }] };
+  const system: PodOptions = { namespace: 'kube-system' };
+  const custom: PodOptions = { controller: { kind: 'Game', name: 'g', uid: 'g' } };
+
+  it.each<[string, PodOptions, NodeGroupOptions, readonly string[]]>([
+    ['local storage blocks in its group', cache, { skipNodesWithLocalStorage: true }, ['q-0']],
+    ['system pods do not block in its group', system, { skipNodesWithSystemPods: false }, ['p-0']],
+    ['pods of custom controllers do not block in its group', custom, { skipNodesWithCustomControllerPods: false }, ['p-0']],
+    ['without own rules the groups do not differ', cache, {}, ['p-0', 'q-0']],
+  ])('%s', (_what, pod, options, expected) => {
+    const on = (nodeName: string) => aPod({ name: `on-${nodeName}`, cpu: '100m', nodeName, ...pod });
+    const result = plan({
+      groups: [withOptions('p', 1, options), pool('q', 1), pool('room', 1, { minSize: 1 })],
+      nodes: nodes('p-0', 'q-0', 'room-0'),
+      pods: [on('p-0'), on('q-0')],
+      state: { unneededSince: sinceMinutes(90, ['p-0', 'q-0']) },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 10, skipNodesWithCustomControllerPods: true, skipNodesWithSystemPods: true } }),
+    });
+    expect(removed(result)).toEqual(expected);
+  });
+
+  it('the removal carries the drain settings of its group, and no others', () => {
+    const options = { evictionRetryMs: 30_000, maxParallelRemovals: 5 };
+    const result = plan({
+      groups: [withOptions('p', 1, options), pool('q', 1)],
+      nodes: nodes('p-0', 'q-0'),
+      state: { unneededSince: sinceMinutes(90, ['p-0', 'q-0']) },
+    });
+    expect(result.removals.map(({ drain }) => drain)).toEqual([{ evictionRetryMs: 30_000 }, undefined]);
   });
 });
 
