@@ -37,7 +37,7 @@ export interface Notation {
   valueOr(path: string, byDefault: number): Json;
   /** The same as a string, from the first path that has a value. Environment variables need strings. */
   asText(...paths: readonly string[]): Json;
-  /** A string inside another string. */
+  /** A string or a number inside another string. */
   inline(path: string): string;
   /** The text at a path, or the release's namespace. */
   orNamespace(path: string): Json;
@@ -90,7 +90,7 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
     value: at,
     valueOr: (path, byDefault) => at(path) ?? byDefault,
     asText: (...paths) => plainly(paths.map(at).find(isTruthy) ?? ''),
-    inline: text,
+    inline: (path) => plainly(at(path)),
     orNamespace: (path) => text(path) || release.namespace,
     block: (path) => (isTruthy(at(path)) ? at(path) : ABSENT),
     blockOr: (path, byDefault) => (at(path) === null ? byDefault : isTruthy(at(path)) ? at(path) : ABSENT),

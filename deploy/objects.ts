@@ -124,8 +124,8 @@ export function service(n: Notation): readonly Json[] {
 }
 
 /**
- * Allows ingress to the one port only. Allows egress to name servers, to HTTPS (Azure and the API server) and, for a
- * managed identity or an unknown region, to the instance metadata service.
+ * Allows ingress to the one port only. Allows egress to name servers, to HTTPS (Azure and the API server), to the shared store and,
+ * for a managed identity or an unknown region, to the instance metadata service.
  */
 export function networkPolicy(n: Notation): readonly Json[] {
   const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
@@ -141,6 +141,7 @@ export function networkPolicy(n: Notation): readonly Json[] {
         { any: ['azureUseManagedIdentityExtension', { not: 'azureLocation' }] },
         { to: [metadataService], ports: [{ protocol: 'TCP', port: 80 }] },
       ),
+      n.when('sharedStore.host', { ports: [{ protocol: 'TCP', port: n.value('sharedStore.port') }] }),
       ...n.more('networkPolicy.extraEgress'),
     ],
   };

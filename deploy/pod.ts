@@ -134,7 +134,23 @@ function environment(n: Notation): readonly Json[] {
     plain('ARM_USER_ASSIGNED_IDENTITY_ID', 'azureUserAssignedIdentityID'),
     plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
     plain('AZURE_SYNC_AGENT_POOL_COUNT', 'azureSyncAgentPoolCount'),
+    ...sharedStore(n),
     ...n.lines(ENV),
+  ];
+}
+
+/** The server that clusters of a subscription share. Its password is only in a Secret. */
+function sharedStore(n: Notation): readonly Json[] {
+  const used: Condition = 'sharedStore.host';
+  const withPassword: Condition = { all: [used, 'sharedStore.passwordSecret.name'] };
+  const address = `${n.inline('sharedStore.host')}:${n.inline('sharedStore.port')}`;
+  const from = { secretKeyRef: { name: n.value('sharedStore.passwordSecret.name'), key: n.value('sharedStore.passwordSecret.key') } };
+  return [
+    n.when({ all: [used, 'sharedStore.tls'] }, { name: 'AZURE_CACHE_REDIS_URL', value: `rediss://${address}` }),
+    n.when({ all: [used, { not: 'sharedStore.tls' }] }, { name: 'AZURE_CACHE_REDIS_URL', value: `redis://${address}` }),
+    n.when({ all: [used, 'sharedStore.username'] }, { name: 'AZURE_CACHE_REDIS_USERNAME', value: n.asText('sharedStore.username') }),
+    n.when({ all: [used, 'sharedStore.keyPrefix'] }, { name: 'AZURE_CACHE_REDIS_KEY_PREFIX', value: n.asText('sharedStore.keyPrefix') }),
+    n.when(withPassword, { name: 'AZURE_CACHE_REDIS_PASSWORD', valueFrom: from }),
   ];
 }
 

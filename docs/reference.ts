@@ -29,6 +29,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.redis.url':
     'Redis or Valkey server where clusters of one subscription share VM sizes and quota usage: `redis://HOST:PORT`, or `rediss://` with TLS, which `azure.caFile` may verify (default: none)',
   'azure.cache.redis.username': 'its user (default: none)',
+  'azure.cache.redis.keyPrefix': 'beginning of each key in it (default: `aks-autoscaler`); another for each environment that shares a server',
   'azure.cache.redis.password': 'its password; set the variable from a Secret',
   'azure.cache.skuFolder': 'folder that stores the VM sizes for later processes; clusters of one subscription may share it (default: none)',
   'scaleUp.retailPrices.currency': 'currency of those prices, three letters',

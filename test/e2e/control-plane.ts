@@ -15,7 +15,7 @@ import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ApiClient, type Json } from './api-client.ts';
 import type { Binaries, Part } from './binaries.ts';
 import { etcdArgs, apiServerArgs, auditPolicy, controllerArgs, schedulerArgs, schedulerConfig, kubeconfig } from './program-arguments.ts';
-import { freePorts } from './ports.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { Program } from './program.ts';
 import { until } from './until.ts';
 

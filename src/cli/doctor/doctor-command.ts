@@ -10,7 +10,8 @@ import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, systemClock, type Terminal } from '.
 const HELP = `Check whether the autoscaler can work here, and print a fix for each problem. Changes nothing.
 
 Checks the identity, its roles, pools, subnets, quotas, permissions in the cluster, disruption
-budgets, and rules of the configuration that match nothing.
+budgets, rules of the configuration that match nothing, and the shared store if one is configured
+(there one key is written and removed again).
 
 Usage: doctor [--json] [SETTINGS]
 

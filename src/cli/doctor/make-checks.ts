@@ -26,13 +26,14 @@ import {
 } from './azure-checks.ts';
 import { failed, ok, type Check } from './check.ts';
 import { accessChecks, budgetChecks, configChecks } from './cluster-checks.ts';
+import { storeChecks } from './store-check.ts';
 
 /** Reads only. @throws AutoscalerError `cancelled`, and nothing else. */
 export async function makeChecks(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
   const deps: CheckDeps = { clock, metrics: createMetrics() };
   const connected = await connectAzure(config, deps, signal);
   const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, signal);
-  return [...azure, ...(await checkCluster(config, deps, signal))];
+  return [...azure, ...(await storeChecks(config, clock, signal)), ...(await checkCluster(config, deps, signal))];
 }
 
 /** Completes subscription and region from instance metadata and creates the clients. @returns the reason if that fails. */

@@ -45,6 +45,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_SKU_FOLDER', path: 'azure.cache.skuFolder', kind: 'text' },
   { name: 'AZURE_CACHE_REDIS_URL', path: 'azure.cache.redis.url', kind: 'text' },
   { name: 'AZURE_CACHE_REDIS_USERNAME', path: 'azure.cache.redis.username', kind: 'text' },
+  { name: 'AZURE_CACHE_REDIS_KEY_PREFIX', path: 'azure.cache.redis.keyPrefix', kind: 'text' },
   { name: 'AZURE_CACHE_REDIS_PASSWORD', path: 'azure.cache.redis.password', kind: 'secret' },
   { name: 'AZURE_ENABLE_VMSS_ETAG', path: 'azure.enableVmssEtag', kind: 'boolean' },
   { name: 'AZURE_ENABLE_FORCE_DELETE', path: 'azure.enableForceDelete', kind: 'boolean' },

@@ -104,7 +104,9 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
   for (const name of [...context.state.deleting.keys()].sort(compareText)) {
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
-    const moving = checkNodeDrain(present.pods, context.drainOn(name)).movable.filter((pod) => isAwaited(pod, nowMs) && !isReservation(pod));
+    const moving = checkNodeDrain(present.pods, context.drainOn(name)).movable.filter(
+      (pod) => isAwaited(pod, nowMs) && !isReservation(pod),
+    );
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);

@@ -16,7 +16,10 @@ describe('the drain settings of the group', () => {
     { name: 'a limit on bands', own: MINUTE, drain: { bands }, graces: [MINUTE, 5_000] },
     { name: 'no limit beside bands', own: 0, drain: { bands }, graces: [15 * MINUTE, 5_000] },
   ])('grace period: $name', async ({ own, drain, graces }) => {
-    const pods = [{ name: 'low' }, { name: 'high', shape: { priority: 1_000 } }].map((pod) => ({ ...pod, terminationGraceMs: 15 * MINUTE }));
+    const pods = [{ name: 'low' }, { name: 'high', shape: { priority: 1_000 } }].map((pod) => ({
+      ...pod,
+      terminationGraceMs: 15 * MINUTE,
+    }));
     const world = setUp({ pods, drain });
     const options = own === undefined ? {} : { drain: { maxGracefulTerminationMs: own } };
     world.runner.start(removalOf('g-0', world.pods, options));

@@ -5,7 +5,8 @@ import { RedisSharedHints } from '../../../src/store/redis/redis-shared-hints.ts
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort, hasRedis, RedisServer } from '../../support/redis-server.ts';
+import { freePort } from '../../support/free-ports.ts';
+import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const HASH = 'test:v1:{hints:sub-1:westeurope}';
 const MINUTE = 60_000;

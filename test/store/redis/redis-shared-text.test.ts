@@ -6,7 +6,8 @@ import { RedisSharedText } from '../../../src/store/redis/redis-shared-text.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort, hasRedis, RedisServer } from '../../support/redis-server.ts';
+import { freePort } from '../../support/free-ports.ts';
+import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const RECORD = 'test:v1:{skus:sub-1:westeurope}';
 

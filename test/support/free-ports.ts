@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:net';
 
-/** The kernel's range begins at 32768 unless it was changed, and may be lowered to 1024 plus some; these are seldom in use. */
+/** The kernel's own range begins at 32768 unless it was changed. */
 const FIRST = 20_000;
 const COUNT = 10_000;
 /** Each process begins at a place of its own, so that processes that search at the same time do not find the same port. */
@@ -18,7 +18,8 @@ export async function freePorts(): Promise<readonly [number, number, number]> {
   return [await freePort(), await freePort(), await freePort()];
 }
 
-async function freePort(): Promise<number> {
+/** @returns one such port. */
+export async function freePort(): Promise<number> {
   for (let tries = 0; tries < COUNT; tries++) {
     const port = FIRST + (next++ % COUNT);
     if (await isFree(port)) return port;

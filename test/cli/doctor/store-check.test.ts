@@ -1,0 +1,81 @@
+/** What `doctor` finds out about a shared store, with a real server. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storeChecks } from '../../../src/cli/doctor/store-check.ts';
+import { systemClock } from '../../../src/cli/process/process.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
+import { freePort } from '../../support/free-ports.ts';
+import { hasRedis, RedisServer } from '../../support/redis-server.ts';
+
+const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';
+const OWN = 'resetchannels ~aks-autoscaler:*';
+
+function configOf(env: Readonly<Record<string, string>>): Config {
+  const base = { ARM_SUBSCRIPTION_ID: 's', ARM_TENANT_ID: 't', ARM_RESOURCE_GROUP: 'g', LOCATION: 'l', ARM_CLIENT_ID: 'c' };
+  const all = { ...base, ARM_CLIENT_SECRET: 'x', ...env };
+  const config = loadConfig({ argv: ['--nodes=0:3:pool'], env: all, readFile: () => '', hostname: 'h' });
+  if (isConfigErrors(config)) throw new Error(config.errors.join('\n'));
+  return config;
+}
+
+function check(url: string, env: Readonly<Record<string, string>> = {}) {
+  return storeChecks(configOf({ AZURE_CACHE_REDIS_URL: url, ...env }), systemClock, AbortSignal.timeout(30_000));
+}
+
+const as = (username: string): Readonly<Record<string, string>> => ({
+  AZURE_CACHE_REDIS_USERNAME: username,
+  AZURE_CACHE_REDIS_PASSWORD: 'secret',
+});
+
+describe('doctor without a server', () => {
+  it('says nothing about a store that is not configured', async () => {
+    expect(await storeChecks(configOf({}), systemClock, AbortSignal.timeout(1_000))).toEqual([]);
+  });
+
+  it('a server that cannot be reached is a warning, because the daemon then reads for itself', async () => {
+    const port = await freePort();
+    const [found] = await check(`redis://127.0.0.1:${port}`);
+    expect(found).toMatchObject({ area: 'store', status: 'warning', fix: `nc -vz 127.0.0.1 ${port}` });
+    expect(found?.message).toContain('ECONNREFUSED');
+  });
+});
+
+describe.skipIf(!hasRedis)('doctor and a server', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    const user = (name: string, rights: string): readonly string[] => ['--user', name, 'on', '>secret', ...rights.split(' ')];
+    const users = [...user('good', `${OWN} ${RIGHTS}`), ...user('reader', `${OWN} +hello +ping +get`), ...user('default', '~* +@all')];
+    server = new RedisServer(await freePort(), users);
+    await server.start();
+  });
+  afterAll(() => server.stop());
+
+  it('a user with the documented rights can be used, and leaves no key', async () => {
+    expect(await check(server.url, as('good'))).toEqual([
+      { area: 'store', status: 'ok', message: `${server.url} can be used, without TLS` },
+    ]);
+  });
+
+  it('names the commands that a user may not send, and the right that is missing', async () => {
+    const [found] = await check(server.url, as('reader'));
+    expect(found).toMatchObject({ area: 'store', status: 'warning' });
+    expect(found?.message).toMatch(/refuses SET \(.*NOPERM.*HSET.*EVAL/);
+    expect(found?.fix).toBe(`redis-cli ACL SETUSER reader resetchannels '~aks-autoscaler:*' ${RIGHTS}`);
+  });
+
+  it('keys outside of the user’s prefix are refused', async () => {
+    const [found] = await check(server.url, { ...as('good'), AZURE_CACHE_REDIS_KEY_PREFIX: 'other' });
+    expect(found?.message).toMatch(/refuses SET/);
+    expect(found?.fix).toContain("'~other:*'");
+  });
+
+  it('a wrong password is named', async () => {
+    const [found] = await check(server.url, { AZURE_CACHE_REDIS_USERNAME: 'good', AZURE_CACHE_REDIS_PASSWORD: 'wrong' });
+    expect(found).toMatchObject({ status: 'warning', fix: 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD' });
+  });
+
+  it('a server without TLS is not taken for one with TLS', async () => {
+    const [found] = await check(server.url.replace('redis:', 'rediss:'), as('good'));
+    expect(found).toMatchObject({ area: 'store', status: 'warning' });
+  });
+});
