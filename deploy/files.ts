@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { alertRules } from './alerts.ts';
+import { capacityDefinitions, capacityDefinitionsTemplate } from './capacity-definitions.ts';
 import { chartReadme } from './chart-readme.ts';
 import { azureRuleGroup } from './azure-rule-group.ts';
 import { dashboard, fleetDashboard } from './dashboard.ts';
@@ -61,6 +62,8 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   for (const { file, objects } of PIECES) files.set(join(CHART, 'templates', file), HEADER + helmText(objects(helmNotation)));
 
   files.set(join(CHART, 'templates', '_names.tpl'), HEADER + NAMES_TEMPLATE);
+  files.set(join(CHART, 'templates', 'capacity-definitions.yaml'), HEADER + capacityDefinitionsTemplate());
+  files.set(join('deploy', 'capacity-definitions.yaml'), HEADER + plainText(capacityDefinitions()));
 
   files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
   files.set(join('deploy', 'grafana', 'fleet.json'), `${JSON.stringify(fleetDashboard(), undefined, 2)}\n`);
@@ -80,8 +83,10 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
 
   for (const variant of variants(root)) {
     if (variant === 'example') continue;
-    const notation = plainNotation(variantValues(root, variant), release);
-    const text = plainText(PIECES.flatMap(({ objects }) => objects(notation)));
+    const values = variantValues(root, variant);
+    const notation = plainNotation(values, release);
+    const { create } = values['capacityDefinitions'] as JsonMap;
+    const text = plainText([...PIECES.flatMap(({ objects }) => objects(notation)), ...(create === true ? capacityDefinitions() : [])]);
     files.set(join('test', 'deploy', 'golden', `${variant}.yaml`), HEADER + text);
   }
   for (const role of AZURE_ROLES) {

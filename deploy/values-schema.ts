@@ -170,6 +170,7 @@ export function valuesSchema(): string {
       ...RBAC_AS_THERE,
     }),
     ...POD,
+    capacityDefinitions: only({ create: flag }),
     sharedStore: only({
       host: text,
       port: { type: 'integer', minimum: 1, maximum: 65_535 },

@@ -14,7 +14,7 @@ export function drainOptionsOf(options: NodeGroupOptions): DrainOptions | undefi
     skipNodesWithLocalStorage,
     skipNodesWithCustomControllerPods,
   }).filter(([, value]) => value !== undefined);
-  return own.length === 0 ? undefined : (Object.fromEntries(own) as DrainOptions);
+  return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
 /** The policy for drains of a group with these options. Its own longest grace period also limits every band of priorities. */

@@ -56,6 +56,7 @@ const CLUSTER_WIDE = new Set([
   'PersistentVolume',
   'CSINode',
   'CSIDriver',
+  'CustomResourceDefinition',
 ]);
 
 export class ApiError extends Error {

@@ -22,7 +22,7 @@ export interface ScaleDownContext {
   /** Indexes of GPU resources in a resource vector. */
   readonly gpuIndexes: readonly number[];
   /** The rules for the pods of a node: those of its group where it has its own. */
-  drainOn(node: NodeName): DrainContext;
+  readonly drainOn: (node: NodeName) => DrainContext;
   readonly budgetsOf: DrainContext['budgetsOf'];
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** By group, nodes whose removal has begun and that Azure still counts in the target size. */
@@ -102,7 +102,7 @@ function drainRules(
     const group = own.size === 0 ? undefined : cloud.groupOfNode.get(node);
     return (group === undefined ? undefined : own.get(group)) ?? usual;
   };
-  return { drainOn, budgetsOf: usual.budgetsOf };
+  return { drainOn, budgetsOf: (pod) => usual.budgetsOf(pod) };
 }
 
 function namedTwice(instances: Iterable<InstanceKey>): ReadonlySet<InstanceKey> {
