@@ -5,7 +5,7 @@
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
-import { RedisConnection, type RedisClient } from '../../store/redis/redis-connection.ts';
+import { RedisConnection } from '../../store/redis/redis-connection.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { ok, warning, type Check } from './check.ts';
 
@@ -59,7 +59,7 @@ export async function storeChecks({ azure, kubernetes }: Config, clock: Clock, s
 async function connected(connection: RedisConnection, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let polls = 1; ; polls++) {
     try {
-      await connection.command((client) => client.ping());
+      await connection.command('read', (client) => client.ping());
       return;
     } catch (thrown) {
       if (connection.trouble !== undefined || polls === CONNECT_POLLS) throw thrown;
@@ -80,7 +80,7 @@ async function commandChecks(connection: RedisConnection, key: string, store: St
 
 async function refusalOf(connection: RedisConnection, command: readonly string[]): Promise<string | undefined> {
   try {
-    await connection.command((client: RedisClient) => client.sendCommand([...command]));
+    await connection.command('write', (client) => client.sendCommand([...command]));
     return undefined;
   } catch (thrown) {
     return asAutoscalerError(thrown).message.replace(/^The shared store cannot be used: /, '');
