@@ -361,16 +361,6 @@ describe('pools that are not managed', () => {
   });
 });
 
-/** A machine as the list tells it. */
-function machineBody(providerId: string) {
-  return {
-    id: providerId.replace('azure://', ''),
-    location: 'westeurope',
-    tags: { 'aks-managed-poolName': 'mixed' },
-    properties: { provisioningState: 'Succeeded', hardwareProfile: { vmSize: SMALL } },
-  };
-}
-
 const POOL_PROPERTIES = {
   type: 'VirtualMachines',
   eTag: 'some',
@@ -490,13 +480,15 @@ describe('removing machines of a VMs pool', () => {
     const s = await stage(vmsWorld([vmsPool({ count: 4 })]));
     const body = { code: 'InvalidParameter', message: 'machineNames names a machine that is not in the agent pool.' };
     answerPool(s, 'POST', { kind: 'answer', status: 400, body });
-    const stale = s.group(SMALL_GROUP).instances ?? [];
-    const list = { value: stale.slice(1).map(({ providerId }) => machineBody(providerId)) };
-    s.arm.control.addFault({
-      id: 'gone',
-      match: { method: 'GET', pathGlob: '**/Microsoft.Compute/virtualMachines', nth: 1 },
-      effect: { kind: 'answer', status: 200, body: list },
-    });
+    const gone = s.group(SMALL_GROUP).instances?.[0]?.providerId.split('/').at(-1);
+    // The first read shows it, the later ones and their confirmations do not.
+    for (const nth of [2, 3]) {
+      s.arm.control.addFault({
+        id: `gone-${nth}`,
+        match: { method: 'GET', pathGlob: `**/Microsoft.Compute/virtualMachines/${gone}`, nth },
+        effect: { kind: 'answer', status: 404, body: { error: { code: 'ResourceNotFound', message: 'm' } } },
+      });
+    }
     expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'accepted' });
     expect(s.writes().map(({ status }) => status)).toEqual([400, 202]);
     expect(s.counts()).toEqual({ [SMALL]: 3 });

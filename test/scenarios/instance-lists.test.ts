@@ -1,7 +1,7 @@
 /** The list of a set's instances is the most expensive read: at most two of them in a minute, whatever happens in the set. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
 let run: VirtualRun | undefined;
 afterEach(async () => {
@@ -11,20 +11,25 @@ afterEach(async () => {
 
 const FLAGS = ['--scale-down-unneeded-time=30s', '--scale-down-delay-after-add=10s'];
 
+/** A list of a set's instances, or of all virtual machines. */
+const LISTS = /(aks-general[^/]*|Microsoft\.Compute)\/virtualMachines$/i;
+const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
+
 /** The most lists of the pool's instances that the daemon sent within a minute. A list has one page here. */
 function mostListsInAMinute(world: VirtualRun, sinceMs: number): number {
   const lists = world.world.arm.control
     .journal()
-    .filter(
-      ({ at, method, path, principal }) =>
-        at >= sinceMs && principal !== '' && method === 'GET' && /aks-general[^/]*\/virtualMachines$/i.test(path),
-    );
+    .filter(({ at, method, path, principal }) => at >= sinceMs && principal !== '' && method === 'GET' && LISTS.test(path));
   return Math.max(0, ...lists.map(({ at }) => lists.filter((other) => other.at >= at && other.at < at + MINUTE).length));
 }
 
+const nodesOf = ({ world }: VirtualRun, pool: string) =>
+  world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['kubernetes.azure.com/agentpool'] === pool);
+
 describe('lists of the instances of one set', () => {
-  it('stay within two a minute while it grows in steps', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 40 })]), flags: ['--scale-down-enabled=false'] });
+  it.each(KINDS)('of a %s stay within two a minute while it grows in steps', async (kind) => {
+    const pool = aPool({ name: 'general', kind, count: 1, max: 40 });
+    run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-enabled=false'] });
     const world = run;
     const since = world.clock.now() + 30 * SECOND;
     await world.advance(30 * SECOND);
@@ -37,11 +42,11 @@ describe('lists of the instances of one set', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('stay within two a minute while thirty of its nodes are removed', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 30, max: 40 })]), flags: FLAGS });
+  it.each(KINDS)('of a %s stay within two a minute while thirty of its nodes are removed', async (kind) => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', kind, count: 30, max: 40 })]), flags: FLAGS });
     const world = run;
     const since = world.clock.now() + 30 * SECOND;
-    await world.until('all removed', () => capacity(world, 'general') === 0, 20 * MINUTE);
+    await world.until('all removed', () => nodesOf(world, 'general').length === 0, 20 * MINUTE);
     await world.advance(3 * MINUTE);
     expect(mostListsInAMinute(world, since)).toBeLessThanOrEqual(2);
     expect(world.world.violations()).toEqual([]);
@@ -59,8 +64,7 @@ async function longestWithoutInstance(world: VirtualRun, pool: string, grow: (st
     await world.advance(SECOND);
     const now = world.clock.now();
     const instances = world.reports.at(-1)?.observation?.cloud.instanceOfNode;
-    for (const { metadata } of world.world.cluster.store.nodes()) {
-      if (metadata.labels?.['kubernetes.azure.com/agentpool'] !== pool) continue;
+    for (const { metadata } of nodesOf(world, pool)) {
       if (!joinedAt.has(metadata.name)) joinedAt.set(metadata.name, now);
       if (instances?.has(metadata.name) === true && !knownAt.has(metadata.name)) knownAt.set(metadata.name, now);
     }
@@ -70,7 +74,7 @@ async function longestWithoutInstance(world: VirtualRun, pool: string, grow: (st
 }
 
 describe('a node that joined after the last list', () => {
-  it.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('of a %s gets its instance within two loops', async (kind) => {
+  it.each(KINDS)('of a %s gets its instance within two loops', async (kind) => {
     run = await VirtualRun.start({
       spec: worldOf([aPool({ name: 'general', kind, count: 0, max: 40 })]),
       flags: ['--scale-down-enabled=false'],

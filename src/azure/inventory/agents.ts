@@ -9,7 +9,7 @@ import type { ListCommit, ListedRow } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { foldName, isInScope, type ResourceScope } from '../arm/resource-ids.ts';
+import { foldName, isInResourceGroup, isInScope, type ResourceScope } from '../arm/resource-ids.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import { OPERATIONS, type ArmOperation } from '../arm/call-list.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
@@ -18,7 +18,15 @@ import type { AzureOptions } from '../arm/options.ts';
 import { readPages, type PagedResult } from '../arm/pages.ts';
 import { agentPoolPages } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
-import { isOfSet, projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import {
+  instanceKeyOf,
+  isOfSet,
+  projectInstance,
+  projectVm,
+  projectScaleSet,
+  type InstanceRow,
+  type ScaleSetRow,
+} from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import type { ForeignItems, SkippedItems } from '../rows/foreign-items.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
@@ -40,7 +48,7 @@ export interface AgentDeps {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** A list of instances is the most expensive read: 10 pages a minute are allowed for each set. */
+/** A list of instances is the most expensive read: Azure allows 10 pages a minute for each set, and 300 lists of VMs for the subscription. */
 const INSTANCE_LISTS = { runs: 2, withinMs: MINUTE } as const;
 
 const SPREAD: Jitter = { kind: 'spread', fraction: 0.1 };
@@ -168,20 +176,26 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
     errorIntervalMs: 60 * SECOND,
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 45 * SECOND,
+    requestedRate: INSTANCE_LISTS,
   };
   return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
     const silent = deps.silent();
+    const skipped = deps.foreign.startList(INSTANCES.name, VMS_AGENT);
     const unclear = new Set<string>();
     const list = await readPages(deps, {
       call: { operation: 'listVms', resource: '' },
       signal,
       open: () => deps.clients.compute.virtualMachines.list(deps.options.nodeResourceGroup).byPage(),
       project: (raw) => {
+        // Machines of sets, and those of no pool, are neighbours: they are in other lists or none.
+        const key = instanceKeyOf(raw);
+        if (key === undefined || !isInResourceGroup(key, deps.options)) return skipped.pass<InstanceRow>(undefined);
         const row = raw.virtualMachineScaleSet?.id === undefined ? listed(deps.options, projectVm(raw)) : undefined;
         if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
         return row;
       },
     });
+    skipped.report();
     const pages = await withViews(deps, list.pages, unclear, signal);
     return loaded(list, (complete) => deps.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }));
   });

@@ -7,7 +7,9 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import { projectVm, type InstanceRow } from '../rows/scale-set.ts';
+import type { ForeignItems } from '../rows/foreign-items.ts';
+import { instanceKeyOf, projectVm, type InstanceRow } from '../rows/scale-set.ts';
+import { INSTANCES } from '../rows/tables.ts';
 
 /** If more are unclear, the others are read with the next list. */
 const MOST_VIEWS = 20;
@@ -16,6 +18,7 @@ export interface InstanceViewDeps {
   readonly options: Pick<AzureOptions, 'nodeResourceGroup'>;
   readonly clients: Pick<ArmClients, 'compute'>;
   readonly calls: ArmCalls;
+  readonly foreign: Pick<ForeignItems, 'countRead'>;
 }
 
 /** The pages, with the unclear instances (by folded key) read again with their views. Rejects only with `cancelled`. */
@@ -33,13 +36,15 @@ export async function withViews(
 }
 
 /** undefined: the VM could not be read, so the listed row stays. */
-async function readView({ options, clients, calls }: InstanceViewDeps, row: ListedRow<InstanceRow>, signal: AbortSignal) {
+async function readView({ options, clients, calls, foreign }: InstanceViewDeps, row: ListedRow<InstanceRow>, signal: AbortSignal) {
   const name = row.value.instanceId;
   try {
     const raw = await calls.run({ operation: 'getVm', resource: name }, signal, () =>
       clients.compute.virtualMachines.get(options.nodeResourceGroup, name, { expand: 'instanceView' }),
     );
-    return projectVm(raw, row.value.group);
+    const isAnother = instanceKeyOf(raw) !== row.key;
+    foreign.countRead(INSTANCES.name, row.key, isAnother);
+    return isAnother ? undefined : projectVm(raw, row.value.group);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;

@@ -3,8 +3,17 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { AgentDeps } from './agents.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { foldName, instanceRefOf, type InstanceRef } from '../arm/resource-ids.ts';
-import { projectInstance, projectScaleSet, projectVm, scaleSetOfVm, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
-import { instancesAgent, SCALE_SETS_AGENT, VMS_AGENT } from '../rows/tables.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import {
+  instanceKeyOf,
+  projectInstance,
+  projectScaleSet,
+  projectVm,
+  scaleSetOfVm,
+  type InstanceRow,
+  type ScaleSetRow,
+} from '../rows/scale-set.ts';
+import { INSTANCES, instancesAgent, SCALE_SETS_AGENT, VMS_AGENT } from '../rows/tables.ts';
 
 /** What one read of a scale set showed, whether the table believes its capacity or not. */
 export interface ScaleSetReading {
@@ -98,14 +107,16 @@ export async function readInstance(deps: AgentDeps, key: string, signal: AbortSi
 async function readInstanceOnce(deps: AgentDeps, ref: InstanceRef, signal: AbortSignal): Promise<void> {
   const stamp = deps.order.stamp();
   const read = await (ref.kind === 'vm' ? readVm(deps, ref, signal) : readUniformInstance(deps, ref, signal));
-  const { value, agentId } = read;
+  const { key, value, agentId } = read;
+  deps.foreign.countRead(INSTANCES.name, ref.key, key !== ref.key);
+  if (key !== ref.key) throw otherResource(`instance ${ref.key}`, key);
   // A VM of no pool is in no group.
-  if (value === undefined && ref.kind === 'vm') return;
-  if (value?.ref.key !== ref.key) throw otherResource(`instance ${ref.key}`, value?.ref.key);
-  deps.instances.observe({ key: ref.key, value, stamp, via: 'get', agentId });
+  if (value !== undefined) deps.instances.observe({ key, value, stamp, via: 'get', agentId });
 }
 
 interface ReadInstance {
+  /** What the answer is about. undefined: its id is none of an instance. */
+  readonly key: InstanceKey | undefined;
   readonly value: InstanceRow | undefined;
   /** The agent whose lists show the instance. */
   readonly agentId: string;
@@ -120,7 +131,7 @@ async function readUniformInstance(
   const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
     clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
   );
-  return { value: projectInstance(raw, set), agentId: instancesAgent(foldName(set)) };
+  return { key: instanceKeyOf(raw), value: projectInstance(raw, set), agentId: instancesAgent(foldName(set)) };
 }
 
 /** Reads a virtual machine with an id of its own. Its properties show to which scale set or pool it belongs. */
@@ -129,5 +140,8 @@ async function readVm({ clients, calls, options }: AgentDeps, { instance }: Inst
     clients.compute.virtualMachines.get(options.nodeResourceGroup, instance, { expand: 'instanceView' }),
   );
   const set = scaleSetOfVm(raw);
-  return set === '' ? { value: projectVm(raw), agentId: VMS_AGENT } : { value: projectVm(raw, set), agentId: instancesAgent(set) };
+  const key = instanceKeyOf(raw);
+  return set === ''
+    ? { key, value: projectVm(raw), agentId: VMS_AGENT }
+    : { key, value: projectVm(raw, set), agentId: instancesAgent(set) };
 }

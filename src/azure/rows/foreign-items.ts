@@ -1,6 +1,7 @@
 /**
- * Counts the items of a list that belong elsewhere: instances of other scale sets or resource groups in the answer for one set. They
- * are skipped, since deletes name instances within our own sets only. Must not know how lists are read.
+ * Counts instances in Azure's answers that belong elsewhere: those of other scale sets or resource groups in a list, and another
+ * instance than the one that was read. They are skipped, since deletes name instances within our own groups only. Must not know how
+ * instances are read.
  */
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import type { ListedRow } from '../../cache/table/row.ts';
@@ -27,7 +28,7 @@ export class ForeignItems {
     this.#deps = deps;
   }
 
-  /** @param list what is listed: a scale set's name. One line is logged until a list of it has no foreign items again. */
+  /** @param list what is listed: a scale set's name, or all VMs. One line is logged until a list of it has no foreign items again. */
   startList(table: string, list: string): SkippedItems {
     let skipped = 0;
     return {
@@ -39,12 +40,20 @@ export class ForeignItems {
     };
   }
 
-  #report(table: string, list: string, skipped: number): void {
+  /** A single instance was read. One line is logged until a read of it shows it again. */
+  countRead(table: string, key: string, isAnother: boolean): void {
+    this.#report(table, key, isAnother ? 1 : 0);
+  }
+
+  #report(table: string, read: string, skipped: number): void {
     for (let item = 0; item < skipped; item++) this.#deps.hooks.rowRejected?.(table, 'foreign-id');
-    if (skipped === 0) this.#logged.delete(list);
-    else if (!this.#logged.has(list)) {
-      this.#logged.add(list);
-      this.#deps.log.warn({ list, skipped }, 'A list of instances contains items of other sets or without a valid id; they are skipped');
+    if (skipped === 0) this.#logged.delete(read);
+    else if (!this.#logged.has(read)) {
+      this.#logged.add(read);
+      this.#deps.log.warn(
+        { read, skipped },
+        'Azure returned items of other sets or resource groups, or without a valid id; they are skipped',
+      );
     }
   }
 }

@@ -2,6 +2,7 @@
  * Maps scale sets and instances of the SDK to rows. Every optional field is decided here, and only fields that decisions need
  * are kept. Must not know caches or how rows are used.
  */
+import type { InstanceKey } from '../../domain/ids.ts';
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
@@ -191,6 +192,12 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
   const owner = group ?? (pool === undefined ? undefined : `${pool}/${textOf(raw.hardwareProfile?.vmSize)}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
   return readableRow(raw, parsed.ref, foldName(owner));
+}
+
+/** The key of the instance that an answer is about. undefined: its id is none of an instance. */
+export function instanceKeyOf({ id }: { readonly id?: unknown }): InstanceKey | undefined {
+  const parsed = parseInstanceId(textOf(id));
+  return parsed.ok ? parsed.ref.key : undefined;
 }
 
 /** Whether the virtual machine belongs to this scale set. Without it, Azure may have ignored the filter of the list. */

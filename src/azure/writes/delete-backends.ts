@@ -42,7 +42,7 @@ export function deleteFromVmsPool(
   request: DeleteRequest,
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
-  return deleteFromGroup(deps, group, { backend: vmsPoolBackend(deps, group), request }, signal);
+  return deleteFromGroup(deps, group, { backend: vmsPoolBackend(deps, group, request.instances.length), request }, signal);
 }
 
 /** `pool`: the agent pool through which AKS deletes the instances. If null, the scale set's own call deletes them. */
@@ -55,8 +55,7 @@ function scaleSetBackend(
   const readInstances = (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => readFreshly(deps, { group, keys }, signal);
   return {
     whenItsTurn: async (work, signal) => {
-      // Before the lock: increases must not wait for a list.
-      if (!areReadSingly(deps, group, count)) await waitForList(deps, group, signal);
+      await untilReadable(deps, { group, count }, signal);
       const turn = async (): Promise<DeleteOutcome> => {
         // Waits before the fresh read, so that the read is new when the request is sent.
         await untilWritable(deps, group.key, signal);
@@ -91,10 +90,7 @@ function scaleSetBackend(
       if (batch.force && isPlainlyNotAllowed(refusal)) return { ...batch, force: false };
       if (refusal.kind !== 'not-found' || batch.retried) return undefined;
       // One 404 may be false: the reads are the second witness of what is gone.
-      await readInstances(
-        batch.instances.map(({ key }) => key as InstanceKey),
-        signal,
-      );
+      await readInstances(keysOf(batch), signal);
       const instances = batch.instances.flatMap(({ key }) => inventory.instances.get(key) ?? []);
       return { ...batch, instances, retried: true };
     },
@@ -111,9 +107,14 @@ function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count
   return count <= Math.min(most, inventory.singleReadsLeft(key, 'delete'));
 }
 
-async function waitForList({ inventory, clock }: WriteDeps, { key }: RegisteredGroup, signal: AbortSignal): Promise<void> {
-  const waitMs = inventory.listWaitMs(key);
-  if (waitMs > 0) await clock.sleep(waitMs, signal);
+/** Waits until so many instances can be read. To be called without the lock: increases must not wait for a list. */
+async function untilReadable(
+  deps: WriteDeps,
+  { group, count }: { readonly group: RegisteredGroup; readonly count: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const waitMs = areReadSingly(deps, group, count) ? 0 : deps.inventory.listWaitMs(group.key);
+  if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
 }
 
 async function readFreshly(
@@ -128,14 +129,18 @@ async function readFreshly(
   else await inventory.refreshInstances(group.key, signal);
 }
 
-function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend {
+function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number): DeleteBackend {
   const { inventory, closing } = deps;
   const { vmsPools } = inventory;
+  const readInstances = (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => readFreshly(deps, { group, keys }, signal);
   const poolName = (): string => vmsPools.sizes.get(group.key)?.value.pool ?? '';
   return {
-    whenItsTurn: (work, signal) => whenPoolIsFree(deps, { poolKey: poolKeyOf(group.key) }, work, signal),
+    whenItsTurn: async (work, signal) => {
+      await untilReadable(deps, { group, count }, signal);
+      return whenPoolIsFree(deps, { poolKey: poolKeyOf(group.key) }, work, signal);
+    },
     readFresh: async (keys, signal) => {
-      await Promise.all([vmsPools.refresh(group.key, signal), readFreshly(deps, { group, keys }, signal)]);
+      await Promise.all([vmsPools.refresh(group.key, signal), readInstances(keys, signal)]);
     },
     refusal: () => sizeFrozenReason(group.id, vmsPools.sizes.get(group.key)?.value, false),
     readSize: () => {
@@ -152,12 +157,12 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup): DeleteBackend 
     nextBatch: async (batch, refusal, signal) => {
       if (batch.retried || (refusal.kind !== 'bug' && refusal.kind !== 'not-found')) return undefined;
       // AKS refuses a whole batch because of one unknown machine, and does not name it.
-      await inventory.refreshInstances(group.key, signal);
+      await readInstances(keysOf(batch), signal);
       const instances = batch.instances.flatMap(({ key }) => inventory.instances.get(key) ?? []);
       return instances.length === batch.instances.length ? undefined : { ...batch, instances, retried: true };
     },
     resendsPreempted: false,
-    readAfterEnd: () => inventory.refreshInstances(group.key, closing),
+    readAfterEnd: readInstances,
     stateNow: (signal) => poolState(deps, poolName(), signal),
     noteEnded: () => vmsPools.operationEnded(group.key, closing),
   };
@@ -193,6 +198,10 @@ async function postToScaleSet(
     await poller.submitted();
   });
   return answer ?? NO_ANSWER;
+}
+
+function keysOf({ instances }: Batch): readonly InstanceKey[] {
+  return instances.map(({ value }) => value.ref.key);
 }
 
 function machineNames({ instances }: Batch): readonly string[] {
