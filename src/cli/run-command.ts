@@ -51,7 +51,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   void signals.stopped.then(() => exitAfter(live.shutdownTimeoutMs, terminal));
   try {
     const composed = await composeUnlessStopped(config, log, signals.stopped);
-    if (composed === undefined) return EXIT_OK;
+    if (composed === undefined) return endWith(EXIT_OK, terminal);
     const { daemon, metrics } = composed;
     const apply = ({ config: next }: Settings): void => {
       live.shutdownTimeoutMs = next.loop.shutdownTimeoutMs;
@@ -62,7 +62,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     const ended = new AbortController();
     const memory = giveBackStartMemory(systemClock, ended.signal);
     try {
-      return await supervise(daemon, signals.stopped, log);
+      return endWith(await supervise(daemon, signals.stopped, log), terminal);
     } finally {
       ended.abort();
       await Promise.all([watching.end(), memory]);
@@ -70,6 +70,15 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   } finally {
     signals.release();
   }
+}
+
+/** Time for connections to close after all parts of the daemon have stopped. */
+const CLOSING_MS = 500;
+
+/** Ends the process with this code although a connection is still open: a request of the sign-in library cannot be cancelled. */
+function endWith(code: number, { signals }: Terminal): number {
+  ifStillAliveAfter(CLOSING_MS, () => signals.exit(code));
+  return code;
 }
 
 /** Ends the process although something is frozen: a part of the daemon that ignores its cancellation, or a connection. */

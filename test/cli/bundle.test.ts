@@ -192,6 +192,23 @@ describe('the process ends on SIGTERM within loop.shutdownTimeout', () => {
     }
   });
 
+  it('at once, although the sign-in service accepts the connection and never answers', async () => {
+    const { url, reached } = await blackHole();
+    const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client: CLIENT, token: 'a-token' });
+    try {
+      await writeClientFiles(dir, world);
+      // The default time for a stop: a process that used it up would be ended by force, with 1.
+      const flags = ['--kubeconfig=kubeconfig', '--address=127.0.0.1:0', '--nodes=0:3:general'];
+      const { child, ended } = start(['run', ...flags], { ...clientEnvironment(dir, world), AZURE_AUTHORITY_HOST: url });
+      await lineWith(child, 'Leadership acquired');
+      await reached;
+      child.kill('SIGTERM');
+      expect(await ended).toEqual({ code: 0, err: '' });
+    } finally {
+      await world.stop();
+    }
+  });
+
   it('although the API server accepts its first connection and never answers', async () => {
     const { url: server, reached } = await blackHole();
     const user = { name: 'u', user: { token: 't' } };
