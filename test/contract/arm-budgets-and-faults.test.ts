@@ -23,6 +23,22 @@ describe('budgets', () => {
     await rig.stop();
   });
 
+  // The published limits of "Virtual Machine Scale Set Virtual Machines" are per resource, which is the instance (azure-wire 13.1).
+  it('counts reads of single instances for each instance, and lists and instance views for the set', async () => {
+    const rig = await startRig(aWorld([aPool('a', { count: 2, max: 100 })]));
+    const { instances } = stateOf(rig, 'a');
+    const read = (path: string) => rig.call('GET', `${setPath(rig, 'a')}${path}?${VERSION}`);
+    const [one = '', other = ''] = instances.map(({ id }) => `/virtualMachines/${id}`);
+    for (let count = 0; count < 36; count++) expect((await read(one)).status).toBe(200);
+    expect(await read(one)).toMatchObject({ status: 429, json: { error: { details: [{ target: 'GetVMScaleSetVMResource' }] } } });
+    expect((await read(other)).headers['x-ms-ratelimit-remaining-resource']).toContain('Microsoft.Compute/GetVMScaleSetVMResource;35');
+    const left = async (path: string) => (await read(path)).headers['x-ms-ratelimit-remaining-resource'];
+    expect(await left('/virtualMachines')).toContain('Microsoft.Compute/HighCostGetVMScaleSetResource;29');
+    expect(await left('/instanceView')).toContain('Microsoft.Compute/HighCostGetVMScaleSetResource;28');
+    expect(await left('')).toContain('Microsoft.Compute/GetVMScaleSetResource;35');
+    await rig.stop();
+  });
+
   it('reports the remaining calls of the gateway, and refuses when they are used up', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     const path = `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/skus?${VERSION}`;

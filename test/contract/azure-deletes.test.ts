@@ -289,6 +289,26 @@ describe('azure: deleting machines', () => {
     ]);
   });
 
+  it('a list serves instead while Azure refuses reads of single instances, which are not sent again in that time', async () => {
+    const { r } = await started(9);
+    const isSingle = ({ path }: { readonly path: string }): boolean => /\/virtualmachines\/\d+$/.test(path);
+    const error = { code: 'OperationNotAllowed', message: 'm', details: [{ code: 'TooManyRequests', target: 'GetVMScaleSetVMResource' }] };
+    r.arm.intercept = (request) => (isSingle(request) ? { status: 429, headers: { 'retry-after': '300' }, body: { error } } : undefined);
+    r.arm.requests.length = 0;
+    expect(await remove(r, [0, 1])).toMatchObject({ kind: 'accepted' });
+    const refused = r.arm.requests.filter(isSingle).length;
+    expect(refused).toBeGreaterThan(0);
+    const second = remove(r, [2, 3]);
+    // The minute has had its two lists.
+    await r.pass(61_000);
+    expect(await second).toMatchObject({ kind: 'accepted' });
+    expect(r.arm.requests.filter(isSingle)).toHaveLength(refused);
+    expect(posts(r).map(({ body }) => body['instanceIds'])).toEqual([
+      ['0', '1'],
+      ['2', '3'],
+    ]);
+  });
+
   it('fault 48 (soak seed 70): what another writer took since the last list counts towards the minimum', async () => {
     const { r, set } = await started(3, { nodeGroups: [{ name: USER_POOL, min: 2, max: 10 }] });
     r.arm.setCapacity(set, 2);

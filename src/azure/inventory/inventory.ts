@@ -59,9 +59,6 @@ export interface AzureInventoryDeps {
   readonly keptPrices?: StoredText | undefined;
 }
 
-/** The most instances of one group that a look reads singly. */
-const READ_EACH_AT_MOST = 10;
-
 export class AzureInventory {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
@@ -135,14 +132,13 @@ export class AzureInventory {
       clock,
       log: deps.log,
       countFailed: (key, signal) => this.#countFailed(key, signal),
-      readNew: (key) => this.#readNew(key),
       listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
-      listDue: (key) => {
-        this.changes.listTiming.noteListRequested(key, clock.now());
-        // What is known to be created needs no list, which may have to wait.
-        if (this.listWaitMs(key) > 0) this.#readNew(key);
-        this.requestInstanceList(key);
-      },
+      newInstances: (key) => this.changes.newInstances(key),
+      listWaitMs: (key) => this.listWaitMs(key),
+      singleReadsLeft: (key) => this.singleReadsLeft(key),
+      readEach: (keys, groupKey) => keys.forEach((key) => this.requestInstance(key, groupKey)),
+      listDue: (key) => this.requestInstanceList(key),
+      noteListDue: (key) => this.changes.listTiming.noteListRequested(key, clock.now()),
     });
     this.prices = createRetailPrices(deps, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
@@ -218,9 +214,11 @@ export class AzureInventory {
     this.#reads.requestInstance(key, groupKey);
   }
 
-  /** How many instances of a group may still be read singly now. */
+  /** How many instances of a group may still be read singly now; none while Azure throttles such reads. */
   singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
-    return this.#reads.singleReadsLeft(groupKey, purpose);
+    const resource = this.scaleSets.get(groupKey)?.value.name;
+    const call = resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
+    return this.#deps.rateLimits.heldReason(call) === undefined ? this.#reads.singleReadsLeft(groupKey, purpose) : 0;
   }
 
   refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {
@@ -293,14 +291,6 @@ export class AzureInventory {
   async #countFailed(key: string, signal: AbortSignal): Promise<number | undefined> {
     const set = this.scaleSets.get(key)?.value;
     return set?.orchestration === 'Uniform' ? countInstances(this.#agentDeps, { set: set.name, state: 'failed' }, signal) : undefined;
-  }
-
-  /** By a list if instances are missing in the last one, and by single reads of those that are being created. */
-  #readNew(key: string): void {
-    const { creating, missing } = this.changes.newInstances(key);
-    const isListed = this.listWaitMs(key) === 0 && (missing > 0 || creating.length > READ_EACH_AT_MOST);
-    if (isListed) this.requestInstanceList(key);
-    else for (const each of creating.slice(0, Math.min(READ_EACH_AT_MOST, this.singleReadsLeft(key)))) this.requestInstance(each, key);
   }
 
   /** Does not read while our own change is in progress; its end triggers the read. */

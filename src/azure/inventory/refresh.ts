@@ -18,12 +18,12 @@ export interface RefreshDeps {
   readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** Azure takes 36 reads of instances of one set at once, and then 12 a minute, from all clients together. */
-const SINGLE_READS = { burst: 30, refillMs: 6_000 } as const;
 /**
- * Each instance is looked at right before its deletion, ten of them at once in each loop. That is more than Azure's limit allows for long: if
- * Azure refuses one of these reads, deletions wait as long as it says, and lists serve them.
+ * Reads of the single instances of one group. Azure counts them for each instance (36 at once, then 12 a minute) and for the subscription
+ * (6,000 at once, then 2,000 a minute, from all clients together), so these are a small share of what it takes.
  */
+const SINGLE_READS = { burst: 30, refillMs: 6_000 } as const;
+/** Each instance is looked at right before its deletion, ten of them at once in each loop. If Azure refuses these reads, a list serves. */
 const READS_BEFORE_DELETES = { burst: 60, refillMs: 1_000 } as const;
 /** More queued reads of one group become one list, which others may have to wait for. */
 const LIST_ABOVE = 20;

@@ -2,7 +2,7 @@
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { postDeleteMachines } from '../arm/agent-pool-api.ts';
 import { isPlainlyNotAllowed } from '../arm/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
@@ -117,16 +117,27 @@ async function untilReadable(
   if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
 }
 
-async function readFreshly(
-  deps: WriteDeps,
-  { group, keys }: { readonly group: RegisteredGroup; readonly keys: readonly InstanceKey[] },
-  signal: AbortSignal,
-): Promise<void> {
+interface InstancesToRead {
+  readonly group: RegisteredGroup;
+  readonly keys: readonly InstanceKey[];
+}
+
+async function readFreshly(deps: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<void> {
   const { inventory } = deps;
   const areKnown = keys.every((key) => inventory.instances.get(key) !== undefined);
-  if (areKnown && areReadSingly(deps, group, keys.length))
+  const areSingle = areKnown && areReadSingly(deps, group, keys.length);
+  if (!areSingle || !(await readEach(deps, { group, keys }, signal))) await inventory.refreshInstances(group.key, signal);
+}
+
+/** False: Azure throttles reads of single instances. Lists have a limit of their own. */
+async function readEach({ inventory }: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<boolean> {
+  try {
     await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
-  else await inventory.refreshInstances(group.key, signal);
+    return true;
+  } catch (thrown) {
+    if (asAutoscalerError(thrown).kind !== 'throttled') throw thrown;
+    return false;
+  }
 }
 
 function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number): DeleteBackend {

@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { EarlyLooks } from '../../../src/azure/inventory/early-looks.ts';
+import type { InstanceKey } from '../../../src/domain/ids.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
+interface Group {
+  readonly creating?: readonly string[];
+  readonly missing?: number;
+  readonly listWaitMs?: number;
+  readonly singleReads?: number;
+}
+
 /** Seconds of the counts and of the requested lists. `failed` are the counts, one after the other; the last one stays. */
-function stage(failed: readonly (number | undefined | Error)[], listed = 0) {
+function stage(failed: readonly (number | undefined | Error)[], listed = 0, group: Group = {}) {
   const clock = new FakeClock(0);
   const counts: number[] = [];
   const lists: number[] = [];
-  const readNew: number[] = [];
+  const reads: (readonly [second: number, keys: readonly string[]])[] = [];
+  const { creating = [], missing = 0, listWaitMs = 0, singleReads = 30 } = group;
   const looks = new EarlyLooks({
     clock,
     log: createLog('silent'),
@@ -17,11 +26,15 @@ function stage(failed: readonly (number | undefined | Error)[], listed = 0) {
       counts.push(clock.monotonic() / 1000);
       return count instanceof Error ? Promise.reject(count) : Promise.resolve(count);
     },
-    readNew: () => readNew.push(clock.monotonic() / 1000),
     listedFailed: () => listed,
+    newInstances: () => ({ creating: creating as readonly InstanceKey[], missing }),
+    listWaitMs: () => listWaitMs,
+    singleReadsLeft: () => singleReads,
+    readEach: (keys) => void (keys.length > 0 && reads.push([clock.monotonic() / 1000, keys])),
     listDue: () => lists.push(clock.monotonic() / 1000),
+    noteListDue: () => undefined,
   });
-  return { clock, counts, lists, readNew, looks };
+  return { clock, counts, lists, reads, looks };
 }
 
 describe('looks after an increase', () => {
@@ -41,12 +54,19 @@ describe('looks after an increase', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('read the new instances of a group that has no count, and list them at last', async () => {
-    const { clock, lists, readNew, looks } = stage([undefined]);
+  const two = ['a', 'b'];
+  const each = (...seconds: readonly number[]) => seconds.map((second) => [second, two]);
+  it.each<[string, Group, { lists: readonly number[]; reads: readonly unknown[] }]>([
+    ['read those that are being created one by one', { creating: two }, { lists: [20], reads: each(5, 10) }],
+    ['list them while some are missing', { creating: two, missing: 1 }, { lists: [5, 10, 20], reads: [] }],
+    ['list more than ten', { creating: Array.from({ length: 11 }, String) }, { lists: [5, 10, 20], reads: [] }],
+    ['read one by one while a list would have to wait', { creating: two, missing: 1, listWaitMs: 1 }, { lists: [20], reads: each(5, 10, 20) }],
+    ['read no more than may be read singly', { creating: two, singleReads: 1 }, { lists: [20], reads: [[5, ['a']], [10, ['a']]] }],
+  ])('of a group that has no count %s', async (_name, group, expected) => {
+    const { clock, lists, reads, looks } = stage([undefined], 0, group);
     looks.begin('g');
     await clock.advance(120_000);
-    expect(readNew).toEqual([5, 10]);
-    expect(lists).toEqual([20]);
+    expect({ lists, reads }).toEqual(expected);
   });
 
   it('are at least five seconds apart while the group is increased again and again', async () => {
