@@ -217,7 +217,8 @@ export class AzureInventory {
   /** How many instances of a group may still be read singly now; none while Azure throttles such reads. */
   singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
     const resource = this.scaleSets.get(groupKey)?.value.name;
-    const call = resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
+    const call =
+      resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
     return this.#deps.rateLimits.heldReason(call) === undefined ? this.#reads.singleReadsLeft(groupKey, purpose) : 0;
   }
 

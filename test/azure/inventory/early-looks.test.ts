@@ -60,8 +60,22 @@ describe('looks after an increase', () => {
     ['read those that are being created one by one', { creating: two }, { lists: [20], reads: each(5, 10) }],
     ['list them while some are missing', { creating: two, missing: 1 }, { lists: [5, 10, 20], reads: [] }],
     ['list more than ten', { creating: Array.from({ length: 11 }, String) }, { lists: [5, 10, 20], reads: [] }],
-    ['read one by one while a list would have to wait', { creating: two, missing: 1, listWaitMs: 1 }, { lists: [20], reads: each(5, 10, 20) }],
-    ['read no more than may be read singly', { creating: two, singleReads: 1 }, { lists: [20], reads: [[5, ['a']], [10, ['a']]] }],
+    [
+      'read one by one while a list would have to wait',
+      { creating: two, missing: 1, listWaitMs: 1 },
+      { lists: [20], reads: each(5, 10, 20) },
+    ],
+    [
+      'read no more than may be read singly',
+      { creating: two, singleReads: 1 },
+      {
+        lists: [20],
+        reads: [
+          [5, ['a']],
+          [10, ['a']],
+        ],
+      },
+    ],
   ])('of a group that has no count %s', async (_name, group, expected) => {
     const { clock, lists, reads, looks } = stage([undefined], 0, group);
     looks.begin('g');
