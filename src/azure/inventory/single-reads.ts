@@ -115,7 +115,7 @@ async function readInstanceOnce(deps: AgentDeps, ref: InstanceRef, signal: Abort
 }
 
 interface ReadInstance {
-  /** What the answer is about. undefined: its id is none of an instance. */
+  /** What the answer is about. undefined: its id is not the id of an instance. */
   readonly key: InstanceKey | undefined;
   readonly value: InstanceRow | undefined;
   /** The agent whose lists show the instance. */

@@ -194,7 +194,7 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
   return readableRow(raw, parsed.ref, foldName(owner));
 }
 
-/** The key of the instance that an answer is about. undefined: its id is none of an instance. */
+/** The key of the instance that an answer is about. undefined: its id is not the id of an instance. */
 export function instanceKeyOf({ id }: { readonly id?: unknown }): InstanceKey | undefined {
   const parsed = parseInstanceId(textOf(id));
   return parsed.ok ? parsed.ref.key : undefined;
