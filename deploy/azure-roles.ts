@@ -1,78 +1,13 @@
-/**
- * The Azure permissions of the daemon's identity, as custom roles: no wildcards, one role per scope. A test compares the
- * actions with all calls of a daemon from its start to its end.
- */
+/** The custom roles as files and as a table of the manual. */
+import { AZURE_ROLES, roleDefinition } from '../src/cli/doctor/azure-roles.ts';
 import type { Json } from './notation.ts';
 
-interface AzureAction {
-  readonly action: string;
-  readonly why: string;
-}
+/** The reader fills it in, everywhere in the file. */
+const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 
-export interface AzureRole {
-  /** Part of the file's name. */
-  readonly key: 'nodes' | 'subscription' | 'pools';
-  readonly name: string;
-  readonly description: string;
-  readonly actions: readonly AzureAction[];
-}
-
-export const AZURE_ROLES: readonly AzureRole[] = [
-  {
-    key: 'nodes',
-    name: 'aks-autoscaler-nodes',
-    description: 'Assign it on the resource group of the nodes (MC_...).',
-    actions: [
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/read', why: 'the pools and their sizes' },
-      {
-        action: 'Microsoft.Compute/virtualMachineScaleSets/instanceView/read',
-        why: 'the instance count of a set, before unfilled capacity is given back',
-      },
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/write', why: 'increase the capacity' },
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/delete/action', why: 'delete chosen instances' },
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', why: 'the instances and their states' },
-      { action: 'Microsoft.Compute/virtualMachines/read', why: 'instances of Flexible sets and of pools of type VirtualMachines' },
-      { action: 'Microsoft.Insights/autoscaleSettings/read', why: 'doctor: autoscale rules of Azure that would be a second writer' },
-      { action: 'Microsoft.Network/virtualNetworks/subnets/read', why: 'doctor: free addresses, if the network is in this group' },
-      { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
-    ],
-  },
-  {
-    key: 'subscription',
-    name: 'aks-autoscaler-subscription',
-    description: 'Assign it on the subscription; it only reads.',
-    actions: [
-      { action: 'Microsoft.Compute/skus/read', why: 'resources of a VM size, for pools without nodes' },
-      { action: 'Microsoft.Compute/locations/usages/read', why: 'remaining quota' },
-      { action: 'Microsoft.Compute/locations/operations/read', why: 'the result of a write or a deletion' },
-      { action: 'Microsoft.ContainerService/locations/operations/read', why: 'the result of an AKS operation' },
-    ],
-  },
-  {
-    key: 'pools',
-    name: 'aks-autoscaler-pools',
-    description: 'Assign it on the resource group of the AKS cluster, if pools are of type VirtualMachines or are written through AKS.',
-    actions: [
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/read', why: 'the pools and their sizes' },
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'increase the count of a size, or bring the count of a pool in step' },
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action', why: 'delete chosen machines' },
-      { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
-    ],
-  },
-];
-
-/** The file for `az role definition create`; the reader fills in the subscription. */
-export function roleDefinition({ name, description, actions }: AzureRole): Json {
-  return {
-    Name: name,
-    IsCustom: true,
-    Description: description,
-    Actions: actions.map(({ action }) => action),
-    NotActions: [],
-    DataActions: [],
-    NotDataActions: [],
-    AssignableScopes: ['/subscriptions/00000000-0000-0000-0000-000000000000'],
-  };
+/** The definitions for `az role definition create`, by role. */
+export function roleFiles(): readonly { readonly key: string; readonly definition: Json }[] {
+  return AZURE_ROLES.map((role) => ({ key: role.key, definition: roleDefinition(role, SUBSCRIPTION) }));
 }
 
 /** A table for the installation guide. */

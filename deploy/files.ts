@@ -10,7 +10,7 @@ import { capacityDefinitions, capacityDefinitionsTemplate } from './capacity-def
 import { chartReadme } from './chart-readme.ts';
 import { azureRuleGroup } from './azure-rule-group.ts';
 import { dashboard, fleetDashboard } from './dashboard.ts';
-import { AZURE_ROLES, roleDefinition, rolesTable } from './azure-roles.ts';
+import { roleFiles, rolesTable } from './azure-roles.ts';
 import { helmNotation, helmText, NAMES_TEMPLATE } from './helm-text.ts';
 import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
 import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
@@ -89,8 +89,8 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
     const text = plainText([...PIECES.flatMap(({ objects }) => objects(notation)), ...(create === true ? capacityDefinitions() : [])]);
     files.set(join('test', 'deploy', 'golden', `${variant}.yaml`), HEADER + text);
   }
-  for (const role of AZURE_ROLES) {
-    files.set(join('deploy', `azure-role-${role.key}.json`), `${JSON.stringify(roleDefinition(role), undefined, 2)}\n`);
+  for (const { key, definition } of roleFiles()) {
+    files.set(join('deploy', `azure-role-${key}.json`), `${JSON.stringify(definition, undefined, 2)}\n`);
   }
   files.set(INSTALL, withRoles(readFileSync(join(root, INSTALL), 'utf8')));
   return files;

@@ -1,4 +1,5 @@
 /** Makes checks with fixes from what was read of Azure. Pure. */
+import { roleName, type RoleKey } from './azure-roles.ts';
 import type { AutoscaleRule, QuotaUsage, RoleGrant, SignedIn, SubnetUsage, ReadResult } from '../../azure/doctor/diagnosis.ts';
 import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import { findSku, retirementWarnings, unavailableReason, type SkuCatalog } from '../../azure/sizes/sku-catalog.ts';
@@ -62,11 +63,8 @@ export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${A
 export const OPERATIONS_READ = `${COMPUTE}/locations/operations/read`;
 export const AKS_OPERATIONS_READ = 'Microsoft.ContainerService/locations/operations/read';
 
-/** The custom roles of deploy/azure-role-*.json, each for one scope. */
-export type RoleName = 'aks-autoscaler-nodes' | 'aks-autoscaler-pools' | 'aks-autoscaler-subscription';
-
 export interface RequiredActions {
-  readonly role: RoleName;
+  readonly role: RoleKey;
   readonly resourceGroup: string;
   readonly actions: readonly string[];
   /** Actions on the subscription that read the result of writes. */
@@ -86,26 +84,33 @@ export function roleChecks(
       failed(
         'role',
         `the permissions on resource group ${resourceGroup} cannot be read: ${result.error.message}`,
-        assignmentFix(role, objectId, scope),
+        assignmentFix({ role, azure, objectId }, scope),
       ),
     ];
   }
   return actions.map((action) =>
     isGranted(result.value, action)
       ? ok('role', `${action} is allowed on resource group ${resourceGroup}`)
-      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignmentFix(role, objectId, scope)),
+      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignmentFix({ role, azure, objectId }, scope)),
   );
 }
 
-function assignmentFix(role: RoleName, objectId: string, scope: string): string {
-  return `az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${role} --scope ${scope}`;
+interface Assignee {
+  readonly role: RoleKey;
+  readonly azure: Azure;
+  readonly objectId: string;
+}
+
+function assignmentFix({ role, azure, objectId }: Assignee, scope: string): string {
+  const name = roleName(role, azure.subscriptionId ?? 'SUBSCRIPTION');
+  return `az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${name} --scope ${scope}`;
 }
 
 /** A read of the subscription, checked by making it. */
 export function subscriptionReadCheck(result: ReadResult<unknown>, action: string, azure: Azure, objectId: string): Check {
   if ('value' in result) return ok('role', `${action} is allowed on the subscription`);
   const message = `${action} failed on the subscription, so VM sizes or quotas are unknown: ${result.error.message}`;
-  return warning('role', message, assignmentFix('aks-autoscaler-subscription', objectId, `/subscriptions/${azure.subscriptionId}`));
+  return warning('role', message, assignmentFix({ role: 'subscription', azure, objectId }, `/subscriptions/${azure.subscriptionId}`));
 }
 
 /**
@@ -120,7 +125,7 @@ export function resultReadChecks(
 ): readonly Check[] {
   // `roleChecks` has reported this error.
   if ('error' in result) return [];
-  const fix = assignmentFix('aks-autoscaler-subscription', objectId, `/subscriptions/${azure.subscriptionId}`);
+  const fix = assignmentFix({ role: 'subscription', azure, objectId }, `/subscriptions/${azure.subscriptionId}`);
   return resultReads.map((action) =>
     isGranted(result.value, action)
       ? ok('role', `${action} is allowed`)

@@ -87,7 +87,7 @@ function writesAgentPools({ azure }: Config): boolean {
 function requiredActions(config: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
   const { azure } = config;
   const nodes: RequiredActions = {
-    role: 'aks-autoscaler-nodes',
+    role: 'nodes',
     resourceGroup: azure.nodeResourceGroup ?? '',
     actions: NODE_GROUP_ACTIONS,
     resultReads: [OPERATIONS_READ],
@@ -96,7 +96,7 @@ function requiredActions(config: Config, pools: DiagnosedPools | undefined): rea
   const throughAks = writesAgentPools(config) || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
   const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
   const resultReads = throughAks ? [AKS_OPERATIONS_READ] : [];
-  return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];
+  return [nodes, { role: throughAks ? 'pools' : 'pools-read', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];
 }
 
 async function linkedChecks(

@@ -3,14 +3,7 @@
  * commands in order. Pure. Must not know how the cluster is read.
  */
 import type { AksCluster, ClusterPool } from '../../azure/doctor/cluster-description.ts';
-import {
-  AGENT_POOL_READ,
-  AGENT_POOL_WRITE,
-  AKS_OPERATIONS_READ,
-  NODE_GROUP_ACTIONS,
-  OPERATIONS_READ,
-  type RoleName,
-} from '../doctor/azure-checks.ts';
+import { AZURE_ROLES, roleDefinition, type RoleKey } from '../doctor/azure-roles.ts';
 
 export interface InstallationInput {
   readonly facts: AksCluster;
@@ -20,9 +13,10 @@ export interface InstallationInput {
 }
 
 interface CustomRole {
-  readonly name: RoleName;
+  /** As `az role definition create` takes it. */
+  readonly definition: ReturnType<typeof roleDefinition>;
+  /** Where it is assigned. */
   readonly scope: string;
-  readonly actions: readonly string[];
 }
 
 export interface Installation {
@@ -38,9 +32,6 @@ interface InstallationStep {
   readonly commands: readonly string[];
 }
 
-const DOCTOR_READS = ['Microsoft.Insights/autoscaleSettings/read', 'Microsoft.Network/virtualNetworks/subnets/read'];
-const PERMISSIONS_READ = 'Microsoft.Authorization/permissions/read';
-const SIZES_READ = ['Microsoft.Compute/skus/read', 'Microsoft.Compute/locations/usages/read'];
 /** The most nodes of a pool without limits of its own. */
 const DEFAULT_MAX = 10;
 
@@ -60,34 +51,25 @@ export function planInstallation(input: InstallationInput): Installation {
 
 /** Pools of type VirtualMachines are written through AKS, all others as scale sets. */
 function customRoles({ facts, subscriptionId, resourceGroup }: InstallationInput): readonly CustomRole[] {
-  const scope = `/subscriptions/${subscriptionId}`;
   const hasVmsPools = facts.pools.some(({ kind }) => kind === 'vms-pool');
-  const ofPools = [...AGENT_POOL_READ, ...(hasVmsPools ? AGENT_POOL_WRITE : []), PERMISSIONS_READ];
-  const ofSubscription = [...SIZES_READ, OPERATIONS_READ, ...(hasVmsPools ? [AKS_OPERATIONS_READ] : [])];
-  return [
-    {
-      name: 'aks-autoscaler-nodes',
-      scope: `${scope}/resourceGroups/${facts.nodeResourceGroup}`,
-      actions: [...NODE_GROUP_ACTIONS, ...DOCTOR_READS, PERMISSIONS_READ],
-    },
-    { name: 'aks-autoscaler-pools', scope: `${scope}/resourceGroups/${resourceGroup}`, actions: ofPools },
-    { name: 'aks-autoscaler-subscription', scope, actions: ofSubscription },
-  ];
+  const subscription = `/subscriptions/${subscriptionId}`;
+  const scopes: Partial<Record<RoleKey, string>> = {
+    nodes: `${subscription}/resourceGroups/${facts.nodeResourceGroup}`,
+    [hasVmsPools ? 'pools' : 'pools-read']: `${subscription}/resourceGroups/${resourceGroup}`,
+    subscription,
+  };
+  return AZURE_ROLES.flatMap((role) => {
+    const scope = scopes[role.key];
+    return scope === undefined ? [] : [{ definition: roleDefinition(role, subscriptionId), scope }];
+  });
 }
 
-/** Role definitions belong to the tenant: a name that exists is updated. */
-function roleCommands({ name, scope, actions }: CustomRole): readonly string[] {
-  const definition = JSON.stringify({
-    Name: name,
-    IsCustom: true,
-    Description: 'aks-autoscaler',
-    Actions: actions,
-    NotActions: [],
-    AssignableScopes: [scope],
-  });
+/** The clusters of a subscription have the same roles, so one that exists is updated to what it already is, or to this version's. */
+function roleCommands({ definition, scope }: CustomRole): readonly string[] {
+  const text = JSON.stringify(definition);
   return [
-    `az role definition create --role-definition '${definition}' || az role definition update --role-definition '${definition}'`,
-    `az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${name} --scope ${scope}`,
+    `az role definition create --role-definition '${text}' || az role definition update --role-definition '${text}'`,
+    `az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${definition.Name} --scope ${scope}`,
   ];
 }
 

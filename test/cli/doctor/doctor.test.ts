@@ -150,7 +150,7 @@ describe('doctor', () => {
       `Microsoft.Compute/virtualMachineScaleSets/delete/action is not allowed on resource group ${spec.nodeResourceGroup}`,
     ]);
     expect(bad(seen)[0]?.fix).toMatch(
-      /^az role assignment create --assignee-object-id [0-9a-f-]{36} --role aks-autoscaler-nodes --scope \/subscriptions\//,
+      /^az role assignment create --assignee-object-id [0-9a-f-]{36} --role aks-autoscaler-nodes-[0-9a-f-]{36} --scope \/subscriptions\//,
     );
     expect(seen.code).toBe(1);
   });
@@ -167,7 +167,8 @@ describe('doctor', () => {
     const { checks, code } = await visit(spec, { env: { AZURE_WRITE_PATH: writePath } });
     const ends = checks.filter(({ message }) => message.includes('/operations/read'));
     expect(ends.map(({ status, message }) => [status, message.split('/')[0]])).toEqual(providers.map((name) => ['warning', name]));
-    for (const { fix } of ends) expect(fix).toMatch(/--role aks-autoscaler-subscription --scope \/subscriptions\/[0-9a-f-]+$/);
+    for (const { fix } of ends)
+      expect(fix).toMatch(/--role aks-autoscaler-subscription-[0-9a-f-]{36} --scope \/subscriptions\/[0-9a-f-]+$/);
     expect(code).toBe(0);
   });
 

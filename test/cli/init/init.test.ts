@@ -62,7 +62,7 @@ function applied(spec: WorldSpec, { roles, steps }: Installation): WorldSpec {
       ...(pairs['max'] === undefined ? {} : { min: Number(pairs['min']), max: Number(pairs['max']) }),
     };
   };
-  return { ...spec, pools: spec.pools.map(change), roleActions: roles.flatMap(({ actions }) => actions) };
+  return { ...spec, pools: spec.pools.map(change), roleActions: roles.flatMap(({ definition }) => definition.Actions) };
 }
 
 const UNTAGGED = { discoveryTags: {} };
@@ -119,6 +119,18 @@ describe('init', () => {
       JSON.stringify((await installationIn(worldOf(pools, UNTAGGED))).roles);
     expect(await actionsOf([aPool({ name: 'a' })])).not.toContain('agentPools/write');
     expect(await actionsOf([aPool({ name: 'a', kind: 'vms-pool' })])).toContain('agentPools/write');
+  });
+
+  it('gives all clusters of a subscription the same roles, with names that no other subscription has', async () => {
+    const rolesOf = async (change: Partial<WorldSpec>): Promise<readonly string[]> => {
+      const cluster = { ...worldOf([aPool({ name: 'a' })], UNTAGGED), ...change };
+      return (await installationIn(cluster)).roles.map(({ definition }) => JSON.stringify(definition));
+    };
+    const first = await rolesOf({});
+    expect(await rolesOf({ clusterName: 'second', nodeResourceGroup: 'MC_second' })).toEqual(first);
+    const other = '22222222-2222-2222-2222-222222222222';
+    for (const role of await rolesOf({ subscriptionId: other })) expect(role).toContain(`"Name":"aks-autoscaler-`);
+    expect((await rolesOf({ subscriptionId: other })).join('')).not.toContain(spec.subscriptionId);
   });
 
   it.each<[string, readonly string[], number, RegExp]>([
