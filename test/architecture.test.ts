@@ -59,6 +59,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/scale-up/groups', 'planning/expanders'],
     ['planning/scale-up/pods'],
     ['planning/state'],
+    ['planning/state/increases'],
     ['planning/capacity-objects'],
   ],
   loop: [
@@ -180,6 +181,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/scale-up/packing': 'expand.ts',
   'planning/scale-up/pods': 'unschedulable-pods.ts',
   'planning/state': 'loop-state.ts',
+  'planning/state/increases': 'pods-of-increases.ts',
   'scheduling/devices': 'device-list.ts',
   'scheduling/predicates': 'resources-fit.ts',
   'scheduling/snapshot': 'cluster-snapshot.ts',

@@ -11,8 +11,9 @@ import { attachResource, isAttachResource, minus, noResources, type ResourceName
 import { defined } from '../../lib/defined.ts';
 import { attachLimit, withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { makeTemplate } from '../scale-up/groups/template-node.ts';
-import { podClass, templateHash } from '../state/accepted-increases.ts';
-import type { IncreaseCeiling } from '../state/increase-rate.ts';
+import { templateHash } from '../state/accepted-increases.ts';
+import { podClass } from '../state/increases/pods-of-increases.ts';
+import type { IncreaseCeiling } from '../state/increases/increase-rate.ts';
 
 /** How long a template that a node disproved stays corrected, if nothing changes. */
 export const CORRECTED_MS = 1_800_000;

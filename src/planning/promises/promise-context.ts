@@ -9,7 +9,7 @@ import { needOf } from '../../scheduling/predicates/resources-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { makeTemplate, variantsForPods, type GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { indexUpcomingNodes, type UpcomingNodesIndex } from '../scale-up/groups/upcoming-nodes.ts';
-import { podClass } from '../state/accepted-increases.ts';
+import { podClass } from '../state/increases/pods-of-increases.ts';
 
 export interface PromiseInput {
   /** After the reducers of this observation. */

@@ -10,6 +10,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { awaitedPods } from '../state/accepted-increases.ts';
+import { isOnlyPlanned } from '../state/increases/pods-of-increases.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
@@ -34,15 +35,21 @@ export function findAwaitedPods(input: ScaleUpInput, upcoming: readonly Upcoming
   return awaitedPods(state, observation.nowMs, new Set(pods.filter(isRefusedAgain).map(({ uid }) => uid)));
 }
 
-/** Pods that kube-scheduler refused before a node became ready that would serve them, and that it may not have looked at since. */
+/**
+ * Pods that kube-scheduler refused before a node became ready that would serve them, and that it may not have looked at since. And pods
+ * that exist only in plans: whether nodes were requested for them before is unknown, and they can wait.
+ */
 function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Pod[], { nodes }: ClusterView): AwaitedPods {
   const awaited = new Map<PodUid, NodeGroupId>();
   for (const {
     template,
     upcoming: { fresh },
   } of upcoming) {
+    if (fresh.length === 0) continue;
     const readyMs = fresh.reduce((latest, name) => Math.max(latest, nodes.get(name)?.readiness.sinceMs ?? 0), 0);
-    const earlier = pods.filter((pod) => !awaited.has(pod.uid) && (pod.unschedulable?.sinceMs ?? Infinity) < readyMs);
+    const earlier = pods.filter(
+      (pod) => !awaited.has(pod.uid) && (isOnlyPlanned(pod) || (pod.unschedulable?.sinceMs ?? Infinity) < readyMs),
+    );
     for (const group of groupPods(earlier, new Set())) {
       if (variantsForPods(group, template) === 0) continue;
       for (const { uid } of group.pods) awaited.set(uid, template.group.id);

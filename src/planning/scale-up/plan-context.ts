@@ -10,7 +10,7 @@ import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { fullQuotaHeadroom } from '../capacity-objects/capacity-quotas.ts';
 import { type Expander, checkExpanderChain, createExpanders } from '../expanders/expander.ts';
 import { unhealthyGroups } from '../state/cluster-health.ts';
-import { type IncreaseCeiling, rateCeiling } from '../state/increase-rate.ts';
+import { type IncreaseCeiling, rateCeiling } from '../state/increases/increase-rate.ts';
 import { brokenNodes, preemptedNodes } from '../state/node-counts.ts';
 import { trialCeiling } from '../promises/corrected-templates.ts';
 import { probeCeiling } from '../state/stockouts.ts';

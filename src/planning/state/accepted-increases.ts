@@ -3,16 +3,26 @@
  * until their nodes have joined and kube-scheduler had time to look at the pods again.
  */
 import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
-import type { AcceptedIncrease, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import { stableHash } from '../../lib/random.ts';
+import {
+  firstAskedTimes,
+  isOnlyPlanned,
+  onlyPods,
+  podsByClass,
+  withCreatedPods,
+  withFirstAsked,
+  withFoundPods,
+  withoutPods,
+} from './increases/pods-of-increases.ts';
 import { maxProvisionMsOf } from './unregistered.ts';
 
 /**
@@ -26,11 +36,6 @@ const SCHEDULING_MS_PER_POD = 10;
 /** How long kube-scheduler may take to look at so many pods again after nodes became ready, milliseconds. */
 export function schedulerWaitMs(pods: number): number {
   return SCHEDULER_BACKOFF_MS + pods * SCHEDULING_MS_PER_POD;
-}
-
-/** The class of pods with this shape: equal in every process, also after a restart. */
-export function podClass({ key }: Pick<PodShape, 'key'>): string {
-  return `${stableHash(key).toString(36)}-${key.length.toString(36)}`;
 }
 
 /**
@@ -83,53 +88,6 @@ export function rememberAccepted(
   return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
 }
 
-/** When nodes of one group were first requested for pods, by the increases that still have them. */
-function firstAskedTimes(entries: readonly AcceptedIncrease[]): ReadonlyMap<PodUid, number> {
-  const times = new Map<PodUid, number>();
-  for (const { pods, acceptedAtMs } of entries) {
-    for (const { uids = [], firstAskedAtMs = acceptedAtMs } of pods) for (const uid of uids) times.set(uid, firstAskedAtMs);
-  }
-  return times;
-}
-
-function withFirstAsked(pods: PodsOfClass, times: ReadonlyMap<PodUid, number>): PodsOfClass {
-  const firstAskedAtMs = (pods.uids ?? []).reduce((first, uid) => Math.min(first, times.get(uid) ?? Infinity), Infinity);
-  return firstAskedAtMs === Infinity ? pods : { ...pods, firstAskedAtMs };
-}
-
-function withoutPods(entry: AcceptedIncrease, moved: ReadonlySet<PodUid>): AcceptedIncrease {
-  const left = onlyPods(entry, (uid) => !moved.has(uid));
-  return left.planned === undefined ? left : { ...left, planned: left.planned.filter((uid) => !moved.has(uid)) };
-}
-
-/** Whether the pod exists in plans alone, in each of them. */
-export function isOnlyPlanned({ injected, holds }: Pick<Pod, 'injected' | 'holds'>): boolean {
-  return injected === true || holds === 'buffer';
-}
-
-function podsByClass(pods: readonly Pod[]): readonly PodsOfClass[] {
-  const classOf = new Map<string, string>();
-  const uids = new Map<string, PodUid[]>();
-  for (const { uid, shape } of pods) {
-    const name = classOf.get(shape.key) ?? podClass(shape);
-    classOf.set(shape.key, name);
-    const known = uids.get(name);
-    if (known === undefined) uids.set(name, [uid]);
-    else known.push(uid);
-  }
-  return [...uids].map(([name, own]) => ({ class: name, count: own.length, uids: own }));
-}
-
-/** Drops pods whose uid is known and not accepted. */
-function onlyPods(entry: AcceptedIncrease, accepts: (uid: PodUid) => boolean): AcceptedIncrease {
-  const pods = entry.pods.flatMap((some): readonly PodsOfClass[] => {
-    if (some.uids === undefined || some.uids.every(accepts)) return [some];
-    const uids = some.uids.filter(accepts);
-    return uids.length === 0 ? [] : [{ ...some, count: uids.length, uids }];
-  });
-  return { ...entry, pods };
-}
-
 /** Call it after in-flight increases were updated. `before` is the state before this observation. */
 export function trackAccepted(
   state: LoopState,
@@ -139,7 +97,7 @@ export function trackAccepted(
   if (state.accepted === undefined || state.accepted.size === 0) return state;
   const { cluster, cloud } = observation;
   const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
-  const known = withFoundPods(state.accepted, cluster.pendingPods);
+  const known = withCreatedPods(withFoundPods(state.accepted, cluster.pendingPods), cluster.pendingPods);
   const accepted = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
   let { readyTimes } = state;
   for (const group of cloud.groups) {
@@ -167,30 +125,6 @@ function withNewReadyTimes(
   if (ended.length === 0) return known;
   const times = [...(known?.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
   return new Map(known).set(group, times.slice(-MOST_READY_TIMES));
-}
-
-/** After a restart: the oldest pending pods of each class that existed when the increase was accepted. */
-function withFoundPods(accepted: NonNullable<LoopState['accepted']>, pending: readonly Pod[]): NonNullable<LoopState['accepted']> {
-  const isUnknown = ({ pods }: AcceptedIncrease): boolean => pods.some(({ uids }) => uids === undefined);
-  if (![...accepted.values()].some((entries) => entries.some(isUnknown))) return accepted;
-  const oldest = pending.toSorted((left, right) => left.createdAtMs - right.createdAtMs || compareText(left.uid, right.uid));
-  const free = new Map<string, Pod[]>();
-  for (const pod of oldest) {
-    const name = podClass(pod.shape);
-    const known = free.get(name);
-    if (known === undefined) free.set(name, [pod]);
-    else known.push(pod);
-  }
-  const find = (entry: AcceptedIncrease): AcceptedIncrease => ({
-    ...entry,
-    pods: entry.pods.map((some) => {
-      if (some.uids !== undefined) return some;
-      const own = (free.get(some.class) ?? []).filter(({ createdAtMs }) => createdAtMs <= entry.acceptedAtMs).slice(0, some.count);
-      free.set(some.class, (free.get(some.class) ?? []).slice(own.length));
-      return { ...some, count: own.length, uids: own.map(({ uid }) => uid) };
-    }),
-  });
-  return new Map([...accepted].map(([group, entries]) => [group, entries.map(find)]));
 }
 
 interface SeenGroup {

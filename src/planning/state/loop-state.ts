@@ -12,14 +12,14 @@ import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
-import { recentIncreases, addRecentIncrease } from './increase-rate.ts';
+import { recentIncreases, addRecentIncrease } from './increases/increase-rate.ts';
 import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
-import { followIncreases, LONG_AGO_MS, settleScaleUpTimes } from './scale-up-times.ts';
+import { followIncreases, LONG_AGO_MS, settleScaleUpTimes } from './increases/scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
 import { defined } from '../../lib/defined.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import type { IncreaseCeiling } from './increase-rate.ts';
+import type { IncreaseCeiling } from './increases/increase-rate.ts';
 import { zonePart } from '../../domain/node-template.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Pod, PodShape } from '../../../src/domain/pod.ts';
-import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
+import { aGroup, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import type { World } from './world.ts';
 
 const HOST = 'kubernetes.io/hostname';
@@ -113,6 +113,40 @@ export interface Burst {
 /** Azure may create the nodes of a pool with several zones in other zones than such pods need. */
 function inAnyZone(part: Part): Part {
   return part.rules === 'one zone' ? { ...part, rules: 'none' } : part;
+}
+
+/** As if each kind of pods had a controller that wants more of them than it has created. */
+export function withMissingPods(world: World, extra: readonly number[]): World {
+  const controllerOf = (pod: Pod): string => `rs-${pod.shape.labels['app'] ?? ''}`;
+  const pods = (world.pods ?? []).map((pod) => {
+    return { ...pod, controller: { kind: 'ReplicaSet', name: controllerOf(pod), uid: controllerOf(pod) } };
+  });
+  const workloads = [...new Set(pods.map(controllerOf))].map((uid, at) => {
+    const desired = pods.filter((pod) => controllerOf(pod) === uid).length + (extra[at] ?? 0);
+    return { kind: 'ReplicaSet' as const, namespace: 'default', name: uid, uid, desired };
+  });
+  return { ...world, pods, workloads, policy: { ...world.policy, proactive: true } };
+}
+
+/** Controllers create up to `most` of the pods that they lack; kube-scheduler refuses them. */
+export function withCreatedPods(world: World, most: number): World {
+  const { pods = [], workloads = [], nowMs = START_MS } = world;
+  const created = workloads.flatMap(({ uid, desired }) => {
+    const own = pods.filter(({ controller }) => controller?.uid === uid);
+    const [sample] = own;
+    const count = sample === undefined ? 0 : Math.min(most, desired - own.length);
+    return Array.from({ length: count }, (_, at): Pod => ({
+      ...(sample ?? aPod()),
+      uid: `${uid}-created-${own.length + at}`,
+      name: `${uid}-created-${own.length + at}`,
+      nodeName: undefined,
+      phase: 'Pending',
+      ready: false,
+      createdAtMs: nowMs,
+      unschedulable: { sinceMs: nowMs, message: '' },
+    }));
+  });
+  return { ...world, pods: [...pods, ...created] };
 }
 
 /** Everything at once. */

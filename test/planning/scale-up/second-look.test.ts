@@ -5,7 +5,7 @@ import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { aGroup, aNode, aPod, aTemplate } from '../../support/builders.ts';
 import { type Applied, afterPlan, bindInOrder, look } from './applied-plan.ts';
-import { anyBurst, type Burst, bursts, podsOf, PRIORITIES } from './random-burst.ts';
+import { anyBurst, type Burst, bursts, podsOf, PRIORITIES, withCreatedPods, withMissingPods } from './random-burst.ts';
 import { growth, planFor, verdictOf, type World } from './world.ts';
 
 const NODE = { cpu: '3860m' } as const;
@@ -141,6 +141,9 @@ describe('a second look at pods whose nodes are on their way', () => {
 });
 
 const runs = { seed: 14, numRuns: 300 };
+const missingPods = fc
+  .record({ burst: anyBurst, extra: fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 6 }), created: fc.constantFrom(0, 1, 9) })
+  .map(({ burst, extra, created }) => ({ ...burst, world: withMissingPods(burst.world, extra), created }));
 const quarters = (part: number) => (whole: number) => Math.floor((whole * part) / 4);
 
 function applyBurst({ world, listed, joined, bound }: Burst, remembers: boolean): World {
@@ -179,6 +182,21 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
         expect(increases.flatMap(({ pods: some }) => some).filter(({ uid }) => served.has(uid))).toEqual([]);
       }),
       runs,
+    );
+  });
+
+  it.each([
+    { process: 'remembers its increases', remembers: true, part: 0 },
+    { process: 'remembers its increases', remembers: true, part: 2 },
+    { process: 'remembers none', remembers: false, part: 0 },
+  ])('nothing is requested again for pods that controllers are about to create, when they create them: $process', ({ remembers, part }) => {
+    fc.assert(
+      fc.property(missingPods, ({ world, listed, created }) => {
+        const applied = apply(world, { listed, joined: quarters(part), remembers });
+        const later = look(withCreatedPods(applied, created));
+        expect(growth(planFor(later))).toEqual([]);
+      }),
+      { seed: 14, numRuns: 150 },
     );
   });
 

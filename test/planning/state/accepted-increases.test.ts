@@ -6,7 +6,8 @@ import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { NodeTemplate } from '../../../src/domain/node-template.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
-import { awaitedPods, podClass, schedulerWaitMs, templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { awaitedPods, schedulerWaitMs, templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
 import { emptyLoopState, reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -90,6 +91,17 @@ describe('accepted increases', () => {
     const unready = look(asked, MINUTE, { target: 1, nodes: [joined(0, MINUTE, { ready: false })] });
     expect(awaited(unready, MINUTE)).toEqual([small.uid, other.uid]);
     expect(entriesOf(look(unready, 2 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)] }))).toEqual([]);
+  });
+
+  it('give the places of copies to pods that their controllers create, and not to earlier ones', () => {
+    const controller = { kind: 'ReplicaSet', name: 'web', uid: 'rs-7' };
+    const copies = [1, 2, 3].map((number) => aPod({ uid: `rs-7-${number}`, injected: true, controller }));
+    const made = (name: string, afterMs: number): Pod => aPod({ uid: name, name, controller, createdAtMs: START_MS + afterMs });
+    const state = grow(START, 0, { from: 0, to: 2, pods: copies });
+    const seen = look(state, 20 * SECOND, { pods: [made('before', -5 * SECOND), made('created', 10 * SECOND)] });
+    expect(entriesOf(seen)).toMatchObject([{ pods: [{ count: 1, uids: ['created'] }], planned: ['rs-7-1', 'rs-7-2'] }]);
+    const all = look(seen, 30 * SECOND, { pods: ['created', 'b', 'c', 'd'].map((name) => made(name, 10 * SECOND)) });
+    expect(awaited(all, 30 * SECOND).sort()).toEqual(['b', 'c', 'created']);
   });
 
   it('forget pods that were bound or deleted, and end with the last node', () => {

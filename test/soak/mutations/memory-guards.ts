@@ -43,10 +43,10 @@ export const MEMORY_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'an increase that brought no node leaves no cooldown',
-    file: 'src/planning/state/scale-up-times.ts',
+    file: 'src/planning/state/increases/scale-up-times.ts',
     text: 'before.has(group) && !state.increases.has(group)',
     instead: 'before.has(group) && false',
-    test: 'test/planning/state/scale-up-times.test.ts',
+    test: 'test/planning/state/increases/scale-up-times.test.ts',
   },
   {
     guard: 'an increase remembers the pods that it was made for',

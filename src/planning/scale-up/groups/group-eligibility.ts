@@ -7,7 +7,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { LoopState, Stockout } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
-import type { IncreaseCeiling } from '../../state/increase-rate.ts';
+import type { IncreaseCeiling } from '../../state/increases/increase-rate.ts';
 import { defined } from '../../../lib/defined.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { zonePart } from '../../../domain/node-template.ts';

@@ -8,7 +8,7 @@ import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
-import { isOnlyPlanned } from '../../state/accepted-increases.ts';
+import { isOnlyPlanned } from '../../state/increases/pods-of-increases.ts';
 import {
   type ExistingCapacity,
   placedVerdict,

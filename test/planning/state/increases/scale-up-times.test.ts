@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState } from '../../../src/domain/loop-state.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
-import { settleScaleUpTimes } from '../../../src/planning/state/scale-up-times.ts';
-import { aCluster, aGroup, aNode, anObservation, START_MS } from '../../support/builders.ts';
+import { nodeGroupId } from '../../../../src/domain/ids.ts';
+import type { LoopState } from '../../../../src/domain/loop-state.ts';
+import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
+import { settleScaleUpTimes } from '../../../../src/planning/state/increases/scale-up-times.ts';
+import { aCluster, aGroup, aNode, anObservation, START_MS } from '../../../support/builders.ts';
 
 const MINUTE = 60_000;
 const [G, H] = [nodeGroupId('g'), nodeGroupId('h')];

@@ -2,10 +2,10 @@
  * When groups were last increased, which starts the cooldown of removals. An increase that ended without a node took that time back:
  * nothing was added that could be removed too early. Pure.
  */
-import type { NodeGroupId } from '../../domain/ids.ts';
-import type { GroupTimes, LoopState } from '../../domain/loop-state.ts';
-import type { Observation } from '../../domain/observation.ts';
-import { defined } from '../../lib/defined.ts';
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import type { GroupTimes, LoopState } from '../../../domain/loop-state.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** Notes which increases brought a node, and takes back the times of those that ended without one. `before`: in flight until now. */
 export function settleScaleUpTimes(state: LoopState, before: LoopState['increases'], observation: Observation): LoopState {

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState } from '../../../src/domain/loop-state.ts';
-import { reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
-import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
-import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../support/builders.ts';
-import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf, type World } from '../scale-up/world.ts';
+import { nodeGroupId } from '../../../../src/domain/ids.ts';
+import type { LoopState } from '../../../../src/domain/loop-state.ts';
+import { reduceIncrease, reduceObservation } from '../../../../src/planning/state/loop-state.ts';
+import { classifyVerdict } from '../../../../src/planning/explain/refusal-class.ts';
+import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../../support/builders.ts';
+import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf, type World } from '../../scale-up/world.ts';
 
 const A = nodeGroupId('a');
 /** One pod per node. */

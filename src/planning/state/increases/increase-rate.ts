@@ -2,11 +2,11 @@
  * How many nodes one group may request per minute. An atomic group has no such limit, since a part of it is of no use. A restart starts a
  * new minute.
  */
-import type { NodeGroupId } from '../../domain/ids.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
-import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import type { SkipReason } from '../../domain/reasons.ts';
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import type { LoopState } from '../../../domain/loop-state.ts';
+import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+import type { SkipReason } from '../../../domain/reasons.ts';
 
 const MINUTE_MS = 60_000;
 
