@@ -1,8 +1,10 @@
 /** Lists the generated documents and generates them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { differingDefaultsDocument } from './differing-defaults.ts';
 import { kubectlDocument } from './kubectl-verbs.ts';
 import { configurationDocument, metricsDocument } from './reference.ts';
+import { supportedVersionsDocument } from './supported-versions.ts';
 import { worldFaultsDocument } from './world-faults.ts';
 
 /** Path from the root of the repository -> text. */
@@ -12,6 +14,8 @@ export async function generatedDocuments(root: string): Promise<ReadonlyMap<stri
     [join('docs', 'configuration.md'), configurationDocument(sample)],
     [join('docs', 'metrics.md'), await metricsDocument()],
     [join('docs', 'kubectl.md'), kubectlDocument()],
+    [join('docs', 'differing-defaults.md'), differingDefaultsDocument(root)],
+    [join('docs', 'supported-versions.md'), supportedVersionsDocument(root)],
     [join('docs', 'world', 'faults.md'), worldFaultsDocument(root)],
   ]);
 }

@@ -60,7 +60,7 @@ export interface ControlPlane {
   restartApiServer(how?: 'stop' | 'kill'): Promise<void>;
   /** Kills the API server, does this, and starts it again. */
   withoutApiServer(action: () => Promise<void>): Promise<void>;
-  /** Forgets the history of the store: a watch from an older version is answered with 410. */
+  /** Forgets the history of the store up to now: a watch from a version until now is answered with 410 by a server that starts afterwards. */
   compact(): Promise<void>;
   /**
    * Requests of this user that a ready API server has answered, oldest first. Only users named in `audited`. A server that has
@@ -247,6 +247,8 @@ async function compact(etcd: string): Promise<void> {
     if (!response.ok) throw new Error(`etcd answered ${response.status} to ${path}: ${await response.text()}`);
     return (await response.json()) as { readonly header?: { readonly revision?: string } };
   };
-  const { header } = await call('kv/range', { key: Buffer.from('none').toString('base64') });
+  // A version of its own: no object has it, so a watch from any object's version is too old.
+  const key = Buffer.from('compacted').toString('base64');
+  const { header } = await call('kv/put', { key, value: key });
   await call('kv/compaction', { revision: header?.revision, physical: true });
 }

@@ -43,6 +43,11 @@ export class Daemon {
     );
   }
 
+  /** The address that it serves at; empty before it serves. */
+  get url(): string {
+    return this.#url() ?? '';
+  }
+
   async metric(pattern: RegExp): Promise<number> {
     const answer = await fetch(`${this.#url() ?? ''}/metrics`);
     return Number(pattern.exec(await answer.text())?.[1] ?? 0);

@@ -1,6 +1,8 @@
 /** How the programs that `main.ts` found reach the tests, which run in other processes. */
 import type { Binaries } from './binaries.ts';
 
+/** The minor version of Kubernetes, such as `1.36`. */
+export const MINOR_VARIABLE = 'AKS_AUTOSCALER_E2E_KUBERNETES';
 export const BINARIES_VARIABLE = 'AKS_AUTOSCALER_E2E_BINARIES';
 
 /** @throws Error when a test was started without `npm run test:e2e`. */

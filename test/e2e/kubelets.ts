@@ -43,6 +43,10 @@ interface Pod extends KubeObject {
   readonly status: { readonly phase?: string };
 }
 
+interface NodeStatus {
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+}
+
 /** Owns the living kubelets. What fails is in `failures`, for the judge. */
 export class Kubelets {
   readonly failures: string[] = [];
@@ -157,8 +161,18 @@ export class Kubelets {
     for (const node of this.#alive.keys()) {
       this.#run(`heartbeat of ${node}`, async () => {
         await this.#options.api.call('PATCH', `${LEASES}/${node}`, this.#lease(node), MERGE);
+        await this.#correctStatus(node);
       });
     }
+  }
+
+  /** The node controller writes "unknown" for a kubelet that was silent for long, on a busy machine for example. A kubelet that is back corrects it. */
+  async #correctStatus(name: string): Promise<void> {
+    const { api } = this.#options;
+    const path = `/api/v1/nodes/${name}`;
+    const conditions = ((await api.get(path))?.['status'] as NodeStatus | undefined)?.conditions ?? [];
+    if (!conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown')) return;
+    await api.call('PATCH', `${path}/status`, { status: { conditions: liveConditions(true, Date.now()) } }, STRATEGIC);
   }
 
   #look(pod: Pod): void {

@@ -120,6 +120,11 @@ export class E2eWorld {
     return world;
   }
 
+  /** The environment of a command of the program that sees the same Azure. */
+  environmentOf(kubeconfig: string): Readonly<Record<string, string>> {
+    return { ...clientEnvironment(this.#dir, this, CLIENTS[0]), KUBECONFIG: kubeconfig };
+  }
+
   /** Starts a daemon with a fresh token of its ServiceAccount and waits until it serves. */
   async daemon(flags: readonly string[] = [], name = `daemon-${this.daemons.length + 1}`): Promise<Daemon> {
     const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };

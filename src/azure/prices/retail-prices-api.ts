@@ -5,6 +5,7 @@
 import {
   createDefaultHttpClient,
   createEmptyPipeline,
+  proxyPolicy,
   createPipelineRequest,
   tlsPolicy,
   type PipelineResponse,
@@ -152,6 +153,8 @@ export class RetailPriceClient {
   async #get(url: string, signal: AbortSignal): Promise<PipelineResponse> {
     const { caPem, clock, timeoutMs } = this.#deps;
     const pipeline = createEmptyPipeline();
+    // HTTPS_PROXY and NO_PROXY, as for the calls to ARM.
+    pipeline.addPolicy(proxyPolicy());
     if (caPem !== undefined) pipeline.addPolicy(tlsPolicy({ ca: caPem }));
     const [timeout, done] = [new AbortController(), new AbortController()];
     const timer = clock.sleep(timeoutMs, done.signal).then(

@@ -12,6 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { KubeConfig } from './kube-config.ts';
 import type { KubernetesOptions } from './options.ts';
+import { tunnelThrough, type OpenTunnel } from './proxy.ts';
 import { defined } from '../../lib/defined.ts';
 
 /**
@@ -56,6 +57,8 @@ interface TlsOptions {
 interface Account {
   readonly server: string;
   readonly tls: TlsOptions;
+  /** If absent, the server is reached directly. */
+  readonly tunnel?: OpenTunnel;
   /** Reads the credential again. */
   readonly authorization: () => Promise<Headers>;
 }
@@ -77,7 +80,7 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
     options.kubeconfigPath === undefined
       ? await inClusterAccount(options)
       : await kubeconfigAccount(options.kubeconfigPath, options.context);
-  const { connect, giveUp } = opening(account.tls);
+  const { connect, giveUp } = opening(account);
   const shared = new Agent({ connect, keepAliveTimeout: 60_000 });
   const lease = new Agent({ connect, connections: 1, keepAliveTimeout: 60_000 });
   let known: { readonly headers: Headers; readonly atMs: number } | undefined;
@@ -105,8 +108,13 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
  * Opens sockets and keeps track of those that are not open yet. The agents forget these when they are destroyed, and a
  * silent server would keep the process alive until they time out.
  */
-function opening(tls: TlsOptions): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
-  const open = buildConnector({ ...tls, timeout: 10_000 });
+function opening({ tls, tunnel }: Pick<Account, 'tls' | 'tunnel'>): {
+  readonly connect: buildConnector.connector;
+  readonly giveUp: () => void;
+} {
+  const direct = buildConnector({ ...tls, timeout: 10_000 });
+  const tunnels = new Set<() => void>();
+  const open: buildConnector.connector = tunnel === undefined ? direct : inTunnel(direct, tunnel, tunnels);
   const waiting = new Set<Socket>();
   const connect: buildConnector.connector = (options, callback) => {
     // Typed as void, but it returns the socket.
@@ -117,9 +125,23 @@ function opening(tls: TlsOptions): { readonly connect: buildConnector.connector;
     if (socket instanceof Socket) waiting.add(socket);
   };
   const giveUp = (): void => {
+    for (const stop of tunnels) stop();
     for (const socket of waiting) socket.destroy();
   };
   return { connect, giveUp };
+}
+
+/** Opens a tunnel first, and the TLS connection inside. `tunnels`: ways to give up those that are being opened. */
+function inTunnel(direct: buildConnector.connector, tunnel: OpenTunnel, tunnels: Set<() => void>): buildConnector.connector {
+  return (options, callback) => {
+    const port = options.port === '' ? '443' : options.port;
+    const stop = tunnel(`${options.hostname}:${port}`, (error, socket) => {
+      tunnels.delete(stop);
+      if (socket === null) callback(error ?? new Error('no tunnel'), null);
+      else direct({ ...options, httpSocket: socket }, callback);
+    });
+    tunnels.add(stop);
+  };
 }
 
 /** The client package is not loaded on this path: it takes 90 MB of memory. */
@@ -171,9 +193,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
       `The kubeconfig "${path}" turns off verification of the server (insecure-skip-tls-verify), which is not accepted; give the server's certificate authority instead (certificate-authority).`,
     );
   }
-  if (cluster.proxyUrl !== undefined) {
-    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" sets a proxy (proxy-url), which is not supported.`);
-  }
+  const tunnel = cluster.proxyUrl === undefined ? undefined : tunnelThrough(cluster.proxyUrl, path);
   type Applied = Parameters<typeof config.applyToHTTPSOptions>[0];
   const apply = async (): Promise<Applied> => {
     const applied: Applied = {};
@@ -186,7 +206,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
     }
     return applied;
   };
-  return { server: cluster.server, tls: tlsOf(await apply()), authorization: async () => headersOf(await apply()) };
+  return { server: cluster.server, tls: tlsOf(await apply()), ...defined({ tunnel }), authorization: async () => headersOf(await apply()) };
 }
 
 interface AppliedOptions {

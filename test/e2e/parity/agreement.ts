@@ -6,6 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { askPlanner, disagreements, type ParityCase } from '../../differential/parity-case.ts';
+import { knownMinors } from '../binaries.ts';
+import { MINOR_VARIABLE } from '../given.ts';
 import { knownDifference } from '../../differential/known-differences.ts';
 import { askAgain, minimise } from './minimise.ts';
 import type { Question } from './random-cases.ts';
@@ -53,6 +55,11 @@ async function compare(scheduler: RealScheduler, { cluster: drafts, pods }: Ques
   });
 }
 
+/** An older API server refuses objects with fields that it does not know. */
+function isNewestMinor(): boolean {
+  return process.env[MINOR_VARIABLE] === knownMinors().at(-1);
+}
+
 /** @throws AssertionError with the smallest cases on which scheduler and planner differ. */
 export async function expectAgreement(scheduler: RealScheduler, questions: readonly Question[], name: string): Promise<void> {
   const tally: Tally = { some: 0, none: 0, pairs: 0, known: 0, hasty: 0, invalid: [] };
@@ -80,5 +87,5 @@ export async function expectAgreement(scheduler: RealScheduler, questions: reado
   expect(texts.join('\n')).toBe('');
   // Neither so tight nor so wide that agreeing would be easy, and nearly everything is taken by the API server.
   expect(Math.min(some, none)).toBeGreaterThan(questions.length);
-  expect(some + none).toBeGreaterThan(10 * questions.length);
+  expect(some + none).toBeGreaterThan((isNewestMinor() ? 10 : 5) * questions.length);
 }

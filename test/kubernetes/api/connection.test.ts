@@ -134,7 +134,11 @@ describe('opening', () => {
 
   it.each<[string, object, RegExp]>([
     ['no current context', { 'current-context': 'gone' }, /no usable context "gone"; it has: main/],
-    ['a proxy', { clusters: [{ name: 'c', cluster: { server: 'https://x', 'proxy-url': 'http://p' } }] }, /proxy/],
+    [
+      'a SOCKS proxy',
+      { clusters: [{ name: 'c', cluster: { server: 'https://x', 'proxy-url': 'socks5://p:1080' } }] },
+      /SOCKS is not supported/,
+    ],
     [
       'no verification of the server',
       { clusters: [{ name: 'c', cluster: { server: 'https://x', 'insecure-skip-tls-verify': true } }] },

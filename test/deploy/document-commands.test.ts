@@ -1,0 +1,24 @@
+/** Every command of the documents is run by the e2e suite, or stands in a list that says why it is not. */
+import { describe, expect, it } from 'vitest';
+import { documentCommands, NOT_RUN, whyNotRun } from '../support/document-commands.ts';
+
+/** What `test/e2e/documents.e2e.ts` provides. */
+const RUN = /^(?:helm upgrade|kubectl |aks-autoscaler |npm run (?:--silent )?cli -- |curl -s )/;
+
+describe('the commands of the documents', () => {
+  const commands = documentCommands();
+
+  it('are run, or have a reason why not', () => {
+    expect(commands.length).toBeGreaterThan(80);
+    const neither = commands.filter(({ command }) => whyNotRun(command) === undefined && !RUN.test(command));
+    expect(neither).toEqual([]);
+  });
+
+  it('no reason is left over, and most commands of this program, kubectl and Helm are run', () => {
+    const unused = NOT_RUN.filter(({ pattern }) => !commands.some(({ command }) => pattern.test(command)));
+    expect(unused.map(({ pattern }) => String(pattern))).toEqual([]);
+    const ours = commands.filter(({ command }) => RUN.test(command));
+    const run = ours.filter(({ command }) => whyNotRun(command) === undefined);
+    expect(run.length / ours.length).toBeGreaterThan(0.6);
+  });
+});
