@@ -45,7 +45,10 @@ function installPrograms(): void {
   aProgram('aks-autoscaler', OWN);
   // npm run [--silent] cli -- ARGUMENTS
   aProgram('npm', 'while [ "$1" != -- ]; do shift; done; shift; exec aks-autoscaler "$@"');
-  aProgram('curl', 'args=(); for a in "$@"; do args+=("${a/localhost:8085/${DAEMON#http://}}"); done; exec /usr/bin/curl --fail "${args[@]}"');
+  aProgram(
+    'curl',
+    'args=(); for a in "$@"; do args+=("${a/localhost:8085/${DAEMON#http://}}"); done; exec /usr/bin/curl --fail "${args[@]}"',
+  );
 }
 
 function installFiles(): void {
@@ -107,8 +110,11 @@ function run(command: string): Promise<Ran> {
     ...world.environmentOf(join(folder, 'kubeconfig')),
   };
   return new Promise((done) => {
-    const child = execFile('bash', ['-c', `${filled}\nexit \${PIPESTATUS[0]}`], { cwd: folder, env, maxBuffer: 50_000_000 }, (_error, out, err) =>
-      done({ code: child.exitCode ?? 1, output: `${filled}\n${out.slice(-2_000)}${err.slice(-2_000)}` }),
+    const child = execFile(
+      'bash',
+      ['-c', `${filled}\nexit \${PIPESTATUS[0]}`],
+      { cwd: folder, env, maxBuffer: 50_000_000 },
+      (_error, out, err) => done({ code: child.exitCode ?? 1, output: `${filled}\n${out.slice(-2_000)}${err.slice(-2_000)}` }),
     );
   });
 }
@@ -125,7 +131,9 @@ function commandsToRun(): readonly string[] {
 
 describe('the commands of the documents', () => {
   it('work as they stand there', async () => {
-    const config = JSON.parse(readFileSync(plane.adminKubeconfig, 'utf8')) as { readonly contexts: readonly { readonly context: object }[] };
+    const config = JSON.parse(readFileSync(plane.adminKubeconfig, 'utf8')) as {
+      readonly contexts: readonly { readonly context: object }[];
+    };
     const contexts = config.contexts.map((entry) => ({ ...entry, context: { ...entry.context, namespace: world.namespace } }));
     writeFileSync(join(folder, 'kubeconfig'), JSON.stringify({ ...config, contexts }));
     const commands = commandsToRun();
