@@ -24,6 +24,7 @@ import { ApiServer, type JournalEntry } from './http/server.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { seedCluster } from './seed.ts';
 import { createApi, placeOf, type Api } from './store/api.ts';
+import { typedBody } from './store/field-types.ts';
 import { evict } from './store/eviction.ts';
 import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
 import { findKind } from './store/resource-types.ts';
@@ -269,8 +270,9 @@ function unwrap<Value>(
   );
 }
 
-function apply(api: Api, object: ObjectDraft): KubeObject {
-  const type = typeOf(object);
+function apply(api: Api, given: ObjectDraft): KubeObject {
+  const type = typeOf(given);
+  const object = unwrap(typedBody(type, given)) as ObjectDraft;
   const { namespace, name } = placeOfDraft(object, type.namespaced);
   const present = name === '' ? undefined : api.store.get(type.storage, `${namespace ?? ''}/${name}`);
   if (present === undefined) return unwrap(api.create(type, object, namespace));

@@ -2,6 +2,7 @@
 import { subjectOf, type Api, type DeleteOptions, type ObjectPlace } from '../store/api.ts';
 import { isDryRun, dryRunStore } from '../store/dry-run.ts';
 import { evict } from '../store/eviction.ts';
+import { typedBody } from '../store/field-types.ts';
 import type { KubeObject, ReplicatedObject, ObjectDraft } from '../store/objects.ts';
 import { isRecord, jsonPatch, mergePatch } from '../store/patches.ts';
 import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
@@ -124,22 +125,13 @@ function get(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   });
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** To a typed server a null field is absent. */
-function withoutNulls(fields: Fields): Fields {
-  const strip = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(strip);
-    return isRecord(value) ? withoutNulls(value) : value;
-  };
-  return Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => (value === null ? [] : [[key, strip(value)]])));
-}
-
 /** The body decoded as an object of the route's kind. */
 function draftOf(route: ResourceRoute, body: unknown): Result<ObjectDraft> {
   const { type, namespace, name } = route;
   if (!isRecord(body)) return badRequest('the object provided is unrecognized: the body must be a JSON object');
-  const fields = withoutNulls(body);
+  const typed = typedBody(type, body);
+  if (!typed.ok) return typed;
+  const fields = typed.value;
   const { kind = type.kind, apiVersion = apiVersionOf(type) } = fields;
   if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
     return badRequest(

@@ -134,7 +134,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     }
     // Defaults fill fields that an update omits, as for a new object.
     const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
-    const merged = part === 'status' ? { ...current, status: next.status } : mergeMain(type, current, filled());
+    const merged = part === 'status' ? { ...current, status: next.status ?? {} } : mergeMain(type, current, filled());
     const refused = part === 'main' ? refusalOfChange(type, current, merged) : refusalOfStatus(type, merged);
     return refused ?? success(commit(type, current, merged));
   }

@@ -46,7 +46,9 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
     case 'storageclasses':
       return { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate', ...draft };
     case 'nodes':
-      return draft;
+      return { ...draft, spec: fieldsOf(draft.spec), status: fieldsOf(draft.status) };
+    case 'poddisruptionbudgets':
+      return { ...draft, spec: fieldsOf(draft.spec), status: {} };
     case 'secrets':
       return secretDefaults(draft);
     case 'rolebindings':

@@ -1,6 +1,15 @@
 /** The most common validation errors; not a full schema. */
 import { isAccessObject, isPathSegment, problemOfAccess, problemOfAccessChange, type Problem } from './admission.ts';
-import type { KubeObject, ObjectDraft, PodSpec, ReplicatedObject } from './objects.ts';
+import type {
+  AffinityTerm,
+  KubeObject,
+  ObjectDraft,
+  ObjectSelector,
+  OwnerReference,
+  PodSpec,
+  ReplicatedObject,
+  SpreadConstraint,
+} from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
 import { selects } from './selectors.ts';
@@ -35,7 +44,11 @@ export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | 
       `Invalid value: "${name}": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'`,
     );
   }
+  const owner = problemOfOwners(draft.metadata.ownerReferences ?? []);
+  if (owner !== undefined) return invalid(subject, ...owner);
   if (type.storage === 'pods' && !hasContainers(draft.spec)) return invalid(subject, 'spec.containers', 'Required value');
+  const selection = type.storage === 'pods' ? problemOfPod('spec', draft.spec) : undefined;
+  if (selection !== undefined) return invalid(subject, ...selection);
   const quantity = type.storage === 'pods' ? badQuantity(draft.spec) : undefined;
   if (quantity !== undefined)
     return invalid(
@@ -54,6 +67,8 @@ function refusalOfBudget(
   { spec }: { readonly spec?: unknown },
 ): Refused | undefined {
   if (type.storage !== 'poddisruptionbudgets' || !isRecord(spec)) return undefined;
+  const selection = problemOfSelector('spec.selector', spec['selector'] as ObjectSelector | undefined);
+  if (selection !== undefined) return invalid(subject, ...selection);
   if (spec['minAvailable'] === undefined || spec['maxUnavailable'] === undefined) return undefined;
   return invalid(subject, 'spec', `Invalid value: ${JSON.stringify(spec)}: minAvailable and maxUnavailable cannot be both set`);
 }
@@ -62,10 +77,12 @@ function hasContainers(spec: unknown): boolean {
   return isRecord(spec) && Array.isArray(spec['containers']) && spec['containers'].length > 0;
 }
 
-function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: ObjectDraft): Refused | undefined {
+function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: { readonly spec?: unknown }): Refused | undefined {
   const spec = isRecord(draft.spec) ? (draft.spec as Partial<ReplicatedObject['spec']>) : {};
   if (spec.selector === undefined) return invalid(subject, 'spec.selector', 'Required value');
   if (!hasContainers(spec.template?.spec)) return invalid(subject, 'spec.template.spec.containers', 'Required value');
+  const selection = problemOfSelector('spec.selector', spec.selector) ?? problemOfPod('spec.template.spec', spec.template?.spec);
+  if (selection !== undefined) return invalid(subject, ...selection);
   if (!selects(spec.selector, spec.template?.metadata?.labels)) {
     return invalid(subject, 'spec.template.metadata.labels', '`selector` does not match template `labels`');
   }
@@ -78,8 +95,9 @@ function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: 
 
 /** An invalid quantity would stop the scheduler later, so it is refused at once. */
 function badQuantity(spec: unknown): string | undefined {
-  const { containers = [], initContainers = [], overhead } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
-  const lists = [...containers, ...initContainers].flatMap(({ resources }) => [resources?.requests, resources?.limits]);
+  const { containers = [], initContainers = [], overhead, resources: ofPod } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
+  const whole = { resources: ofPod as PodSpec['containers'][number]['resources'] };
+  const lists = [...containers, ...initContainers, whole].flatMap(({ resources }) => [resources?.requests, resources?.limits]);
   return [...lists, overhead]
     .flatMap((quantities) => Object.values(quantities ?? {}))
     .map(String)
@@ -97,6 +115,8 @@ function frozenPart(spec: PodSpec): unknown {
 /** The first problem of a changed object; undefined if it is valid. */
 export function refusalOfChange(type: ResourceType, before: KubeObject, after: KubeObject): Refused | undefined {
   const subject = subjectOf(type, before);
+  const owner = problemOfOwners(after.metadata.ownerReferences ?? []);
+  if (owner !== undefined) return invalid(subject, ...owner);
   if (isAccessObject(type)) return of(subject, problemOfAccessChange(before, after) ?? problemOfAccess(type, after));
   if (type.storage === 'pods' && !sameJson(frozenPart(before.spec as PodSpec), frozenPart(after.spec as PodSpec))) {
     return invalid(subject, 'spec', 'Forbidden: pod updates may not change fields other than images, tolerations and scheduling gates');
@@ -107,14 +127,11 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
       return invalid(subject, 'spec.providerID', 'Forbidden: node updates may not change providerID except from "" to valid');
     }
   }
-  if (
-    isRecord(before.spec) &&
-    isRecord(after.spec) &&
-    ['deployments', 'replicasets', 'daemonsets', 'statefulsets'].includes(type.storage)
-  ) {
+  if (isRecord(before.spec) && isRecord(after.spec) && WORKLOADS.includes(type.storage)) {
     if (!sameJson(before.spec['selector'], after.spec['selector'])) {
       return invalid(subject, 'spec.selector', 'Invalid value: field is immutable');
     }
+    return refusalOfWorkload(subject, after);
   }
   return refusalOfBudget(type, subject, after);
 }
@@ -125,4 +142,75 @@ export function refusalOfStatus(type: ResourceType, after: KubeObject): Refused 
   const quantities = [after.status['allocatable'], after.status['capacity']].filter(isRecord).flatMap((record) => Object.values(record));
   const bad = quantities.find((text) => !(typeof text === 'number' || (typeof text === 'string' && QUANTITY.test(text))));
   return bad === undefined ? undefined : invalid(subjectOf(type, after), 'status', `Invalid value: ${JSON.stringify(bad)}: not a quantity`);
+}
+
+/** As `ValidateOwnerReferences` of k8s.io/apimachinery. */
+function problemOfOwners(owners: readonly Partial<OwnerReference>[]): Problem | undefined {
+  for (const [index, owner] of owners.entries()) {
+    const at = `metadata.ownerReferences[${index}]`;
+    if ((owner.apiVersion ?? '') === '') return [`${at}.apiVersion`, 'Invalid value: "": version must not be empty'];
+    const empty = (['kind', 'name', 'uid'] as const).find((field) => (owner[field] ?? '') === '');
+    if (empty !== undefined) return [`${at}.${empty}`, 'Invalid value: "": must not be empty'];
+  }
+  const [first, second] = owners.filter(({ controller }) => controller === true);
+  if (first === undefined || second === undefined) return undefined;
+  const both = `Only one reference can have Controller set to true. Found "true" in references for ${first.name} and ${second.name}`;
+  return ['metadata.ownerReferences', `Invalid value: ${JSON.stringify(owners)}: ${both}`];
+}
+
+const SELECTOR_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+const NODE_OPERATORS = [...SELECTOR_OPERATORS, 'Gt', 'Lt'];
+
+/** As `ValidateLabelSelector` of k8s.io/apimachinery. */
+function problemOfSelector(path: string, selector: ObjectSelector | undefined, operators = SELECTOR_OPERATORS): Problem | undefined {
+  for (const [index, { key, operator, values }] of (selector?.matchExpressions ?? []).entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    if (!operators.includes(operator)) return [`${at}.operator`, `Invalid value: "${operator}": not a valid selector operator`];
+    if ((operator === 'In' || operator === 'NotIn') && (values ?? []).length === 0)
+      return [`${at}.values`, "Required value: must be specified when `operator` is 'In' or 'NotIn'"];
+    if ((key as string | undefined) === undefined || key === '') return [`${at}.key`, 'Invalid value: "": name part must be non-empty'];
+  }
+  return undefined;
+}
+
+/** What a scheduler could not read in a pod's spec, as `ValidatePodSpec` of k8s.io/kubernetes refuses it. */
+function problemOfPod(path: string, spec: unknown): Problem | undefined {
+  const { containers = [], affinity, topologySpreadConstraints = [] } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
+  const unnamed = containers.findIndex(({ name }) => ((name as string | undefined) ?? '') === '');
+  if (unnamed >= 0) return [`${path}.containers[${unnamed}].name`, 'Required value'];
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const at = `${path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
+  if (affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined && (terms ?? []).length === 0)
+    return [at, 'Required value: must have at least one node selector term'];
+  const ofNodes = first(terms ?? [], (term, index) => problemOfSelector(`${at}[${index}]`, term, NODE_OPERATORS));
+  return ofNodes ?? problemOfSpread(path, topologySpreadConstraints) ?? problemOfPodTerms(path, affinity);
+}
+
+function problemOfSpread(path: string, constraints: readonly Partial<SpreadConstraint>[]): Problem | undefined {
+  return first(constraints, ({ maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', labelSelector }, index) => {
+    const at = `${path}.topologySpreadConstraints[${index}]`;
+    if (maxSkew <= 0) return [`${at}.maxSkew`, `Invalid value: ${maxSkew}: must be greater than zero`];
+    if (topologyKey === '') return [`${at}.topologyKey`, 'Required value: can not be empty'];
+    if (!['DoNotSchedule', 'ScheduleAnyway'].includes(whenUnsatisfiable))
+      return [`${at}.whenUnsatisfiable`, `Unsupported value: "${whenUnsatisfiable}": supported values: "DoNotSchedule", "ScheduleAnyway"`];
+    return problemOfSelector(`${at}.labelSelector`, labelSelector);
+  });
+}
+
+function problemOfPodTerms(path: string, affinity: PodSpec['affinity']): Problem | undefined {
+  return first(['podAffinity', 'podAntiAffinity'] as const, (kind) =>
+    first(affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [], (term: Partial<AffinityTerm>, index) => {
+      const at = `${path}.affinity.${kind}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`;
+      if ((term.topologyKey ?? '') === '') return [`${at}.topologyKey`, 'Required value: can not be empty'];
+      return problemOfSelector(`${at}.labelSelector`, term.labelSelector);
+    }),
+  );
+}
+
+function first<Item>(items: readonly Item[], find: (item: Item, index: number) => Problem | undefined): Problem | undefined {
+  for (const [index, item] of items.entries()) {
+    const problem = find(item, index);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
