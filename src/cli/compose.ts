@@ -65,7 +65,12 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     dumpOf: (plan) => dumps.get(plan),
     write: historyFiles && ((entries) => historyFiles.append(entries)),
   });
-  const decisions = new LastDecision({ journal: composeJournal(input, connections, dumps), names: connections.names, history });
+  const decisions = new LastDecision({
+    journal: composeJournal(input, connections, dumps),
+    names: connections.names,
+    history,
+    pacing: { clock, ...(input.pacing ?? PACING) },
+  });
   const advice = new RememberedAdvice(clock);
   const deps = composeLoopDeps(input, connections, { withheld, decisions, advice });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });

@@ -182,7 +182,7 @@ function sendStandby(response: ServerResponse, { sentence, leader, command }: Du
 async function respondFromApi({ request, path, query }: Asked, response: ServerResponse, { api, report }: HttpDeps): Promise<void> {
   if (path === REPORT) return sendReply(request, response, reportReply(query, report));
   if (path === EVENTS) return sendEvents(request, response, api);
-  await sendReply(request, response, api.reply(path.slice(API.length), query));
+  await sendReply(request, response, await api.reply(path.slice(API.length), query));
 }
 
 /** `since` is a span such as `12h` or `7d`. */

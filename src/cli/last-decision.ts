@@ -5,17 +5,24 @@
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import { finishInSlices, type SlicePacing } from '../lib/slices.ts';
+import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
+import type { Advice } from '../planning/explain/fix.ts';
 import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
-import type { AnswerInput } from '../planning/explain/answers/pod-answer.ts';
+import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/pod-answer.ts';
 
-/** Each takes as long as a plan, and while a plan is made the process does nothing else. */
+/** Each takes as long as a plan. */
 const MOST_TRIED = 10;
+
+const NEVER = new AbortController().signal;
 
 interface LastDecisionDeps {
   readonly journal: DecisionJournal;
   readonly names: ResourceNames;
   /** Earlier decisions. */
   readonly history: HistoryReader;
+  /** Lets other work have its turn while changes are simulated. */
+  readonly pacing: SlicePacing;
 }
 
 export class LastDecision implements DecisionJournal {
@@ -35,15 +42,24 @@ export class LastDecision implements DecisionJournal {
   }
 
   /** undefined: nothing was decided yet. `missing`: there is no such subject. */
-  answer(subject: Subject): LiveAnswer | 'missing' | undefined {
+  async answer(subject: Subject): Promise<LiveAnswer | 'missing' | undefined> {
     const stored = subject.kind === 'decision' ? this.#deps.history.decision(subject.name) : undefined;
     if (stored !== undefined) return stored.document as LiveAnswer;
     const decided = this.#decisionFor(subject);
     if (decided === undefined) return undefined;
-    const answer = answerOn(subject, decided);
+    const advice = subject.kind === 'pod' ? await this.#advise(decided, subject.name) : undefined;
+    const answer = answerOn(subject, subject.kind === 'pod' ? { ...decided, advise: () => advice } : decided);
     if (answer === undefined) return 'missing';
     const { loopId, nowMs } = decided.input.observation;
     return { ...answer, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
+  }
+
+  /** With a model of the cluster of its own, so that a loop may run meanwhile. undefined: the pod needs no advice. */
+  async #advise(decided: AnswerInput, pod: string): Promise<Advice | undefined> {
+    const helpless = helplessClassOf(decided, pod);
+    if (helpless === undefined) return undefined;
+    const { input, scaleUp: plan } = decided;
+    return finishInSlices(adviseClassInSlices({ input, plan, mostTried: MOST_TRIED }, helpless), this.#deps.pacing, NEVER);
   }
 
   /** The last decision about pending pods. undefined: nothing was decided yet. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
     monotonic: () => performance.now(),
     sleep: systemClock.sleep.bind(systemClock),
   };
-  api = new Api({ clock, input: () => input, explain: () => 'missing' });
+  api = new Api({ clock, input: () => input, explain: async () => 'missing' });
   endpoint = await serveHttp(
     { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } },
     {

@@ -55,7 +55,7 @@ async function serve({ input = () => undefined, now, deps = {}, token }: ServedO
       report: () => undefined,
       refresh: () => ({ kind: 'begun' }),
       page,
-      api: new Api({ clock, input, explain: () => 'missing' }),
+      api: new Api({ clock, input, explain: async () => 'missing' }),
       ...deps,
     },
   );

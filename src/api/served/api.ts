@@ -4,19 +4,19 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
-import type { LiveAnswer, Subject } from '../../planning/explain/answers/answer.ts';
 import type { DocumentInput } from '../documents/document-input.ts';
 import { openApi } from '../documents/open-api.ts';
 import { overviewOf, type Overview } from '../documents/overview.ts';
 import { withoutCredentials } from '../documents/redacted.ts';
 import { EventStreams, type StreamTarget } from './event-streams.ts';
-import { type ApiReply, documentFor } from './routes.ts';
+import { type ApiReply, documentFor, type Explain } from './routes.ts';
 
 export interface ApiDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   /** undefined: no loop has observed the cluster yet. */
   readonly input: () => DocumentInput | undefined;
-  readonly explain: (subject: Subject) => LiveAnswer | 'missing' | undefined;
+  /** Simulates in slices. */
+  readonly explain: Explain;
 }
 
 /** Usually a first loop ends sooner. */
@@ -35,14 +35,14 @@ export class Api {
   }
 
   /** @param path without `/api/v1/`. */
-  reply(path: string, query: URLSearchParams): ApiReply {
+  reply(path: string, query: URLSearchParams): ApiReply | Promise<ApiReply> {
     if (path === 'openapi.json') return { status: 200, document: openApi() };
     const { explain, clock } = this.#deps;
     const input = this.#deps.input();
     if (input === undefined) return NOT_YET;
     if (path === 'overview') return { status: 200, document: this.#overviewNow() ?? {} };
     const found = documentFor({ path, query, nowMs: clock.now() }, input, explain);
-    return 'document' in found ? { ...found, document: withoutCredentials(found.document) } : found;
+    return found instanceof Promise ? found.then(cleared) : cleared(found);
   }
 
   /** Takes over the response until it is closed. @returns false: there are too many streams. */
@@ -71,4 +71,8 @@ export class Api {
     if (this.#overview?.report !== input.report) this.#overview = { report: input.report, document: withoutCredentials(overviewOf(input)) };
     return this.#overview.document;
   }
+}
+
+function cleared(reply: ApiReply): ApiReply {
+  return { ...reply, document: withoutCredentials(reply.document) };
 }

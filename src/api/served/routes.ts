@@ -25,12 +25,12 @@ export interface ApiRequest {
   readonly nowMs: number;
 }
 
-type Explain = (subject: Subject) => LiveAnswer | 'missing' | undefined;
+export type Explain = (subject: Subject) => Promise<LiveAnswer | 'missing' | undefined>;
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-export function documentFor(request: ApiRequest, input: DocumentInput, explain: Explain): ApiReply {
+export function documentFor(request: ApiRequest, input: DocumentInput, explain: Explain): ApiReply | Promise<ApiReply> {
   const list = LISTS[request.path];
   if (list !== undefined) return list(request, input);
   const [, id] = /^pending\/([^/]+)\/obstacles$/.exec(request.path) ?? [];
@@ -124,12 +124,12 @@ function pendingMatches(input: DocumentInput, query: URLSearchParams): readonly 
 }
 
 /** `pods/NAMESPACE/NAME`, `nodes/NAME`, `pools/NAME`, `decisions/ID`: what `explain --json` prints. A name may be percent-encoded. */
-function answer(path: string, explain: Explain): ApiReply {
+async function answer(path: string, explain: Explain): Promise<ApiReply> {
   const [first = '', ...rest] = path.split('/');
   const kind = SUBJECT_KINDS.find((each) => `${each}s` === first);
   const name = decodedName(rest.join('/'));
   if (kind === undefined || name === undefined || name === '') return { status: 404, document: { message: `not found; paths: ${PATHS}` } };
-  const answered = explain({ kind, name });
+  const answered = await explain({ kind, name });
   if (answered === undefined) return { status: 503, document: { message: 'no loop has decided anything yet' }, retryAfterSeconds: 2 };
   return answered === 'missing' ? { status: 404, document: { message: `${kind} ${name} not found` } } : ok(answered);
 }

@@ -47,7 +47,7 @@ function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): 
   return {
     report,
     pods,
-    advice: advice.adviseAll(pods.input, pods.scaleUp, report.stepMs['scale-up'] ?? 0),
+    advice: advice.knownFor(pods.scaleUp),
     policy: { ...deps.policy(), scaleUp: { ...deps.policy().scaleUp, ...report.prices } },
     replica: {
       ...deps.replica(),

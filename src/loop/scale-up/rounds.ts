@@ -83,7 +83,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       (cause === 'conflict' && hasTargetMoved(increases, observation));
     keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile || endedWithoutIncrease(plan), unfinished });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
-      recordUnhelpedPods(timed, deps);
+      await recordUnhelpedPods(timed, deps, over);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });

@@ -9,6 +9,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
+import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { type Advice, type Change, describeChanges, type Fix } from '../fix.ts';
@@ -57,13 +58,21 @@ export interface AdviceInput {
 }
 
 /** Advice for one class. Simulates with the input's snapshot and leaves it as found; the time limit of the input does not apply. */
-export function adviseClass({ input, plan, mostTried = MOST_TRIED }: AdviceInput, { verdict, pods }: HelplessClass): Advice {
+export function adviseClass(input: AdviceInput, helpless: HelplessClass): Advice {
+  return finishAtOnce(adviseClassInSlices(input, helpless));
+}
+
+/** The same in slices. Nothing else may use the input's snapshot before it ends. */
+export function* adviseClassInSlices(
+  { input, plan, mostTried = MOST_TRIED }: AdviceInput,
+  { verdict, pods }: HelplessClass,
+): SlicedWork<Advice> {
   const { isLate: _isLate, ...timeless } = input;
   const subject: Subject = { input: { ...timeless, snapshot: snapshotOf(input) }, plan, pods: new Set(pods.map(({ uid }) => uid)) };
   const search = new Search(subject, pods, mostTried);
   const wait = waitFor(verdict.byGroup);
   const ranked = search.candidatesOf(verdict.byGroup);
-  const fix = search.firstThatWorks(wait === undefined ? ranked : ranked.filter(({ effort }) => effort <= SMALL_EFFORT));
+  const fix = yield* search.firstThatWorks(wait === undefined ? ranked : ranked.filter(({ effort }) => effort <= SMALL_EFFORT));
   return { ...defined({ fix, wait, nearest: fix === undefined ? nearestOf(ranked, verdict.byGroup) : undefined }), tried: search.tried };
 }
 
@@ -132,11 +141,11 @@ class Search {
    * The first set that helps every pod; else, of those that help some, the one that helps most. A set that meets a further obstacle
    * returns to the queue with the change against that, too.
    */
-  firstThatWorks(candidates: readonly RankedCandidate[]): Fix | undefined {
+  *firstThatWorks(candidates: readonly RankedCandidate[]): SlicedWork<Fix | undefined> {
     const queue = [...candidates];
     let best: TriedCandidate | undefined;
     for (let next = queue.shift(); next !== undefined && this.#isWorthTrying(next, best); next = queue.shift()) {
-      const tried = this.#try(next);
+      const tried = yield* this.#try(next);
       if (tried === undefined) continue;
       const { pods, of } = tried.simulation.proof;
       if (pods > (best?.simulation.proof.pods ?? 0)) best = tried;
@@ -144,7 +153,7 @@ class Search {
       queue.push(...this.#extended(next, tried.simulation));
       queue.sort(byEffort);
     }
-    return best === undefined ? undefined : this.#tightened(best);
+    return best === undefined ? undefined : yield* this.#tightened(best);
   }
 
   /** Once some pods are helped, only a little more effort is spent on the others. */
@@ -153,9 +162,9 @@ class Search {
   }
 
   /** undefined: it was tried before. */
-  #try(candidate: RankedCandidate): TriedCandidate | undefined {
+  *#try(candidate: RankedCandidate): SlicedWork<TriedCandidate | undefined> {
     const changes = candidate.changesFor(this.#manyNodes());
-    return this.#isKnown(changes) ? undefined : { candidate, changes, simulation: this.#simulate(changes) };
+    return this.#isKnown(changes) ? undefined : { candidate, changes, simulation: yield* this.#simulate(changes) };
   }
 
   /** A node for each pending pod: more are never needed. */
@@ -164,7 +173,7 @@ class Search {
     return { of: () => all, all };
   }
 
-  #simulate(changes: readonly Change[]): Simulation {
+  #simulate(changes: readonly Change[]): SlicedWork<Simulation> {
     this.tried += 1;
     return simulate(this.#subject, changes);
   }
@@ -206,17 +215,18 @@ class Search {
   }
 
   /** The same changes with the lowest limits that help as many pods; as tried, if the number of nodes misleads. */
-  #tightened({ candidate, changes, simulation }: TriedCandidate): Fix {
+  *#tightened({ candidate, changes, simulation }: TriedCandidate): SlicedWork<Fix> {
     const { pods } = simulation.proof;
     const simulated = new Map<number, TriedCandidate>();
-    const holdsFor = (nodes: number): boolean => {
+    const simulateWith = (fewer: readonly Change[]): SlicedWork<Simulation> => this.#simulate(fewer);
+    const holdsFor = function* (nodes: number): SlicedWork<boolean> {
       const fewer = candidate.changesFor({ of: () => nodes, all: nodes });
-      const tried = { candidate, changes: fewer, simulation: this.#simulate(fewer) };
+      const tried = { candidate, changes: fewer, simulation: yield* simulateWith(fewer) };
       simulated.set(nodes, tried);
       return tried.simulation.proof.pods >= pods;
     };
     const isFixed = JSON.stringify(candidate.changesFor({ of: () => 1, all: 1 })) === JSON.stringify(changes);
-    const least = isFixed ? undefined : leastThatHolds(countAdded(simulation), holdsFor);
+    const least = isFixed ? undefined : yield* leastThatHolds(countAdded(simulation), holdsFor);
     const chosen = (least === undefined ? undefined : simulated.get(least)) ?? { changes, simulation };
     const [pod] = this.#pods;
     const steps = stepsFor(chosen.changes, {
@@ -232,15 +242,15 @@ function countAdded({ added }: Simulation): number {
 }
 
 /** The least number from 1 to `most` that holds, given that all above it do; undefined if not even `most` holds. */
-function leastThatHolds(most: number, holds: (nodes: number) => boolean): number | undefined {
-  if (most < 1 || !holds(most)) return undefined;
+function* leastThatHolds(most: number, holds: (nodes: number) => SlicedWork<boolean>): SlicedWork<number | undefined> {
+  if (most < 1 || !(yield* holds(most))) return undefined;
   // As a rule the number is right: then one more question shows it.
   let high = most;
-  let low = most > 1 && !holds(most - 1) ? most : 1;
+  let low = most > 1 && !(yield* holds(most - 1)) ? most : 1;
   if (low === 1) high = Math.max(1, most - 1);
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (holds(middle)) high = middle;
+    if (yield* holds(middle)) high = middle;
     else low = middle + 1;
   }
   return high;

@@ -5,9 +5,10 @@
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import type { Advice } from '../fix.ts';
-import { adviseClass, type HelplessClass, helplessClasses } from './advice.ts';
+import { adviseClassInSlices, type HelplessClass, helplessClasses } from './advice.ts';
 
 interface AdviceLimits {
   /** How long a result is used. The reasons may stay while quota, nodes and other pods change. */
@@ -38,8 +39,8 @@ export class RememberedAdvice {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  /** For as many classes of the plan as time allows. `planMs`: how long the plan took. */
-  adviseAll(input: ScaleUpInput, plan: ScaleUpPlan, planMs: number): ReadonlyMap<PodVerdict, Advice> {
+  /** For as many classes of the plan as time allows, in slices. `planMs`: how long the plan took. */
+  *adviseAll(input: ScaleUpInput, plan: ScaleUpPlan, planMs: number): SlicedWork<ReadonlyMap<PodVerdict, Advice>> {
     const { keepMs, perLoopMs, mostPlanMs, remembered } = this.#limits;
     const startMs = this.#clock.monotonic();
     const found = new Map<PodVerdict, Advice>();
@@ -49,7 +50,7 @@ export class RememberedAdvice {
       const isFresh = known !== undefined && known.untilMs > startMs;
       const maySimulate = (): boolean => planMs <= mostPlanMs && this.#clock.monotonic() - startMs < perLoopMs;
       if (!isFresh && !maySimulate()) continue;
-      const advice = isFresh ? known.advice : adviseClass({ input, plan, mostTried: this.#limits.triedPerClass }, helpless);
+      const advice = isFresh ? known.advice : yield* adviseClassInSlices({ input, plan, mostTried: this.#limits.triedPerClass }, helpless);
       found.set(helpless.verdict, advice);
       // Moved to the end: the first entries are those that nothing asked for longest.
       this.#results.delete(key);
@@ -58,6 +59,12 @@ export class RememberedAdvice {
     for (const key of [...this.#results.keys()].slice(0, Math.max(0, this.#results.size - remembered))) this.#results.delete(key);
     this.#found = found;
     return found;
+  }
+
+  /** What is known for the classes of a plan, without a simulation. */
+  knownFor(plan: ScaleUpPlan): ReadonlyMap<PodVerdict, Advice> {
+    const known = helplessClasses(plan).map((helpless) => [helpless.verdict, this.#results.get(keyOf(helpless))?.advice] as const);
+    return new Map(known.flatMap(([verdict, advice]) => (advice === undefined ? [] : [[verdict, advice]])));
   }
 
   /** What the last call found for this verdict of its plan. */

@@ -4,7 +4,8 @@ import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { priceOf } from '../../expanders/price.ts';
-import { planScaleUp } from '../../scale-up/plan.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
+import { planScaleUpInSlices } from '../../scale-up/plan.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import type { Change, Fix } from '../fix.ts';
 import { addedPoolId, applyChanges } from './apply-changes.ts';
@@ -25,9 +26,9 @@ export interface Simulation {
   readonly refusals: readonly GroupRefusal[] | undefined;
 }
 
-export function simulate({ input, plan, pods }: Subject, changes: readonly Change[]): Simulation {
+export function* simulate({ input, plan, pods }: Subject, changes: readonly Change[]): SlicedWork<Simulation> {
   const changed = applyChanges(input, pods, changes);
-  const after = planScaleUp(withOwnModel(changed, input));
+  const after = yield* planScaleUpInSlices(withOwnModel(changed, input));
   const verdicts = [...after.verdicts].flatMap(([pod, verdict]) => (pods.has(pod.uid) ? [verdict] : []));
   const added = addedNodes(plan, after);
   const left = verdicts.find((verdict) => verdict.kind === 'helpless');

@@ -85,6 +85,13 @@ export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefi
   };
 }
 
+/** The pods that wait for the same reasons as this one. undefined: it is not pending, or something is done for it. */
+export function helplessClassOf({ input, scaleUp }: AnswerInput, name: string): HelplessClass | undefined {
+  const pod = input.observation.cluster.pendingPods.find((each) => podName(each) === name);
+  const verdict = pod === undefined ? undefined : verdictOf(scaleUp, pod);
+  return helplessClasses(scaleUp).find((each) => each.verdict === verdict);
+}
+
 function verdictOf({ verdicts }: ScaleUpPlan, pod: Pod): PodVerdict | undefined {
   return verdicts.get(pod) ?? [...verdicts].find(([each]) => each.uid === pod.uid)?.[1];
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RememberedAdvice } from '../../../../src/planning/explain/advice/remembered-advice.ts';
+import { finishAtOnce, finishInSlices } from '../../../../src/lib/slices.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aGroup, aPod } from '../../../support/builders.ts';
 import { inputFor, type World } from '../../scale-up/world.ts';
@@ -18,7 +19,7 @@ const world = (classes: number, maxSize = 0): World => ({
 function adviceOn(remembered: RememberedAdvice, of: World, planMs = 0) {
   const input = inputFor(of);
   const plan = planScaleUp(input);
-  return [...remembered.adviseAll(input, plan, planMs).values()].map(({ fix }) => fix?.text);
+  return [...finishAtOnce(remembered.adviseAll(input, plan, planMs)).values()].map(({ fix }) => fix?.text);
 }
 
 describe('advice from loop to loop', () => {
@@ -27,12 +28,13 @@ describe('advice from loop to loop', () => {
     const remembered = new RememberedAdvice(clock, { keepMs: 1000 });
     const first = inputFor(world(1));
     const plan = planScaleUp(first);
-    const [before] = remembered.adviseAll(first, plan, 0).values();
+    const adviseAll = () => [...finishAtOnce(remembered.adviseAll(first, plan, 0)).values()];
+    const [before] = adviseAll();
     expect(before?.fix?.text).toBe('raise the maximum of full from 0 to 1');
     clock.nowMs = 999;
-    expect([...remembered.adviseAll(first, plan, 0).values()][0]).toBe(before);
+    expect(adviseAll()[0]).toBe(before);
     clock.nowMs = 1000;
-    const [after] = remembered.adviseAll(first, plan, 0).values();
+    const [after] = adviseAll();
     expect(after).toEqual(before);
     expect(after).not.toBe(before);
   });
@@ -64,5 +66,24 @@ describe('advice from loop to loop', () => {
     adviceOn(remembered, world(3));
     const kept = adviceOn(remembered, world(3), Number.POSITIVE_INFINITY);
     expect(kept).toHaveLength(2);
+  });
+
+  it('lets other work have its turn within one simulation, and gives the same advice', async () => {
+    const input = inputFor(world(5));
+    const plan = planScaleUp(input);
+    let turns = 0;
+    const pacing = { clock: aClock(1), sliceMs: 1, pause: async () => void (turns += 1) };
+    const sliced = await finishInSlices(new RememberedAdvice(aClock()).adviseAll(input, plan, 0), pacing, new AbortController().signal);
+    const [, first] = [...(sliced ?? [])][0] ?? [];
+    expect(turns).toBeGreaterThan(5 * (first?.tried ?? 0));
+    expect(sliced).toEqual(finishAtOnce(new RememberedAdvice(aClock()).adviseAll(input, plan, 0)));
+  });
+
+  it('is known for an equal plan without a simulation', () => {
+    const remembered = new RememberedAdvice(aClock());
+    expect(remembered.knownFor(planScaleUp(inputFor(world(1)))).size).toBe(0);
+    adviceOn(remembered, world(1));
+    const again = planScaleUp(inputFor(world(1)));
+    expect([...remembered.knownFor(again).values()].map(({ fix }) => fix?.text)).toEqual(['raise the maximum of full from 0 to 1']);
   });
 });

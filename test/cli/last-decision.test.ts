@@ -1,0 +1,38 @@
+/** What a daemon answers about its last decision. */
+import { describe, expect, it } from 'vitest';
+import { LastDecision } from '../../src/cli/last-decision.ts';
+import { History } from '../../src/observers/history/history.ts';
+import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
+import { inputFor } from '../planning/scale-up/world.ts';
+import { aGroup, aPod, resourceNames, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+
+function decided() {
+  const input = inputFor({ groups: [aGroup({ id: 'full', target: 0, maxSize: 0 })], pods: [aPod({ name: 'web', cpu: '1' })] });
+  const turns = { count: 0, clockMs: 0 };
+  const decisions = new LastDecision({
+    journal: { record: () => undefined },
+    names: resourceNames,
+    history: new History({ startedAtMs: START_MS, policy: () => aPolicy() }),
+    pacing: { clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) },
+  });
+  const { observation, state: stateBefore, policy } = input;
+  decisions.record({ observation, stateBefore, scaleUp: [planScaleUp(input)], scaleDown: undefined, policy, excluded: [] });
+  return { decisions, turns };
+}
+
+describe('the answer about a pending pod', () => {
+  it('has the advice that was simulated, while other work had its turn', async () => {
+    const { decisions, turns } = decided();
+    const answer = await decisions.answer({ kind: 'pod', name: 'default/web' });
+    expect(answer).toMatchObject({ verdict: 'blocked-by-max', advice: { text: 'raise the maximum of full from 0 to 1' } });
+    expect(turns.count).toBeGreaterThan(1);
+  });
+
+  it('simulates nothing about another subject', async () => {
+    const { decisions, turns } = decided();
+    expect(await decisions.answer({ kind: 'pool', name: 'full' })).toMatchObject({ kind: 'pool', name: 'full' });
+    expect(await decisions.answer({ kind: 'pod', name: 'default/none' })).toBe('missing');
+    expect(turns.count).toBe(0);
+  });
+});
