@@ -5,6 +5,7 @@
  */
 import type { AgentSelection } from '../cache/agents/agent-selection.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
+import type { RemainingWrites } from '../domain/quotas-and-prices.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { CloudView, ClusterView } from '../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../domain/outcome.ts';
@@ -39,6 +40,8 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   agentStatus(): readonly AgentReport[];
   /** One plain record per group, for `/debug/templates`. */
   templateReports(): readonly TemplateReport[];
+  /** Capacity writes that the group's scale set has left, as Azure last reported. undefined: unknown. */
+  remainingWrites(group: NodeGroupId): RemainingWrites | undefined;
   /** Which caching agents run from now on. Throws a `config` error that names what cannot be selected. */
   selectAgents(selection: AgentSelection): void;
   /** What was learned of the groups' nodes, to be stored for the next process. */
@@ -162,6 +165,11 @@ class AzureAdapter implements AzureNodeGroups {
   agentStatus(): readonly AgentReport[] {
     const { inventory, rateLimits } = this.#rooms;
     return reportAgents(inventory.scheduler.status(), fencedTables(inventory), (family) => rateLimits.remainingCallsOf(family));
+  }
+
+  remainingWrites(id: NodeGroupId): RemainingWrites | undefined {
+    const group = this.#rooms.inventory.registration().byId.get(id);
+    return group?.kind === 'scale-set' ? this.#rooms.rateLimits.remainingWritesOf(group.key) : undefined;
   }
 
   selectAgents(selection: AgentSelection): void {

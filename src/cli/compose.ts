@@ -69,6 +69,8 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     journal: composeJournal(input, connections, dumps),
     names: connections.names,
     history,
+    remainingWrites: (group) => cloud.remainingWrites(group),
+    currency: config.azure.retailPrices?.currency,
     pacing: { clock, ...(input.pacing ?? PACING) },
   });
   const advice = new RememberedAdvice(clock);

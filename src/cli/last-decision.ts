@@ -5,6 +5,7 @@
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import { defined } from '../lib/defined.ts';
 import { finishInSlices, type SlicePacing } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/fix.ts';
@@ -21,6 +22,9 @@ interface LastDecisionDeps {
   readonly names: ResourceNames;
   /** Earlier decisions. */
   readonly history: HistoryReader;
+  readonly remainingWrites: NonNullable<AnswerInput['remainingWrites']>;
+  /** Of the prices. undefined: it is not known. */
+  readonly currency: string | undefined;
   /** Lets other work have its turn while changes are simulated. */
   readonly pacing: SlicePacing;
 }
@@ -44,14 +48,15 @@ export class LastDecision implements DecisionJournal {
   /** undefined: nothing was decided yet. `missing`: there is no such subject. */
   async answer(subject: Subject): Promise<LiveAnswer | 'missing' | undefined> {
     const stored = subject.kind === 'decision' ? this.#deps.history.decision(subject.name) : undefined;
-    if (stored !== undefined) return stored.document as LiveAnswer;
+    const money = defined({ currency: this.#deps.currency });
+    if (stored !== undefined) return { ...(stored.document as LiveAnswer), ...money };
     const decided = this.#decisionFor(subject);
     if (decided === undefined) return undefined;
     const advice = subject.kind === 'pod' ? await this.#advise(decided, subject.name) : undefined;
     const answer = answerOn(subject, subject.kind === 'pod' ? { ...decided, advise: () => advice } : decided);
     if (answer === undefined) return 'missing';
     const { loopId, nowMs } = decided.input.observation;
-    return { ...answer, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
+    return { ...answer, ...money, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
   }
 
   /** With a model of the cluster of its own, so that a loop may run meanwhile. undefined: the pod needs no advice. */
@@ -75,6 +80,7 @@ export class LastDecision implements DecisionJournal {
     // Removals are planned from a later state of the same loop.
     const observation = kind === 'node' && down !== undefined ? down.observation : up.observation;
     const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#deps.names, exclude: new Set(up.excluded) };
-    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history: this.#deps.history };
+    const { history, remainingWrites } = this.#deps;
+    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history, remainingWrites };
   }
 }

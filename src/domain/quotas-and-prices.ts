@@ -30,3 +30,12 @@ export interface SizePrices {
 
 /** By VM size in lower case. Plain data, so that it can be part of a recorded decision. */
 export type PriceTable = Readonly<Record<string, SizePrices>>;
+
+/** Capacity writes that Azure's rate limit of one pool had left, as reported with the last write. Tokens return as time passes. */
+export interface RemainingWrites {
+  readonly left: number;
+  /** The most ever reported. */
+  readonly of: number;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}

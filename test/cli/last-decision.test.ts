@@ -14,6 +14,8 @@ function decided() {
     journal: { record: () => undefined },
     names: resourceNames,
     history: new History({ startedAtMs: START_MS, policy: () => aPolicy() }),
+    remainingWrites: () => ({ left: 11, of: 12, atMs: START_MS }),
+    currency: 'USD',
     pacing: { clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) },
   });
   const { observation, state: stateBefore, policy } = input;
@@ -31,7 +33,11 @@ describe('the answer about a pending pod', () => {
 
   it('simulates nothing about another subject', async () => {
     const { decisions, turns } = decided();
-    expect(await decisions.answer({ kind: 'pool', name: 'full' })).toMatchObject({ kind: 'pool', name: 'full' });
+    expect(await decisions.answer({ kind: 'pool', name: 'full' })).toMatchObject({
+      kind: 'pool',
+      currency: 'USD',
+      writeTokens: { left: 11, of: 12, at: '2026-11-21T00:00:00.000Z' },
+    });
     expect(await decisions.answer({ kind: 'pod', name: 'default/none' })).toBe('missing');
     expect(turns.count).toBe(0);
   });

@@ -38,12 +38,39 @@ async function prepared() {
   await started.stopDaemon();
   const settings = [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
   const plan = (...argv: readonly string[]) => runCommand(['plan', '--live', ...settings, ...argv], { env });
+  const explain = (...argv: readonly string[]) => runCommand(['explain', ...argv, ...settings], { env });
   const writes = () => [
     ...world.arm.control.journal().filter(({ method, path }) => method !== 'GET' && !path.includes('/oauth2/')),
     ...world.cluster.journal().filter(({ method }) => method !== 'GET'),
   ];
-  return { world, plan, writes, run: started, dir };
+  return { world, plan, explain, writes, run: started, dir };
 }
+
+describe('explain without a leader', () => {
+  it('computes the answer from the live cluster, and says first what it lacks', async () => {
+    const { world, explain, writes, run: here } = await prepared();
+    world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '99' }));
+    await here.advance(MINUTE);
+    const pod = world.cluster.store.pendingPods()[0]?.metadata.name ?? '';
+    const before = writes().length;
+    const saved = await explain('pod', pod);
+    expect(saved).toMatchObject({ code: 0, err: expect.stringContaining('No replica leads: the Lease kube-system/aks-autoscaler') });
+    expect(saved.out).toMatch(
+      /^Without the daemon's memory: no history; back-offs and idle timers are those saved at [^.]+ ago\.\nPending for /,
+    );
+    expect(saved.out).toMatch(/needs 99 CPU[\s\S]+\nComputed from the cluster and Azure as they are now\.\n$/);
+
+    world.cluster.remove({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'aks-autoscaler-memory', namespace: 'kube-system' } });
+    const unknown = await explain('pod', `default/${pod}`, '--json');
+    expect(JSON.parse(unknown.out)).toMatchObject({
+      kind: 'pod',
+      verdict: 'impossible',
+      lacks: "Without the daemon's memory: back-offs, idle timers and the history are unknown.",
+    });
+    expect(await explain('node', 'none')).toMatchObject({ code: 3, err: expect.stringMatching(/\nnode none not found\n$/) });
+    expect(writes().length).toBe(before);
+  });
+});
 
 describe('plan --live', () => {
   it('says in the first line what it cannot know', async () => {

@@ -9,6 +9,8 @@ export interface CommandWorld {
   readonly files?: Readonly<Record<string, string>>;
   /** The width of a terminal; absent: a pipe. */
   readonly columns?: number;
+  /** If absent, the clock of the system. */
+  readonly clock?: Terminal['clock'];
   /** Files of any bytes, in memory only; `-` is the standard input. */
   readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
@@ -27,6 +29,7 @@ export async function runCommand(argv: readonly string[], world: CommandWorld = 
     },
     hostname: 'here',
     ...(world.columns === undefined ? {} : { screen: { columns: world.columns } }),
+    ...(world.clock === undefined ? {} : { clock: world.clock }),
     signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
   };
   const code = await dispatch(argv, terminal);

@@ -7,6 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { describeCall, isWrite, OPERATIONS, type ArmCall } from './call-list.ts';
+import type { RemainingWrites } from '../../domain/quotas-and-prices.ts';
+import { foldName } from './resource-ids.ts';
 import { Holds, LONGEST_HOLD_MS } from '../../lib/holds.ts';
 import { compareText } from '../../lib/comparison.ts';
 
@@ -33,6 +35,8 @@ export class RateLimits {
   /** Reads that are not repeated for a while after a server error, by operation and resource. */
   readonly #unavailable = new Holds();
   readonly #remaining = new Map<string, RemainingCalls>();
+  /** Of capacity writes, by the name of the scale set. */
+  readonly #writes = new Map<string, RemainingWrites>();
   /** Policies with a published metric, including those that are not throttled. */
   readonly #published = new Set<string>();
   /** Families whose tokens are low, and names of low policies that all reads share. */
@@ -94,6 +98,8 @@ export class RateLimits {
       const key = tokenKey(policy, call);
       const largest = Math.max(remaining, this.#remaining.get(key)?.largest ?? 0);
       this.#remaining.set(key, { policy, remaining, largest });
+      if (call.operation === 'putScaleSet' && policy.endsWith('Resource'))
+        this.#writes.set(foldName(call.resource), { left: remaining, of: largest, atMs: this.#clock.now() });
       this.#metrics.tokensRemaining.set({ policy }, remaining);
       this.#reportLow(policy, remaining < largest * LOW_FRACTION);
     }
@@ -104,6 +110,11 @@ export class RateLimits {
     const own = [...this.#remaining.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
     const fraction = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
     return own.sort((left, right) => fraction(left) - fraction(right) || compareText(left.policy, right.policy))[0];
+  }
+
+  /** Capacity writes that one scale set has left. undefined: this process has not written it, or Azure reported none. */
+  remainingWritesOf(set: string): RemainingWrites | undefined {
+    return this.#writes.get(foldName(set));
   }
 
   /**

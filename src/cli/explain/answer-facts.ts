@@ -1,7 +1,21 @@
 /** Lines that several answers share: what pools wait for, and how far increases have come. */
 import type { RememberedIncrease } from '../../planning/explain/answers/accepted.ts';
 import type { GroupWait } from '../../planning/explain/answers/group-waits.ts';
+import type { Colours } from '../text/colours.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
+
+/** How an answer is shown. */
+export interface TextLook {
+  /** The time of the decision, milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Every pool and name, uncut. */
+  readonly all: boolean;
+  /** Of a line, in characters. */
+  readonly width: number;
+  readonly colours: Colours;
+  /** Of the prices. Absent if it is not known. */
+  readonly currency?: string;
+}
 
 export type Fact = readonly [name: string, value: string];
 

@@ -3,27 +3,33 @@
  * are found, or how to write to the cluster or to Azure.
  */
 import { parseArgs } from 'node:util';
-import { type Answer, answerOn, type LiveAnswer, SUBJECT_KINDS, type Subject } from '../../planning/explain/answers/answer.ts';
+import { answerOn, SUBJECT_KINDS, type Subject } from '../../planning/explain/answers/answer.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
-import { asAutoscalerError, configError } from '../../lib/errors.ts';
+import { isConfigErrors } from '../../config/types/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { defined } from '../../lib/defined.ts';
+import { configError } from '../../lib/errors.ts';
 import { podName } from '../../domain/ids.ts';
 import { type PlanInput, planLoop } from '../plan/report/plan-loop.ts';
 import { readPlanInput } from '../plan/read-input.ts';
-import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import { EXIT_OK, type Terminal } from '../process/process.ts';
 import { readHistory } from '../journal/history-entries.ts';
+import { splitSettings } from '../process/split-settings.ts';
 import { wrongArguments } from '../process/wrong-arguments.ts';
-import { formatMoment } from '../../planning/explain/spans.ts';
-import { askDaemon, LIVE_OPTIONS, refusalText } from './live-answers.ts';
-import { type AnswerSource, renderAnswer } from './explain-text.ts';
+import { colourChoice } from '../text/colours.ts';
+import { EXIT_NOT_FOUND, explainLive, shownAnswer } from './explain-live.ts';
+import { type AnswerSource, lookOf, renderAnswer } from './explain-text.ts';
+import { LIVE_OPTIONS } from './live-answers.ts';
+import { settingsFor } from './without-leader.ts';
 
 const HELP = `Explain why a pod is pending, why a node stays, why a pool does not grow, or why a decision was made.
 Changes nothing. Without a source it asks the replica that leads, with your kubeconfig and your rights.
 
 Usage:
-  explain pod NAMESPACE/NAME [SOURCE] [--json] [--watch]
-  explain node NAME [SOURCE] [--json] [--watch]
-  explain pool NAME [SOURCE] [--json] [--watch]
+  explain pod NAMESPACE/NAME [SOURCE] [SETTINGS] [--json] [--watch]
+  explain node NAME [SOURCE] [SETTINGS] [--json] [--watch]
+  explain pool NAME [SOURCE] [SETTINGS] [--json] [--watch]
   explain decision [last] [SOURCE] [--json] [--watch]
 
 The replica that leads (default):
@@ -44,19 +50,21 @@ Other sources:
   --config FILE       with --cluster: the daemon's configuration
   --now TIME          with --cluster: the time of the answer (default: the newest time in the file)
 
+Without a leader:
+  SETTINGS            those of the command run: --config, --cloud-config, environment variables, all other
+                      flags. If no leader can be reached, the answer is computed from the cluster and Azure
+                      as they are now, and its first line says what is unknown
+
 Options:
   --json              print the answer as JSON, with every number that the text has
-  --all               show every pool and name
+  --all               show every pool and name, and cut none
+  --color WHEN        always, never or auto: on a terminal, unless NO_COLOR is set (default)
   --watch             ask again every 10 seconds, and print the answer when it changes
 
 'Fix that works' is the smallest change that was simulated on this input and places the pod.
 
 Exit code: 0 answered, 1 failed, 2 wrong use, 3 no such pod, node or pool, 4 no replica leads.
 `;
-
-const EXIT_NOT_FOUND = 3;
-const EXIT_NO_LEADER = 4;
-const WATCH_MS = 10_000;
 
 const OPTIONS = {
   dump: { type: 'string' },
@@ -68,22 +76,33 @@ const OPTIONS = {
   ...LIVE_OPTIONS,
   json: { type: 'boolean' },
   all: { type: 'boolean' },
+  color: { type: 'string' },
   watch: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
 
 /** @returns the exit code. @throws AutoscalerError with one sentence for invalid input, or if no daemon can be asked. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(argv);
+  const { own, settings } = splitArguments(argv);
+  const { values, positionals } = readArguments(own);
   if (values.help === true) {
     terminal.out(HELP);
     return EXIT_OK;
   }
   const subject = readSubject(positionals);
+  colourChoice(values.color);
   if (values.dump !== undefined || values.cluster !== undefined || values.pools !== undefined)
     return explainFiles(subject, values, terminal);
   if (values.history !== undefined) return explainHistory(subject, values.history, values, terminal);
-  return explainLive(subject, values, terminal);
+  if (settings.length > 0) checkSettings(settingsFor(values, settings), terminal);
+  return explainLive({ subject, values, settings, terminal });
+}
+
+const FILE_SOURCES = /^--(?:dump|history|cluster|pools)(?:=|$)/;
+
+/** Files have no daemon: then every option is one of `explain`. */
+function splitArguments(argv: readonly string[]): ReturnType<typeof splitSettings> {
+  return argv.some((text) => FILE_SOURCES.test(text)) ? { own: argv, settings: [] } : splitSettings(argv, OPTIONS);
 }
 
 async function explainHistory({ kind, name }: Subject, directory: string, values: ExplainOptions, terminal: Terminal): Promise<number> {
@@ -96,7 +115,7 @@ async function explainHistory({ kind, name }: Subject, directory: string, values
     return EXIT_NOT_FOUND;
   }
   const text = JSON.stringify(found.document, undefined, 2);
-  terminal.out(values.json === true ? `${text}\n` : shownAnswer(text, { from: directory, asJson: false, all: values.all === true }).text);
+  terminal.out(values.json === true ? `${text}\n` : shownAnswer(text, directory, { ...values, json: false }, terminal).text);
   return EXIT_OK;
 }
 
@@ -113,76 +132,19 @@ async function explainFiles(subject: Subject, values: ExplainOptions, terminal: 
     terminal.err(`${notFound(subject, decision)}\n`);
     return EXIT_NOT_FOUND;
   }
+  const { nowMs, from, lacks } = sourceOf(values, input);
   terminal.out(
     values.json === true
-      ? `${JSON.stringify(answer, undefined, 2)}\n`
-      : renderAnswer(answer, { ...sourceOf(values, input), all: values.all === true }),
+      ? `${JSON.stringify({ ...answer, ...defined({ lacks }) }, undefined, 2)}\n`
+      : renderAnswer(answer, { ...lookOf(values, terminal), ...defined({ lacks, currency: input.currency }), nowMs, from }),
   );
   return EXIT_OK;
 }
 
-async function explainLive(subject: Subject, values: ExplainOptions, terminal: Terminal): Promise<number> {
-  const signals = stopSignals(terminal.signals);
-  const stop = new AbortController();
-  void signals.stopped.then(() => stop.abort());
-  try {
-    let shown = '';
-    for (;;) {
-      const { code, text, key } = await askOnce(subject, values, terminal, stop.signal);
-      if (key !== shown) (code === EXIT_OK ? terminal.out : terminal.err)(`${shown === '' ? '' : '\n'}${text}`);
-      shown = key;
-      if (values.watch !== true) return code;
-      await systemClock.sleep(WATCH_MS, stop.signal);
-    }
-  } catch (thrown) {
-    const error = asAutoscalerError(thrown);
-    // A person who watches ends it with a signal.
-    if (error.kind === 'cancelled') return EXIT_OK;
-    if (error.kind !== 'not-found') throw error;
-    terminal.err(`${error.message}\n`);
-    return EXIT_NO_LEADER;
-  } finally {
-    signals.release();
-  }
-}
-
-interface ShownAnswer {
-  readonly code: number;
-  readonly text: string;
-  /** Changes when the answer does, and not with the clock. */
-  readonly key: string;
-}
-
-async function askOnce({ kind, name }: Subject, values: ExplainOptions, terminal: Terminal, signal: AbortSignal): Promise<ShownAnswer> {
-  const path = `/api/v1/${kind}s/${name.split('/').map(encodeURIComponent).join('/')}`;
-  const { status, text, from } = await askDaemon(values, path, terminal, signal);
-  if (status === 200) return shownAnswer(text, { from, asJson: values.json === true, all: values.all === true });
-  const code = { 404: EXIT_NOT_FOUND, 409: EXIT_NO_LEADER, 503: EXIT_NO_LEADER }[status] ?? EXIT_FAILED;
-  const message = refusalText(text);
-  return { code, text: message, key: message };
-}
-
-interface ShownOptions {
-  readonly from: string;
-  readonly asJson: boolean;
-  readonly all: boolean;
-}
-
-function shownAnswer(text: string, { from, asJson, all }: ShownOptions): ShownAnswer {
-  const answer = JSON.parse(text) as LiveAnswer;
-  const { loop, decidedAt, ...rest } = answer;
-  const nowMs = Date.parse(decidedAt);
-  const source = `From ${from}, loop ${loop}, ${formatMoment(nowMs, systemClock.now())}.`;
-  return {
-    code: EXIT_OK,
-    text: asJson ? `${JSON.stringify(answer, undefined, 2)}\n` : renderAnswer(rest, { nowMs, from: source, all }),
-    key: JSON.stringify(withoutTicking(rest)),
-  };
-}
-
-/** Sentences count the minutes of waits. */
-function withoutTicking(answer: Answer): object {
-  return { ...answer, sentence: answer.sentence.replace(/^Pending for [^:]+/, '').replace(/, in \d+ (s|min)/, '') };
+/** @throws AutoscalerError `config` at once: only without a leader the settings would be read otherwise. */
+function checkSettings(settings: readonly string[], { env, readFile }: Terminal): void {
+  const config = loadConfig({ argv: settings, env, readFile, hostname: 'explain' });
+  if (isConfigErrors(config)) throw configError(config.errors[0] ?? 'The configuration is invalid.');
 }
 
 function readArguments(argv: readonly string[]) {
@@ -218,7 +180,7 @@ function notFound({ kind, name }: Subject, { input }: AnswerInput): string {
 function sourceOf(
   { dump, cluster }: { readonly dump?: string | undefined; readonly cluster?: string | undefined },
   { observation }: PlanInput,
-): Omit<AnswerSource, 'all'> {
+): Pick<AnswerSource, 'nowMs' | 'from' | 'lacks'> {
   const { nowMs, loopId } = observation;
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   if (dump !== undefined) return { nowMs, from: `From ${dump}, loop ${loopId} at ${at}.` };

@@ -3,21 +3,31 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import { type Advice, describeSavings, type Fix, type FixStep } from '../../planning/explain/fix.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
+import { formatPerHour } from '../../planning/explain/amounts.ts';
 import { paragraph } from '../text/text-layout.ts';
+import type { TextLook } from './answer-facts.ts';
 
-export function adviceParts(advice: PodAnswer['advice'], nowMs: number): readonly string[] {
+export function adviceParts(advice: PodAnswer['advice'], look: TextLook): readonly string[] {
+  const { nowMs, width } = look;
   if (advice === undefined) return [];
   if (advice.wait !== undefined && advice.fix === undefined)
-    return [paragraph(`No change is needed: ${describeWait(advice.wait, nowMs)}.`)];
-  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
-  return [paragraph(`Fix that works: ${advice.text}. ${describeProof(advice.fix)}`), ...advice.fix.steps.flatMap(stepLines)];
+    return [paragraph(`No change is needed: ${describeWait(advice.wait, nowMs)}.`, width)];
+  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`, width)];
+  return [fixLine(`${advice.text}. ${describeProof(advice.fix, look.currency)}`, look), ...advice.fix.steps.flatMap(stepLines)];
 }
 
-export function removalAdviceParts(advice: NodeAnswer['advice']): readonly string[] {
+export function removalAdviceParts(advice: NodeAnswer['advice'], look: TextLook): readonly string[] {
+  const { width, currency } = look;
   if (advice === undefined) return [];
-  if (advice.wait !== undefined) return [paragraph(`No change is needed: ${advice.text}.`)];
-  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`)];
-  return [paragraph(`Fix that works: ${advice.text}. ${describeSavings(advice.fix.proof)}`), ...advice.fix.steps.flatMap(stepLines)];
+  if (advice.wait !== undefined) return [paragraph(`No change is needed: ${advice.text}.`, width)];
+  if (advice.fix === undefined) return [paragraph(`${capitalized(advice.text)}.`, width)];
+  return [fixLine(`${advice.text}. ${describeSavings(advice.fix.proof, currency)}`, look), ...advice.fix.steps.flatMap(stepLines)];
+}
+
+const FIX = 'Fix that works:';
+
+function fixLine(sentence: string, { width, colours }: TextLook): string {
+  return paragraph(`${FIX} ${sentence}`, width).replace(FIX, colours.green(FIX));
 }
 
 /** Commands and texts to copy stand on lines of their own, whatever their length. */
@@ -32,18 +42,14 @@ function describeWait({ group, untilMs }: NonNullable<Advice['wait']>, nowMs: nu
 }
 
 /** A new pool would be used by others, too, as far as its maximum allows. */
-function describeProof({ changes, proof: { pods, of, others, nodes, perHour } }: Fix): string {
-  const cost = perHour === undefined ? '' : `, ${signed(perHour)} per hour`;
+function describeProof({ changes, proof: { pods, of, others, nodes, perHour } }: Fix, currency: string | undefined): string {
+  const cost = perHour === undefined ? '' : `, ${perHour < 0 ? '' : '+'}${formatPerHour(perHour, currency)}`;
   const placed = `${pods} of ${of} ${of === 1 ? 'pod' : 'pods'}`;
   const other = `${others} other ${others === 1 ? 'pod' : 'pods'}`;
   const added = `${nodes} more ${nodes === 1 ? 'node' : 'nodes'}${cost}`;
   if (others > 0 && changes.some(({ kind }) => kind === 'add-pool'))
     return `Places ${placed}. ${other} could use such a pool, too: ${added} in all.`;
   return `Places ${placed}${others === 0 ? '' : `, and ${other},`} with ${added}.`;
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(2)}`;
 }
 
 function capitalized(sentence: string): string {

@@ -2,34 +2,40 @@
 import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
+import { formatPerHour } from '../../planning/explain/amounts.ts';
+import type { TextLook } from './answer-facts.ts';
 import { removalAdviceParts } from './fix-text.ts';
 import { facts, paragraph } from '../text/text-layout.ts';
 
-export function nodeParts(answer: NodeAnswer, nowMs: number): readonly string[] {
+export function nodeParts(answer: NodeAnswer, look: TextLook): readonly string[] {
+  const { nowMs, width, currency } = look;
   const { pool, vmSize, zone, perHour, requested, utilization, threshold, nextCheck, blocker } = answer;
   const place = [
     pool ?? 'no managed pool',
     vmSize,
     zone === undefined ? undefined : `zone ${zone}`,
-    perHour === undefined ? undefined : `${perHour.toFixed(2)} per hour`,
+    perHour === undefined ? undefined : formatPerHour(perHour, currency),
   ];
   const share = utilization === undefined ? '' : `; ${percent(utilization)} decides`;
   return [
-    paragraph(answer.sentence),
-    ...removalAdviceParts(answer.advice),
-    facts([
-      ['Pool', place.filter((part) => part !== undefined && part !== '').join(', ')],
+    paragraph(answer.sentence, width),
+    ...removalAdviceParts(answer.advice, look),
+    facts(
       [
-        'Requested',
-        `${percent(requested.cpu)} of CPU, ${percent(requested.memory)} of memory${share}; a candidate below ${percent(threshold)}`,
+        ['Pool', place.filter((part) => part !== undefined && part !== '').join(', ')],
+        [
+          'Requested',
+          `${percent(requested.cpu)} of CPU, ${percent(requested.memory)} of memory${share}; a candidate below ${percent(threshold)}`,
+        ],
+        ['Unneeded', describeUnneeded(answer, nowMs)],
+        ['Blocked by', blocker === undefined ? '' : `pod ${blocker.pod} (${blocker.reason}): ${blocker.detail}`],
+        ['Next check', nextCheck === undefined ? 'in every loop' : formatMoment(Date.parse(nextCheck), nowMs)],
+        ['State', answer.ready ? 'ready' : 'not ready'],
+        ['Taints', describeTaints(answer)],
+        ['Pods', describePods(answer.pods)],
       ],
-      ['Unneeded', describeUnneeded(answer, nowMs)],
-      ['Blocked by', blocker === undefined ? '' : `pod ${blocker.pod} (${blocker.reason}): ${blocker.detail}`],
-      ['Next check', nextCheck === undefined ? 'in every loop' : formatMoment(Date.parse(nextCheck), nowMs)],
-      ['State', answer.ready ? 'ready' : 'not ready'],
-      ['Taints', describeTaints(answer)],
-      ['Pods', describePods(answer.pods)],
-    ]),
+      width,
+    ),
   ];
 }
 

@@ -3,22 +3,30 @@ import type { PastChange } from '../../planning/explain/answers/past-changes.ts'
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
-import { type Fact, increaseFacts, waitFacts } from './answer-facts.ts';
+import { type Fact, increaseFacts, type TextLook, waitFacts } from './answer-facts.ts';
 import { adviceParts } from './fix-text.ts';
 import { facts, paragraph, table, text } from '../text/text-layout.ts';
 
-export function podParts({ sentence, advice, pools, ...answer }: PodAnswer, nowMs: number, all: boolean): readonly string[] {
+export function podParts({ sentence, advice, pools, ...answer }: PodAnswer, look: TextLook): readonly string[] {
+  const { nowMs, all, width } = look;
   return [
-    paragraph(sentence),
-    ...adviceParts(advice, nowMs),
-    table([text('POOL'), text('FITS'), text('OBSTACLES')], poolLines(pools, all)),
-    facts([
-      ['Unschedulable', describeSince(answer, nowMs)],
-      ...expectedFacts(answer.expected, nowMs),
-      ...waitFacts(answer.waits, nowMs),
-      ...answer.before.map((change): Fact => ['Before', describePast(change, nowMs)]),
-      ...(answer.before.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
-    ]),
+    paragraph(sentence, width),
+    ...adviceParts(advice, look),
+    table(
+      [all ? text('POOL') : { ...text('POOL'), flex: 'shorten' }, text('FITS'), { ...text('OBSTACLES'), flex: 'wrap' }],
+      poolLines(pools, all),
+      width,
+    ),
+    facts(
+      [
+        [answer.unschedulableSince === undefined ? 'Workload' : 'Unschedulable', describeSince(answer, nowMs)],
+        ...expectedFacts(answer.expected, nowMs),
+        ...waitFacts(answer.waits, nowMs),
+        ...answer.before.map((change): Fact => ['Before', describePast(change, nowMs)]),
+        ...(answer.before.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
+      ],
+      width,
+    ),
   ];
 }
 
@@ -26,10 +34,10 @@ function describeSince(
   { unschedulableSince, owner, equalPods }: Pick<PodAnswer, 'unschedulableSince' | 'owner' | 'equalPods'>,
   nowMs: number,
 ): string {
-  const since = unschedulableSince === undefined ? 'unknown since when' : formatMoment(Date.parse(unschedulableSince), nowMs);
-  const equal = equalPods === 0 ? '' : `, with ${equalPods} equal ${equalPods === 1 ? 'pod' : 'pods'}`;
-  if (owner === undefined) return unschedulableSince === undefined && equal === '' ? '' : `${since}${equal}`;
-  return `${since}${equal}${equal === '' ? ', a pod' : ''} of ${owner}`;
+  const since = unschedulableSince === undefined ? [] : [formatMoment(Date.parse(unschedulableSince), nowMs)];
+  const equal = equalPods === 0 ? 'a pod' : `with ${equalPods} equal ${equalPods === 1 ? 'pod' : 'pods'}`;
+  if (owner === undefined) return [...since, ...(equalPods === 0 ? [] : [equal])].join(', ');
+  return [...since, `${equal} of ${owner}`].join(', ');
 }
 
 function expectedFacts(expected: PodAnswer['expected'], nowMs: number): readonly Fact[] {

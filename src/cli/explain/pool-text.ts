@@ -1,45 +1,49 @@
 /** The answer about a pool as text: limits and counts, what it waits for, its next node, and who changed its size. */
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { formatAmount } from '../../planning/explain/amounts.ts';
+import { formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
-import { type Fact, increaseFacts, waitFacts } from './answer-facts.ts';
+import { type Fact, increaseFacts, type TextLook, waitFacts } from './answer-facts.ts';
 import { facts, paragraph, table, text } from '../text/text-layout.ts';
 
-export function poolParts(answer: PoolAnswer, nowMs: number): readonly string[] {
+export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLook): readonly string[] {
   const { min, max, target, ready, unready, upcoming, vmSize, priority, zones, perHour, template } = answer;
   const size = [
     vmSize,
     priority,
     zones.length === 0 ? 'no zones' : `zones ${zones.join(', ')}`,
-    perHour === undefined ? 'price unknown' : `${perHour.toFixed(3)} per hour and node`,
+    perHour === undefined ? 'price unknown' : `${formatPerHour(perHour, currency, 3)} per node`,
   ];
   return [
-    paragraph(answer.sentence),
-    facts([
-      ['Nodes', `min ${min}  ready ${ready}  not ready ${unready}  upcoming ${upcoming}  target ${target ?? 'unknown'}  max ${max}`],
+    paragraph(answer.sentence, width),
+    facts(
       [
-        'Never joined',
-        answer.overdue === 0
-          ? ''
-          : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
+        ['Nodes', `min ${min}  ready ${ready}  not ready ${unready}  upcoming ${upcoming}  target ${target ?? 'unknown'}  max ${max}`],
+        [
+          'Never joined',
+          answer.overdue === 0
+            ? ''
+            : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
+        ],
+        ['Counts', describeCounts(answer)],
+        ['Size', size.filter((part) => part !== '').join(', ')],
+        ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
+        ...waitFacts(answer.waits, nowMs),
+        ...readyFacts(answer.readyTime),
+        ...answer.stockouts.map(({ zone, code, since, until }): readonly [string, string] => [
+          'Out of capacity',
+          `${zone === undefined ? 'everywhere' : `zone ${zone}`}: ${code} since ${formatMoment(Date.parse(since), nowMs)}, next try ${formatMoment(Date.parse(until), nowMs)}`,
+        ]),
+        ...answer.quotas.map(({ title, used, limit, room }): readonly [string, string] => [
+          'Quota',
+          `${title}: ${used} of ${limit} cores used, room for ${room} ${room === 1 ? 'node' : 'nodes'}`,
+        ]),
+        ['Writes left', describeTokens(answer, nowMs)],
+        ...(answer.changes.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
+        ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
       ],
-      ['Counts', describeCounts(answer)],
-      ['Size', size.filter((part) => part !== '').join(', ')],
-      ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
-      ...waitFacts(answer.waits, nowMs),
-      ...readyFacts(answer.readyTime),
-      ...answer.stockouts.map(({ zone, code, since, until }): readonly [string, string] => [
-        'Out of capacity',
-        `${zone === undefined ? 'everywhere' : `zone ${zone}`}: ${code} since ${formatMoment(Date.parse(since), nowMs)}, next try ${formatMoment(Date.parse(until), nowMs)}`,
-      ]),
-      ...answer.quotas.map(({ title, used, limit, room }): readonly [string, string] => [
-        'Quota',
-        `${title}: ${used} of ${limit} cores used, room for ${room} ${room === 1 ? 'node' : 'nodes'}`,
-      ]),
-      ...(answer.changes.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
-      ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
-    ]),
-    table([text('WHEN'), text('CHANGE'), text('BY'), text('WHY')], changeLines(answer.changes, nowMs)),
+      width,
+    ),
+    table([text('WHEN'), text('CHANGE'), text('BY'), text('WHY')], changeLines(answer.changes, nowMs), width),
     noChanges(answer, nowMs),
   ];
 }
@@ -59,6 +63,12 @@ function changeLines(changes: PoolAnswer['changes'], nowMs: number): readonly (r
 function noChanges({ changes, changesSince }: PoolAnswer, nowMs: number): string {
   if (changes.length > 0 || changesSince === undefined) return '';
   return `\nNo change of its capacity since ${formatMoment(Date.parse(changesSince), nowMs)}.`;
+}
+
+function describeTokens({ writeTokens }: PoolAnswer, nowMs: number): string {
+  if (writeTokens === undefined) return '';
+  const { left, of, at } = writeTokens;
+  return `${left} of ${of} capacity writes left in the rate limit of the pool at ${formatMoment(Date.parse(at), nowMs)}`;
 }
 
 /** Three sources count the nodes of a pool. */

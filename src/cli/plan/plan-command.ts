@@ -11,9 +11,10 @@ import { podsToAdd } from './added-pods.ts';
 import { withoutTimeLimits } from './from-dump.ts';
 import { readFile, readPlanInput } from './read-input.ts';
 import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
-import { coloursOf } from '../text/colours.ts';
-import { WIDTH } from '../text/text-layout.ts';
+import { colourChoice, coloursOf } from '../text/colours.ts';
+import { widthOf } from '../text/text-layout.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../process/process.ts';
+import { splitSettings } from '../process/split-settings.ts';
 import { wrongArguments } from '../process/wrong-arguments.ts';
 
 const HELP = `Show what the autoscaler would do, and why. Changes nothing.
@@ -41,6 +42,7 @@ Options:
                     did not make (increases or removals)
   --all             name every pool, pod and node, on lines of any length
   --fail-on-pending exit with code 1 if pods stay pending
+  --color WHEN      always, never or auto: on a terminal, unless NO_COLOR is set (default)
   --json            print everything as JSON. 'explained' has for each node the blocker, since when it is
                     unneeded and the next check, and for each blocker the cores, GiB and money per hour
 
@@ -59,8 +61,6 @@ Exit code: 0; 1 with --fail-on-pending if pods stay pending, or after a failure;
 /** A running daemon may hold back what this plan shows. */
 const WITHOUT_MEMORY = "Without the daemon's memory: its back-offs and idle timers are unknown here; `explain` asks the daemon.";
 
-/** A narrower terminal wraps lines by itself. */
-const LEAST_WIDTH = 60;
 const MOST_MANIFEST_MIB = 20;
 
 const OPTIONS = {
@@ -70,6 +70,7 @@ const OPTIONS = {
   now: { type: 'string' },
   live: { type: 'boolean' },
   dump: { type: 'string' },
+  color: { type: 'string' },
   json: { type: 'boolean' },
   all: { type: 'boolean' },
   'fail-on-pending': { type: 'boolean' },
@@ -82,7 +83,7 @@ const OPTIONS = {
 
 /** @returns the exit code: 0, or 1 with `--fail-on-pending` if pods stay pending. @throws AutoscalerError `config` with one sentence for invalid input. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const { own, settings } = argv.includes('--live') ? splitSettings(argv) : { own: argv, settings: [] };
+  const { own, settings } = argv.includes('--live') ? splitSettings(argv, OPTIONS) : { own: argv, settings: [] };
   const given = readOptions(own);
   if (given.help === true) {
     terminal.out(HELP);
@@ -94,15 +95,12 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
   const lacks = lacksMemory ? `${WITHOUT_MEMORY}\n` : '';
-  terminal.out(
-    given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderFor(terminal, report, given.all === true)}`,
-  );
+  terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderFor(terminal, report, given)}`);
   return given['fail-on-pending'] === true && report.summary.podsPending > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-function renderFor(terminal: Terminal, report: PlanReport, all: boolean): string {
-  const width = Math.max(LEAST_WIDTH, terminal.screen?.columns ?? WIDTH);
-  return renderPlan(report, { width, all, colours: coloursOf(terminal) });
+function renderFor(terminal: Terminal, report: PlanReport, { all = false, color }: ReturnType<typeof readOptions>): string {
+  return renderPlan(report, { width: widthOf(terminal), all, colours: coloursOf(terminal, colourChoice(color)) });
 }
 
 /** The daemon did not have this input, so the time limits of its recorded loop do not apply. */
@@ -110,20 +108,6 @@ function changedInput(input: PlanInput, whatIf: WhatIf): PlanInput {
   const { recorded, ...rest } = input;
   const unlimited = recorded === undefined ? {} : { recorded: withoutTimeLimits(recorded) };
   return { ...rest, ...unlimited, observation: applyWhatIf(input.observation, whatIf) };
-}
-
-/** Separates the options of `plan` from the settings of the daemon. `--config` is a setting. */
-function splitSettings(argv: readonly string[]): { readonly own: readonly string[]; readonly settings: readonly string[] } {
-  const own: string[] = [];
-  const settings: string[] = [];
-  let isValueNext = false;
-  for (const text of argv) {
-    const [, name = '', value] = /^--([^=]+)(=.*)?$/s.exec(text) ?? [];
-    const isOwn: boolean = isValueNext || (name !== 'config' && Object.hasOwn(OPTIONS, name));
-    (isOwn ? own : settings).push(text);
-    isValueNext = !isValueNext && isOwn && value === undefined && OPTIONS[name as keyof typeof OPTIONS].type === 'string';
-  }
-  return { own, settings };
 }
 
 function readOptions(argv: readonly string[]) {

@@ -5,6 +5,7 @@ import { loadConfig, loadPolicy, type LoadedPolicy } from '../../config/load.ts'
 import { readObjectStream } from './files/object-stream.ts';
 import type { FileObject } from './files/objects-file.ts';
 import { readPools, type PoolSpec } from './files/pools-file.ts';
+import { defined } from '../../lib/defined.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
@@ -76,6 +77,7 @@ async function fromLive(settings: readonly string[], terminal: Terminal): Promis
       },
       reader: withoutStorage(createObjectReader(names, [], observation), 'a live view'),
       lacksMemory: memory === undefined,
+      ...defined({ memorySavedAtMs: memory?.savedAtMs }),
     };
   } finally {
     signals.release();
@@ -99,6 +101,8 @@ function describeMemory(memory: SavedMemory | undefined): string {
 export interface InputWithReader {
   /** Set for a live view without the memory of the leader. */
   readonly lacksMemory?: boolean;
+  /** When the leader saved the memory that is used, milliseconds since the epoch. */
+  readonly memorySavedAtMs?: number;
   readonly input: PlanInput;
   /** Reads the manifests of --add-pods. */
   readonly reader: ObjectReader;

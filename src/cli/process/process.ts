@@ -19,6 +19,8 @@ export interface Terminal {
   /** Absent if the output is a file or a pipe. `columns`: characters of a line. */
   readonly screen?: { readonly columns: number };
   readonly signals: SignalSource;
+  /** If absent, the clock of the system. */
+  readonly clock?: Pick<Clock, 'now' | 'sleep'>;
 }
 
 export const EXIT_OK = 0;

@@ -4,17 +4,30 @@
  */
 
 /** Of a line, in characters, where the output has no width of its own, such as a pipe. */
-export const WIDTH = 100;
+const WIDTH = 100;
+/** A narrower terminal wraps lines by itself. */
+const LEAST_WIDTH = 60;
+
+/** Of a line, in characters. `screen` is absent if the output is a file or a pipe. */
+export function widthOf({ screen }: { readonly screen?: { readonly columns: number } }): number {
+  return Math.max(LEAST_WIDTH, screen?.columns ?? WIDTH);
+}
+
 /** What a column keeps at least, in characters: wrapped text loses nothing and gives way first. */
-const LEAST = { wrap: 30, cut: 24 } as const;
+const LEAST = { wrap: 30, cut: 24, shorten: 20 } as const;
+/** Of a shortened name: the part that tells nodes of one pool apart, in characters. */
+const KEPT_END = 8;
 const GAP = '  ';
+
+/** `shorten` is for names: their end stays, since it tells nodes apart. */
+type Flex = keyof typeof LEAST;
 
 export interface Column {
   readonly head: string;
   /** Aligned right. */
   readonly isNumber?: true;
   /** What happens to its text if the table is too wide. If absent, nothing. */
-  readonly flex?: 'cut' | 'wrap';
+  readonly flex?: Flex;
   /** Colours a padded cell. `row` is its index in the rows. */
   readonly paint?: (padded: string, row: number) => string;
 }
@@ -33,7 +46,7 @@ export function paragraph(sentence: string, width = WIDTH): string {
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], width = WIDTH): string {
   if (rows.length === 0) return '';
   const filled = columns.flatMap((column, at) => (rows.some((row) => (row[at] ?? '') !== '') ? [{ ...column, at }] : []));
-  const shown = filled.some(({ flex }) => flex !== undefined)
+  const shown = filled.some(({ flex }) => flex !== undefined && flex !== 'shorten')
     ? filled
     : filled.map((column, at) => withWrap(column, at === filled.length - 1));
   const cells = [shown.map(({ head }) => head), ...rows.map((row) => shown.map(({ at }) => row[at] ?? ''))];
@@ -51,7 +64,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
 }
 
 function withWrap<Given extends Column>(column: Given, isLast: boolean): Given {
-  return isLast && column.isNumber !== true ? { ...column, flex: 'wrap' } : column;
+  return isLast && column.isNumber !== true && column.flex === undefined ? { ...column, flex: 'wrap' } : column;
 }
 
 interface PaintedColumn extends Omit<Column, 'paint'> {
@@ -67,14 +80,14 @@ function withPaintOf({ paint = (padded) => padded, ...column }: Column, row: num
 function fitted(natural: readonly number[], columns: readonly Column[], room: number): readonly number[] {
   const widths = [...natural];
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess--) {
-    const giving = widestOf('wrap', widths, columns) ?? widestOf('cut', widths, columns);
+    const giving = widestOf('wrap', widths, columns) ?? widestOf('cut', widths, columns) ?? widestOf('shorten', widths, columns);
     if (giving === undefined) break;
     widths[giving] = (widths[giving] ?? 0) - 1;
   }
   return widths;
 }
 
-function widestOf(flex: 'wrap' | 'cut', widths: readonly number[], columns: readonly Column[]): number | undefined {
+function widestOf(flex: Flex, widths: readonly number[], columns: readonly Column[]): number | undefined {
   const giving = widths.flatMap((width, at) => (columns[at]?.flex === flex && width > LEAST[flex] ? [at] : []));
   return giving.sort((left, right) => (widths[right] ?? 0) - (widths[left] ?? 0))[0];
 }
@@ -94,7 +107,17 @@ function rowLines(row: readonly string[], widths: readonly number[], columns: re
 
 function cellLines(cell: string, width: number, column: PaintedColumn | undefined): readonly string[] {
   if (column?.flex === 'wrap') return wrapped(cell, width);
+  if (column?.flex === 'shorten') return [shortened(cell, width)];
   return column?.flex === 'cut' && cell.length > width ? [`${cell.slice(0, width - 3).trimEnd()}...`] : [cell];
+}
+
+/** `aks-general2-...ss00000c`. Of a list of names, the longest one is shortened. */
+function shortened(names: string, width: number): string {
+  const excess = names.length - width;
+  if (excess <= 0) return names;
+  const longest = names.split(/[ ,]+/).reduce((best, name) => (name.length > best.length ? name : best), '');
+  const start = Math.max(1, longest.length - excess - KEPT_END - 3);
+  return names.replace(longest, `${longest.slice(0, start)}...${longest.slice(-KEPT_END)}`);
 }
 
 function painted(cell: string, width: number, column: PaintedColumn | undefined): string {
@@ -103,11 +126,11 @@ function painted(cell: string, width: number, column: PaintedColumn | undefined)
 }
 
 /** Lines of a name and a value; those without a value are left out. */
-export function facts(pairs: readonly (readonly [name: string, value: string])[]): string {
+export function facts(pairs: readonly (readonly [name: string, value: string])[], given = WIDTH): string {
   const shown = pairs.filter(([, value]) => value !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
   const lines = shown.flatMap(([name, value]) => {
-    const [first = '', ...more] = wrapped(value, Math.max(30, WIDTH - width - 2));
+    const [first = '', ...more] = wrapped(value, Math.max(30, given - width - 2));
     return [`${name.padEnd(width)}  ${first}`, ...more.map((line) => `${' '.repeat(width + 2)}${line}`)];
   });
   return lines.length === 0 ? '' : `\n${lines.join('\n')}`;

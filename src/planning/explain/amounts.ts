@@ -53,3 +53,8 @@ const UNITS: readonly (readonly [unit: string, size: number])[] = [
 function rounded(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }
+
+/** `2.30 USD/h`, or `2.30 per hour` where the currency is not known. */
+export function formatPerHour(perHour: number, currency: string | undefined, decimals = 2): string {
+  return `${perHour.toFixed(decimals)}${currency === undefined ? ' per hour' : ` ${currency}/h`}`;
+}

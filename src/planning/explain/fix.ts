@@ -5,7 +5,7 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { taintText } from '../../domain/taints.ts';
-import { formatAmount } from './amounts.ts';
+import { formatAmount, formatPerHour } from './amounts.ts';
 import { describeRemovalChange, isRemovalChange, type RemovalChange, type Workload } from './removal-changes.ts';
 
 export type Change = PlacementChange | RemovalChange;
@@ -134,8 +134,8 @@ export function describeRemovalAdvice({ fix, wait, tried }: RemovalAdvice): stri
 }
 
 /** `Frees 5 nodes; saves 2.30 per hour.` */
-export function describeSavings({ nodes, perHour }: Pick<RemovalProof, 'nodes' | 'perHour'>): string {
-  const money = perHour === undefined || perHour <= 0 ? '' : `; saves ${perHour.toFixed(2)} per hour`;
+export function describeSavings({ nodes, perHour }: Pick<RemovalProof, 'nodes' | 'perHour'>, currency?: string): string {
+  const money = perHour === undefined || perHour <= 0 ? '' : `; saves ${formatPerHour(perHour, currency)}`;
   return `Frees ${nodes} ${nodes === 1 ? 'node' : 'nodes'}${money}.`;
 }
 

@@ -53,6 +53,28 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     });
   });
 
+  it('colours the answer, the fix and the source on a terminal, and cuts names so that their end stays', async () => {
+    const long = { 'c.json': FILES['c.json'], 'p.yaml': POOLS.replaceAll('tiny', `${'a'.repeat(40)}vmss00000c`) };
+    const onTerminal = (columns: number, ...argv: readonly string[]) =>
+      runCommand(['explain', 'pod', 'default/t-0', ...SOURCE, ...argv], { files: long, columns });
+    const { out } = await onTerminal(60);
+    expect(out).toContain(
+      '\u001B[1mPending for 24 min: gpua100 fits and is at its maximum (1 of\u001B[22m\n\u001B[1m1 nodes).\u001B[22m\n',
+    );
+    expect(out).toContain('\u001B[32mFix that works:\u001B[39m raise the maximum');
+    expect(out).toContain('\u001B[2mFrom c.json, as of 2026-11-21 08:24:00 UTC.\u001B[22m\n');
+    expect(out).toMatch(/\na+\.\.\.ss00000c and 1 other {2}no /);
+    // eslint-disable-next-line no-control-regex
+    const widths = out
+      .replaceAll(/\u001B\[\d+m/g, '')
+      .split('\n')
+      .map(({ length }) => length);
+    expect(Math.max(...widths.slice(0, 4))).toBeLessThanOrEqual(60);
+    expect((await onTerminal(60, '--color=never')).out).not.toContain('\u001B');
+    expect((await onTerminal(60, '--all')).out).toContain('a'.repeat(40));
+    expect((await explain(['pod', 'default/t-0', ...SOURCE, '--color=always'])).out).toContain('\u001B[1m');
+  });
+
   it('a name without a namespace is in the default one', async () => {
     expect((await explain(['pod', 't-0', ...SOURCE])).out).toContain('gpua100 fits');
   });
@@ -124,7 +146,9 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
     ['to watch files', ['pod', 'a/b', ...SOURCE, '--watch'], /--watch asks a running daemon/],
     ['an address that is none', ['pod', 'a/b', '--url', 'ftp://x'], /--url is "ftp:\/\/x"; it must be an address such as/],
     ['a port that is none', ['pod', 'a/b', '--port', 'http'], /--port is "http"; it must be a whole number from 1 to 65535/],
-    ['an unknown option', ['pod', 'a/b', '--speed'], /Unknown option '--speed'/],
+    ['an unknown option', ['pod', 'a/b', '--speed'], /^--speed is not a known flag/],
+    ['an unknown option beside files', ['pod', 'a/b', ...SOURCE, '--speed'], /Unknown option '--speed'/],
+    ['a word for colours that is none', ['pod', 'a/b', ...SOURCE, '--color=blue'], /--color is "blue"; it must be always, auto, never/],
   ])('refuses %s with one sentence', async (_what, argv, sentence) => {
     const { code, out, err } = await explain(argv);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -357,6 +357,19 @@ describe('plan answers bad input with one sentence', () => {
   });
 });
 
+describe('the currency of a plan', () => {
+  const config = '{"scaleUp": {"retailPrices": {"enabled": true, "currency": "EUR"}}}';
+  const pool = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 3PRICE}\n';
+  it.each([
+    ['is named where a price is known', ', price: 0.2', 'EUR'],
+    ['is not named where none is', '', undefined],
+  ])('%s', async (_what, price, currency) => {
+    const files = { 'c.json': listOf(podJson('w', '3')), 'p.yaml': pool.replace('PRICE', price), 'config.json': config };
+    const { summary } = await answerOf(files, '--config=config.json');
+    expect(summary.currency).toBe(currency);
+  });
+});
+
 describe('list prices that a daemon kept', () => {
   const pools =
     '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 3}\n- {name: b, vmSize: Standard_D8s_v5, min: 0, max: 3, labels: {kubernetes.io/os: linux}}\n';

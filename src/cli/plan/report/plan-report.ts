@@ -9,6 +9,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
+import { priceOf } from '../../../planning/expanders/price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/fix.ts';
@@ -65,7 +66,7 @@ export function planReport(input: PlanInput): PlanReport {
     ...choiceOf(decision),
   };
   const removals = reportRemovals(scaleDown, observation, policy.scaleUp);
-  const counts = { ...countsOf(growth, removals), ...defined({ currency: input.currency }) };
+  const counts = { ...countsOf(growth, removals), ...defined({ currency: hasPrices(input) ? input.currency : undefined }) };
   const waste = wasteOf(input, decision);
   const lacks =
     file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
@@ -160,6 +161,11 @@ function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, 
 
 /** Each simulation takes as long as a plan, so only the classes with the most pods get advice. */
 const MOST_ADVISED = 20;
+
+/** A currency says nothing where no price is known. */
+function hasPrices({ observation, policy }: PlanInput): boolean {
+  return observation.cloud.groups.some((group) => priceOf(policy.scaleUp, group) !== undefined);
+}
 
 function adviseClasses(input: ScaleUpInput, plan: ScaleUpPlan): ReadonlyMap<PodVerdict, Advice> {
   const snapshot = new ClusterSnapshot({ names: input.names });

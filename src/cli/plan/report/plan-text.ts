@@ -179,7 +179,13 @@ function removalTable({ scaleDown: { removals }, summary, exclusion = '' }: Plan
     amount(pods.length),
     perHour === undefined ? '' : signed(-perHour),
   ]);
-  const columns: readonly Column[] = [text('REMOVE'), text('POOL'), text('WHY'), number('PODS TO MOVE'), number(perHourHead(summary))];
+  const columns: readonly Column[] = [
+    { ...text('REMOVE'), flex: 'shorten' },
+    { ...text('POOL'), flex: 'shorten' },
+    text('WHY'),
+    number('PODS TO MOVE'),
+    number(perHourHead(summary)),
+  ];
   const others = (hidden: Rows): readonly string[] => {
     const left = removals.slice(rows.length - hidden.length);
     const pools = [...new Set(left.map(({ group }) => group))];
@@ -206,7 +212,7 @@ function unremovableTable({ scaleDown, explained, summary }: PlanReport, options
     amount(memoryGib, 1),
     perHour === undefined ? '' : amount(perHour, 2),
     hasFix ? '' : (examples[0] ?? ''),
-    fix === undefined ? '' : `${fix.text}: ${describeSavings(fix.proof)}`.replace(/\.$/, ''),
+    fix === undefined ? '' : `${fix.text}: ${describeSavings(fix.proof, summary.currency)}`.replace(/\.$/, ''),
   ]);
   const columns: readonly Column[] = [
     text('UNREMOVABLE'),

@@ -9,8 +9,8 @@ export type SubjectKind = Answer['kind'];
 
 export const SUBJECT_KINDS: readonly SubjectKind[] = ['pod', 'node', 'pool', 'decision'];
 
-/** A daemon's answer. `loop` and `decidedAt` name the decision that it is about. */
-export type LiveAnswer = Answer & { readonly loop: number; readonly decidedAt: string };
+/** A daemon's answer. `loop` and `decidedAt` name the decision that it is about; `currency` is that of its prices, if it is known. */
+export type LiveAnswer = Answer & { readonly loop: number; readonly decidedAt: string; readonly currency?: string };
 
 export interface Subject {
   readonly kind: SubjectKind;

@@ -3,10 +3,11 @@
  * evidence, and what was simulated to help. Pure. Must not know where the input comes from, or how an answer is printed.
  */
 import type { HistoryReader } from '../../../domain/history.ts';
-import { podName } from '../../../domain/ids.ts';
+import { type NodeGroupId, podName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import type { RemainingWrites } from '../../../domain/quotas-and-prices.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
@@ -33,6 +34,8 @@ export interface AnswerInput {
   readonly history?: HistoryReader | undefined;
   /** How many changes are simulated at most. If absent, as many as a person can wait for. */
   readonly mostTried?: number;
+  /** If absent, or if it returns undefined, they are not known. */
+  readonly remainingWrites?: (group: NodeGroupId) => RemainingWrites | undefined;
   /** Returns what is known to help, instead of a simulation for this answer. */
   readonly advise?: (helpless: HelplessClass) => Advice | undefined;
 }

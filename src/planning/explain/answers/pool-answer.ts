@@ -5,7 +5,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
-import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
+import type { CloudQuota, RemainingWrites } from '../../../domain/quotas-and-prices.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
@@ -57,6 +57,8 @@ export interface PoolAnswer {
   readonly changes: readonly PastChange[];
   /** Since when changes are known. Absent if they are not. */
   readonly changesSince?: string;
+  /** Capacity writes that Azure's rate limit of the pool had left after the last one. Absent if that is not known. */
+  readonly writeTokens?: { readonly left: number; readonly of: number; readonly at: string };
   /** How long the last increases took until their nodes were ready. Absent if none was seen. */
   readonly readyTime?: DurationSummary;
 }
@@ -108,9 +110,14 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
       target: group.target.known ? group.target.value : undefined,
       perHour: priceOf(policy.scaleUp, group),
       aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
+      writeTokens: tokensOf(answer.remainingWrites?.(group.id)),
       template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
     }),
   };
+}
+
+function tokensOf(writes: RemainingWrites | undefined): PoolAnswer['writeTokens'] {
+  return writes === undefined ? undefined : { left: writes.left, of: writes.of, at: new Date(writes.atMs).toISOString() };
 }
 
 function countsOf(
