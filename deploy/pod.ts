@@ -135,6 +135,7 @@ function environment(n: Notation): readonly Json[] {
     plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
     plain('AZURE_SYNC_AGENT_POOL_COUNT', 'azureSyncAgentPoolCount'),
     ...sharedStore(n),
+    plain('AZURE_ACTIVITY_LOG', 'azureActivityLog'),
     ...n.lines(ENV),
   ];
 }

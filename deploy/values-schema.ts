@@ -49,6 +49,7 @@ const AZURE: JsonMap = {
   azureVMType: oneOf('', 'vmss'),
   azureEnableForceDelete: flag,
   azureSyncAgentPoolCount: flag,
+  azureActivityLog: flag,
   azureTenantID: text,
   azureClientID: text,
   azureUseWorkloadIdentityExtension: flag,

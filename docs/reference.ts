@@ -48,6 +48,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
     'vmss: sizes are written to the scale set; agentPool: through AKS, so that the count of AKS stays correct (tag k8s.io_cluster-autoscaler_write-path per set)',
   'azure.syncAgentPoolCount':
     "bring AKS's own count of a pool in step with its scale set after ten minutes at rest, so that AKS operations keep its size; needs the role for pools",
+  'azure.activityLog':
+    "look up in Azure's activity log which name changed the capacity of a pool beside this autoscaler, at most 12 calls an hour; needs the right Microsoft.Insights/eventtypes/values/Read",
   'azure.rateLimit.enabled': "limit calls below Azure's own limits; for compatibility with the Cluster Autoscaler",
   'azure.rateLimit.readQps': 'maximum reads per second, on average',
   'azure.rateLimit.readBurst': 'maximum reads at once',

@@ -22,6 +22,7 @@ import type { SharedHints } from '../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../domain/ports/shared-text.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
+import { ActivityLog } from './view/activity-log.ts';
 import { CloudEventQueue } from './view/cloud-events.ts';
 import { CloudViewBuilder } from './view/cloud-view.ts';
 import { InventoryReporter } from './view/drift.ts';
@@ -83,7 +84,8 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const rateLimits = new RateLimits(clock, metrics.arm);
   const ownWrites = new OwnWrites();
   const calls = createCalls(deps, rateLimits, ownWrites);
-  const clients = createClients(options, credentialOf(deps), calls);
+  const credential = credentialOf(deps);
+  const clients = createClients(options, credential, calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
   const { sharedTexts, keptPrices } = deps;
   const inventory = new AzureInventory({
@@ -125,7 +127,11 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   };
   const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
   const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id) });
-  reportExternalChanges({ inventory, events, clock, log, metrics });
+  const activityLog =
+    options.activityLog === true
+      ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
+      : undefined;
+  reportExternalChanges({ inventory, events, clock, log, metrics, activityLog });
   wakeOnFailedInstances(inventory, events);
   return {
     calls,
@@ -180,10 +186,12 @@ interface ExternalChangeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** undefined: the names of other writers are not looked up. */
+  readonly activityLog: ActivityLog | undefined;
 }
 
 /** Sizes that another writer changed become events, log lines and a metric. */
-function reportExternalChanges({ inventory, events, clock, log, metrics }: ExternalChangeDeps): void {
+function reportExternalChanges({ inventory, events, clock, log, metrics, activityLog }: ExternalChangeDeps): void {
   for (const table of [inventory.scaleSets, inventory.vmsPools.sizes]) {
     table.subscribe((event) => {
       const group = event.kind === 'external-change' ? inventory.registration().groups.get(event.key) : undefined;
@@ -191,7 +199,10 @@ function reportExternalChanges({ inventory, events, clock, log, metrics }: Exter
       const { from, to } = event;
       metrics.cache.externalChanges.inc({ node_group: group.id });
       log.info({ nodeGroup: group.id, from, to }, 'Capacity changed by another writer');
-      events.push({ kind: 'external-change', group: group.id, from, to, atMs: clock.now() });
+      const change = { group: group.id, from, to, atMs: clock.now() };
+      events.push({ kind: 'external-change', ...change });
+      const { armId = '' } = inventory.scaleSets.get(event.key)?.value ?? {};
+      if (armId !== '') activityLog?.note(armId, change);
     });
   }
 }

@@ -176,6 +176,7 @@ function azureOf(
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,
     syncAgentPoolCount: azure.syncAgentPoolCount,
+    activityLog: azure.activityLog,
     adoptsManagedPools: dryRun,
     nodeGroups,
     nodeGroupOptions,

@@ -68,6 +68,17 @@ export type CloudEvent =
       readonly atMs: number;
       readonly followed?: true;
     }
+  /** Which names made an external change, as they were found out later. */
+  | {
+      readonly kind: 'change-attributed';
+      readonly group: NodeGroupId;
+      readonly from: number;
+      readonly to: number;
+      /** The time of the external change's event. */
+      readonly changedAtMs: number;
+      readonly by: string;
+      readonly atMs: number;
+    }
   | { readonly kind: 'group-appeared'; readonly group: NodeGroupId; readonly atMs: number }
   | { readonly kind: 'group-vanished'; readonly group: NodeGroupId; readonly because?: string; readonly atMs: number };
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { runCommand } from '../support/run-command.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
@@ -54,6 +55,46 @@ describe('explain on a running daemon', () => {
     expect(world.world.arm.control.raise({ retag: { pool: 'general', tags: { max: String(change?.to) } } })).toBeUndefined();
     await world.until('all pods run', () => bound(world, 'web') === 8, 20 * MINUTE);
     expect(world.world.violations()).toEqual([]);
+  });
+
+  it('--watch prints an answer when it changes, and ends with a signal', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 1 })]) });
+    run = world;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1500m' }));
+    await world.advance(2 * MINUTE);
+    const pod = world.world.cluster.store.pendingPods()[0]?.metadata.name ?? '';
+    const url = world.daemon.url ?? '';
+    let turns = 0;
+    const sleep = async (): Promise<void> => {
+      turns += 1;
+      if (turns === 3) world.world.arm.control.raise({ retag: { pool: 'general', tags: { max: '2' } } });
+      await world.advance(MINUTE);
+      if (turns === 12) throw new AutoscalerError({ kind: 'cancelled' }, 'A person ended it.');
+    };
+    const { code, out } = await runCommand(['explain', 'pod', `default/${pod}`, '--url', url, '--watch'], {
+      clock: { now: () => world.clock.now(), sleep },
+    });
+    expect(code).toBe(0);
+    const answers = out.split('\n').filter((line) => /^(Pending|Runs)/.test(line));
+    expect(answers[0]).toMatch(/^Pending for \d+ \w+: aks-general\S+ fits and is at its maximum \(1 of 1 nodes\)/);
+    expect(answers.at(-1)).toMatch(/^Runs on node aks-general/);
+    // Twelve looks, and no answer twice.
+    expect(new Set(answers.map((line) => line.replace(/for [^:]+/, ''))).size).toBe(answers.length);
+    expect(answers.length).toBeLessThan(6);
+  });
+
+  it('names who else changed a pool, where the activity log may be read', async () => {
+    const env = { AZURE_ACTIVITY_LOG: 'true' };
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env });
+    run = world;
+    await world.advance(2 * MINUTE);
+    world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
+    await world.advance(15 * MINUTE);
+    const url = world.daemon.url ?? '';
+    const { out } = await runCommand(['explain', 'pool', 'general', '--url', url]);
+    expect(out).toMatch(/1 -> 3 +another writer: foreign-writer +not made by this autoscaler/);
+    const timeline = await (await fetch(`${url}/api/v1/timeline`)).text();
+    expect(timeline).toMatch(/"actorName":\s*"foreign-writer"/);
   });
 
   it('finds the leader by its Lease and asks it through the API server', async () => {

@@ -19,7 +19,8 @@ export type ArmOperation =
   | 'getOperation'
   | 'listPermissions'
   | 'listAutoscaleSettings'
-  | 'getSubnet';
+  | 'getSubnet'
+  | 'listActivityLog';
 
 interface OperationRateLimit {
   /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
@@ -50,6 +51,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   listPermissions: { family: 'Permissions', access: 'read' },
   listAutoscaleSettings: { family: 'AutoscaleSettings', access: 'read' },
   getSubnet: { family: 'Subnets', access: 'read' },
+  // Only if azure.activityLog is on, and after a change by another writer.
+  listActivityLog: { family: 'ActivityLog', access: 'read' },
 };
 
 /** One call and the scale set, machine or pool it is about; `resource` is empty for calls about none in particular. */

@@ -88,6 +88,8 @@ export interface AzureOptions {
   readonly writePath?: WritePath;
   /** Whether AKS's own count of a pool at rest is brought in step with its scale set. If absent, it is not. */
   readonly syncAgentPoolCount?: boolean;
+  /** Whether the names of other writers are looked up in the activity log. If absent, they are not. */
+  readonly activityLog?: boolean;
   /** Nothing is ever written: pools that AKS's own autoscaler scales are node groups with its limits. If absent, they are frozen. */
   readonly adoptsManagedPools?: boolean;
   readonly nodeGroups: readonly ExplicitNodeGroup[];

@@ -14,6 +14,7 @@ import {
 import { AutoscalerError } from '../../lib/errors.ts';
 import { AKS_API_VERSION, createRawClient } from './agent-pool-api.ts';
 import type { ArmCalls } from './arm-client.ts';
+import { isRecord, jsonOf } from './error-bodies.ts';
 import type { AzureOptions } from './options.ts';
 import { parseAddress } from './request-addresses.ts';
 import { defined } from '../../lib/defined.ts';
@@ -121,4 +122,16 @@ function tlsOptions(options: AzureOptions) {
 function requiredTenant(options: AzureOptions): string {
   if (options.tenantId !== undefined) return options.tenantId;
   throw new AutoscalerError({ kind: 'config' }, `azure.tenantId is not set; the credential method ${options.credential.method} needs it.`);
+}
+
+/** The claims of the access token of ARM. The signature is not verified: Azure does that. Rejects as the credential does. */
+export async function claimsOfToken(
+  credential: TokenCredential,
+  { armEndpoint, scopes }: Pick<AzureOptions, 'armEndpoint' | 'scopes'>,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>>> {
+  const wanted = scopes.length === 0 ? [`${armEndpoint.replace(/\/+$/, '')}/.default`] : [...scopes];
+  const token = (await credential.getToken(wanted, { abortSignal: signal }))?.token ?? '';
+  const claims = jsonOf(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  return isRecord(claims) ? claims : {};
 }

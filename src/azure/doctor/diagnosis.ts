@@ -14,7 +14,7 @@ import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmOperation } from '../arm/call-list.ts';
 import { RateLimits } from '../arm/rate-limits.ts';
 import { PageAddresses } from '../arm/request-addresses.ts';
-import { createClients, createCredential } from '../arm/sdk-clients.ts';
+import { claimsOfToken, createClients, createCredential } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-diagnosis.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
@@ -126,10 +126,8 @@ async function resultOf<Value>(read: () => Promise<Value>): Promise<ReadResult<V
 }
 
 async function signIn(options: AzureOptions, credential: TokenCredential, signal: AbortSignal): Promise<SignedIn> {
-  const scopes = options.scopes.length === 0 ? [`${options.armEndpoint.replace(/\/+$/, '')}/.default`] : [...options.scopes];
   try {
-    const token = await credential.getToken(scopes, { abortSignal: signal });
-    const claims = claimsOf(token?.token ?? '');
+    const claims = await claimsOfToken(credential, options, signal);
     return { clientId: text(claims['appid']), objectId: text(claims['oid']), tenantId: text(claims['tid']) };
   } catch (thrown) {
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The sign-in was cancelled.', { cause: thrown });
@@ -138,12 +136,6 @@ async function signIn(options: AzureOptions, credential: TokenCredential, signal
     const why = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown);
     throw new AutoscalerError({ kind: 'auth' }, `Cannot sign in to Azure: ${why}`, { cause: thrown });
   }
-}
-
-/** The claims of a JSON web token. The signature is not verified: Azure does that. */
-function claimsOf(token: string): Readonly<Record<string, unknown>> {
-  const claims = jsonOf(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-  return isRecord(claims) ? claims : {};
 }
 
 async function readBody(

@@ -14,8 +14,13 @@ export class CloudEventQueue {
   }
 
   push(event: CloudEvent): void {
-    this.#events.push(event);
+    this.add(event);
     this.wake();
+  }
+
+  /** For the next observation, whenever it comes: no decision needs the event. */
+  add(event: CloudEvent): void {
+    this.#events.push(event);
   }
 
   /** Wakes the loop without an event: the next observation shows the news itself. */

@@ -102,8 +102,28 @@ interface Assignee {
 }
 
 function assignmentFix({ role, azure, objectId }: Assignee, scope: string): string {
-  const name = roleName(role, azure.subscriptionId ?? 'SUBSCRIPTION');
-  return `az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${name} --scope ${scope}`;
+  return assignmentCommand(roleName(role, azure.subscriptionId ?? 'SUBSCRIPTION'), objectId, scope);
+}
+
+function assignmentCommand(role: string, objectId: string, scope: string): string {
+  return `az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${role} --scope ${scope}`;
+}
+
+const ACTIVITY_LOG_READ = 'Microsoft.Insights/eventtypes/values/Read';
+
+/** Only for `azure.activityLog`. Decisions do not need it. */
+export function activityLogCheck(result: ReadResult<readonly RoleGrant[]>, azure: Azure, objectId: string): readonly Check[] {
+  if (!azure.activityLog || 'error' in result) return [];
+  const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${azure.nodeResourceGroup ?? ''}`;
+  return isGranted(result.value, ACTIVITY_LOG_READ)
+    ? [ok('role', `${ACTIVITY_LOG_READ} is allowed on resource group ${azure.nodeResourceGroup ?? ''}`)]
+    : [
+        warning(
+          'role',
+          `${ACTIVITY_LOG_READ} is not allowed on resource group ${azure.nodeResourceGroup ?? ''}, so other writers have no name (azure.activityLog)`,
+          assignmentCommand('"Monitoring Reader"', objectId, scope),
+        ),
+      ];
 }
 
 /** A read of the subscription, checked by making it. */

@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import {
+  activityLogCheck,
   AGENT_POOL_READ,
   AGENT_POOL_WRITE,
   AKS_OPERATIONS_READ,
@@ -65,6 +66,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, signal: AbortSignal
   for (const required of requiredActions(config, 'value' in pools ? pools.value : undefined)) {
     const grants = await azure.grants(required.resourceGroup, signal);
     roles.push(...roleChecks(grants, required, config.azure, objectId), ...resultReadChecks(grants, required, config.azure, objectId));
+    if (required.role === 'nodes') roles.push(...activityLogCheck(grants, config.azure, objectId));
   }
   const [sizes, quotas] = [await azure.sizes(signal), await azure.quotas(signal)];
   return [

@@ -213,6 +213,7 @@ const azure = z
     enableForceDelete: flag(false),
     writePath: oneOf(['vmss', 'agentPool']).default('vmss'),
     syncAgentPoolCount: flag(false),
+    activityLog: flag(false),
     requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
     maxConcurrentCalls: wholeNumber(1, 64).default(8),
     rateLimit,

@@ -110,6 +110,8 @@ interface AzureConfig {
   readonly writePath: 'vmss' | 'agentPool';
   /** Whether AKS's own count of a pool at rest is brought in step with its scale set. */
   readonly syncAgentPoolCount: boolean;
+  /** Whether the names of other writers are looked up in the activity log. */
+  readonly activityLog: boolean;
   /** In a dry run: pools that AKS's own autoscaler scales are decided about, within its limits. */
   readonly adoptsManagedPools: boolean;
   readonly nodeGroups: readonly NodeGroupConfig[];

@@ -83,6 +83,7 @@ export class CapacityChanges {
       const { from, to } = event;
       this.#record({ atMs, group, from, to, ...this.#whoChanged(event), outcome: 'observed' });
     }
+    if (event.kind === 'change-attributed') this.#nameWriter(event);
     if (event.kind !== 'increase-failed') return;
     const made = this.#increases.get(group);
     const to = made?.increase.to ?? event.requested;
@@ -110,6 +111,17 @@ export class CapacityChanges {
     if (to < from && evictedMs !== undefined && atMs - evictedMs <= SAME_EVICTION_MS)
       return { actor: 'eviction', why: 'Azure took back Spot instances' };
     return { actor: 'another-writer', why: 'not made by this autoscaler' };
+  }
+
+  /** The log is read minutes after the change. */
+  #nameWriter({ group, from, to, changedAtMs, by }: Extract<CloudEvent, { readonly kind: 'change-attributed' }>): void {
+    this.#recent.update((change) => {
+      const isIt = change.group === group && change.atMs === changedAtMs && change.from === from && change.to === to;
+      if (!isIt || change.outcome !== 'observed') return change;
+      const named = { ...change, actorName: by };
+      this.#sink({ kind: 'change', change: named });
+      return named;
+    });
   }
 
   #followOperations({ cloud, nowMs }: Observation): void {

@@ -11,6 +11,8 @@ const FORM = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
 const ACCEPTED_SINCE = '2019-03-01';
 /** AKS signs its operation URLs with this version, and the providers beside the pools have older ones. */
 const OLDEST_ELSEWHERE = '2017-08-31';
+/** The activity log has had no newer version. */
+const ACTIVITY_LOG = { path: /\/providers\/Microsoft\.Insights\/eventtypes\//i, version: '2015-04-01' };
 /** Versions of Compute before `ACCEPTED_SINCE`, as its refusals list them (azure-sdk-for-python 32029). Azure Stack has no newer ones. */
 const OLDER_OF_COMPUTE = ['2015-06-15', '2016-03-30', '2016-08-30', '2017-03-30', '2017-12-01', '2018-04-01', '2018-06-01', '2018-10-01'];
 const NEWER = ['2019-03-01', '2021-07-01', '2024-07-01', '2025-04-01', '2026-03-01', '2026-04-01'];
@@ -25,6 +27,7 @@ export function refuseVersion(request: ArmRequest, location: string): ArmReply |
   if (date === undefined) return malformed(version);
   const { provider, type } = resourceTypeOf(request.path);
   if (date >= ACCEPTED_SINCE || (provider === 'microsoft.compute' && OLDER_OF_COMPUTE.includes(version))) return undefined;
+  if (ACTIVITY_LOG.path.test(request.path) && version === ACTIVITY_LOG.version) return undefined;
   if (!isOfPools(provider, request.path) && date >= OLDEST_ELSEWHERE) return undefined;
   return notRegistered({ location, version, type, older: provider === 'microsoft.compute' ? OLDER_OF_COMPUTE : [] });
 }

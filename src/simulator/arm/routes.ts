@@ -7,6 +7,7 @@ import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInst
 import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './compute/instance-actions.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
+import { listActivityLog } from './other/activity-log.ts';
 import { listPermissions } from './identity/permissions.ts';
 import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
@@ -117,6 +118,7 @@ export const ARM_ROUTES: readonly Route[] = [
     answer: refuseUnsupported(name),
   })),
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
+  { method: 'GET', template: `${SUB}/providers/Microsoft.Insights/eventtypes/management/values`, answer: listActivityLog },
   { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}`, answer: getSubnet },
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}/${PERMISSIONS}`, answer: listPermissions },

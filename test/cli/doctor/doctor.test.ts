@@ -203,6 +203,19 @@ describe('doctor', () => {
     expect(seen.checks.some(({ area, status }) => area === 'pool' && status === 'ok')).toBe(false);
   });
 
+  it.each([
+    [['*/read', 'Microsoft.Compute/*'], 'ok'],
+    [['Microsoft.Compute/*'], 'warning'],
+  ])('role: with %j the right to the activity log is %s, if names are looked up there', async (roleActions, status) => {
+    const spec = worldOf([aPool({ name: 'general' })], { roleActions });
+    const { checks } = await visit(spec, { env: { AZURE_ACTIVITY_LOG: 'true' } });
+    const [found, ...others] = checks.filter(({ message }) => message.includes('Microsoft.Insights/eventtypes/values/Read'));
+    expect([found?.status, others]).toEqual([status, []]);
+    if (status === 'warning') expect(found?.fix).toMatch(/--role "Monitoring Reader" --scope \/subscriptions\/.*\/resourceGroups\/MC_/);
+    const without = await visit(spec);
+    expect(without.checks.some(({ message }) => message.includes('eventtypes'))).toBe(false);
+  });
+
   it('pools: one that is not there, an autoscale rule, and a rule that selects nothing', async () => {
     const spec = worldOf([aPool({ name: 'general' })], {
       autoscaleRules: [

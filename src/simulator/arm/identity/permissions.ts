@@ -46,7 +46,11 @@ export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template
 
 /** The provider and its types, then read, write, delete, or the name of the action. */
 function actionOf(method: string, template: string): string {
-  const segments = (template.split('/providers/').at(-1) ?? '').split('/').filter((segment) => !segment.startsWith('{'));
+  const segments = (template.split('/providers/').at(-1) ?? '')
+    // The right to the activity log does not name its category.
+    .replace('eventtypes/management/', 'eventtypes/')
+    .split('/')
+    .filter((segment) => !segment.startsWith('{'));
   const verb: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete', POST: 'action' };
   return `${segments.join('/')}/${verb[method] ?? 'read'}`;
 }

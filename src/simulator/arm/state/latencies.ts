@@ -58,6 +58,8 @@ export interface ArmLatencies {
   readonly aksPatienceMs: number;
   /** How long finished operations can be read. */
   readonly operationKeptMs: number;
+  /** From a write to its entry in the activity log. */
+  readonly activityLogDelayMs: number;
   /** The last journal entries that can be read again; at most twice as many are in memory. */
   readonly journalLimit: number;
 }
@@ -97,5 +99,6 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   tokenLifetimeSeconds: 3_599,
   aksPatienceMs: 1_200 * SECOND,
   operationKeptMs: 3_600 * SECOND,
+  activityLogDelayMs: 300 * SECOND,
   journalLimit: 20_000,
 };
