@@ -81,7 +81,7 @@ interface TemplateAnswer {
 /** undefined: no group has that name. A name matches in any letter case, and an agent pool's name matches its scale set. */
 export function answerPool(answer: AnswerInput, name: string): PoolAnswer | undefined {
   const { input, scaleUp, history } = answer;
-  const { observation, state, policy } = input;
+  const { observation, state } = input;
   const group = findGroup(observation.cloud.groups, name);
   if (group === undefined) return undefined;
   const increase = scaleUp.increases.find((each) => each.group === group.id);
@@ -104,16 +104,23 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
     podsHelped: increase?.pods.length ?? 0,
     podsWaiting: countWaiting(answer, group),
-    ...defined({
-      changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
-      readyTime: summarizeDurations(state.readyTimes?.get(group.id) ?? []),
-      target: group.target.known ? group.target.value : undefined,
-      perHour: priceOf(policy.scaleUp, group),
-      aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
-      writeTokens: tokensOf(answer.remainingWrites?.(group.id)),
-      template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
-    }),
+    ...knownOf(answer, group),
   };
+}
+
+type MaybeKnown = 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'aksCount' | 'writeTokens' | 'template';
+
+function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
+  const { observation, state, policy } = input;
+  return defined({
+    changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
+    readyTime: summarizeDurations(state.readyTimes?.get(group.id) ?? []),
+    target: group.target.known ? group.target.value : undefined,
+    perHour: priceOf(policy.scaleUp, group),
+    aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
+    writeTokens: tokensOf(remainingWrites?.(group.id)),
+    template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
+  });
 }
 
 function tokensOf(writes: RemainingWrites | undefined): PoolAnswer['writeTokens'] {
