@@ -18,7 +18,7 @@ export interface ComputedAnswer {
   readonly currency?: string;
 }
 
-/** Where a person is told how to get an answer all the same. */
+/** What leads to an answer all the same. */
 export const HOW_WITHOUT_LEADER = 'With the settings of the daemon, as for `plan --live`, explain computes the answer without it';
 
 /** @throws AutoscalerError of the settings, or of the side that cannot be read. */
