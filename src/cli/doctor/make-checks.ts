@@ -7,26 +7,23 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
+import { identityCheck, poolChecks, quotaChecks, subnetCheck } from './azure-checks.ts';
+import { failed, ok, type Check } from './check.ts';
+import { accessChecks, budgetChecks, configChecks } from './cluster-checks.ts';
 import {
   activityLogCheck,
   AGENT_POOL_READ,
   AGENT_POOL_WRITE,
   AKS_OPERATIONS_READ,
   resultReadChecks,
-  identityCheck,
   linkedCheck,
   linkedResources,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
-  poolChecks,
-  quotaChecks,
   subscriptionReadCheck,
   roleChecks,
-  subnetCheck,
   type RequiredActions,
-} from './azure-checks.ts';
-import { failed, ok, type Check } from './check.ts';
-import { accessChecks, budgetChecks, configChecks } from './cluster-checks.ts';
+} from './role-checks.ts';
 import { storeChecks } from './store-check.ts';
 
 /** Reads only. @throws AutoscalerError `cancelled`, and nothing else. */

@@ -6,7 +6,7 @@ import {
   AKS_OPERATIONS_READ,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
-} from '../../../src/cli/doctor/azure-checks.ts';
+} from '../../../src/cli/doctor/role-checks.ts';
 
 describe('the actions that doctor asks for', () => {
   it.each([
