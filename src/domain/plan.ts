@@ -53,8 +53,8 @@ export interface PlanNote {
   readonly text: string;
 }
 
-/** A pod that reserves room on a present node. */
-export interface ReservedRoom {
+/** A pod, and the node on which plans count it although it is not bound to it. */
+export interface AssumedPod {
   readonly pod: Pod;
   readonly node: NodeName;
 }
@@ -68,7 +68,7 @@ export interface ScaleUpPlan {
   /** Pods that controllers are about to create. If absent, the feature is off. */
   readonly injection?: { readonly injected: number; readonly skipped: number };
   /** Room on present nodes that buffers and bookings reserve. If absent, there is none. `unknown`: not computed. */
-  readonly held?: readonly ReservedRoom[] | 'unknown';
+  readonly held?: readonly AssumedPod[] | 'unknown';
   /** How many estimates were made before planning time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
   /** How many searches on existing nodes were made before planning time ran out in one. Absent if it did not. */

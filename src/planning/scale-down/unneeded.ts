@@ -7,7 +7,7 @@ import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
-import { isAwaited, isReservation } from '../state/assumed-pods.ts';
+import { awaitsSuccessor, isReservation } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
@@ -105,7 +105,7 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
     const moving = checkNodeDrain(present.pods, context.drainOn(name)).movable.filter(
-      (pod) => isAwaited(pod, nowMs) && !isReservation(pod),
+      (pod) => awaitsSuccessor(pod, nowMs) && !isReservation(pod),
     );
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
@@ -122,7 +122,7 @@ function placeSuccessors({ observation, state, snapshot }: ScaleDownContext, des
   const { cluster, nowMs } = observation;
   const closed = [...cluster.nodes.keys()].filter((name) => !destinations.has(name) && !state.deleting.has(name)).sort(compareText);
   return closed.flatMap((name) => {
-    const ending = (snapshot.get(name)?.pods ?? []).filter((pod) => pod.deletionAtMs !== undefined && isAwaited(pod, nowMs));
+    const ending = (snapshot.get(name)?.pods ?? []).filter((pod) => pod.deletionAtMs !== undefined && awaitsSuccessor(pod, nowMs));
     return ending.flatMap((pod) => moveToDestination(pod, name, snapshot, destinations) ?? []);
   });
 }

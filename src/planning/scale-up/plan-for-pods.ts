@@ -9,7 +9,7 @@ import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapsho
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
-import { isReservation, nominatedPods } from '../state/assumed-pods.ts';
+import { displacedPods, isReservation, nominatedPods } from '../state/assumed-pods.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
@@ -35,7 +35,7 @@ import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
 import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
-import { byPrecedence, displacedPods, isExpendable } from './pods/unschedulable-pods.ts';
+import { byPrecedence, isExpendable } from './pods/unschedulable-pods.ts';
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
 

@@ -2,7 +2,7 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { ReservedRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
+import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { compareBy } from '../../lib/comparison.ts';
@@ -13,7 +13,7 @@ import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.t
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { isReservation } from '../state/assumed-pods.ts';
+import { reservedPods } from '../state/assumed-pods.ts';
 import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
@@ -213,6 +213,7 @@ export function buildScaleUpPlan(
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort(compareBy((item) => item.group));
   const notes = context.scoring.notes(observation.cloud.groups);
+  const reserved = reservedPods({ verdicts });
   return {
     increases,
     skipped,
@@ -220,17 +221,9 @@ export function buildScaleUpPlan(
     options: [...expansion.options.values()],
     ...defined({ cutShortAfter: expansion.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
-    ...reservedRoom(verdicts),
+    ...(reserved.length === 0 ? {} : { held: reserved }),
     summary: summarizeIncreases(increases, expansion, verdicts),
   };
-}
-
-/** Places of virtual pods on present nodes. Those on nodes to come reserve nothing that could be removed. */
-function reservedRoom(verdicts: ReadonlyMap<Pod, PodVerdict>): Pick<ScaleUpPlan, 'held'> {
-  const held = [...verdicts].flatMap(([pod, verdict]): readonly ReservedRoom[] =>
-    isReservation(pod) && verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : [],
-  );
-  return held.length === 0 ? {} : { held };
 }
 
 function increaseOf(context: ScaleUpContext, group: NodeGroup, expansion: ExpansionResult, pods: readonly Pod[]): readonly Increase[] {

@@ -6,16 +6,13 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { ReservedRoom, ScaleUpPlan } from '../../domain/plan.ts';
+import type { AssumedPod, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { withForkInSlices, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 import { isTaintedForDeletion } from './deletions.ts';
 import { isPreempted } from './node-counts.ts';
-
-/** A pod, and the node on which plans count it. */
-export type AssumedPod = ReservedRoom;
 
 interface Nominations {
   readonly observation: Pick<Observation, 'cluster' | 'nowMs'>;
@@ -42,11 +39,17 @@ export function nominatedPods(input: Nominations): readonly AssumedPod[] {
 }
 
 /** Pending pods with a node that they fit on. kube-scheduler is about to bind them, so their nodes are no longer empty. */
-export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
-  return [...verdicts].flatMap(([pod, verdict]) => {
-    const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !isReservation(pod);
-    return waits ? [{ pod, node: verdict.node }] : [];
-  });
+export function arrivingPods(plan: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
+  return placedPods(plan).filter(({ pod }) => pod.nodeName === undefined && pod.injected !== true && !isReservation(pod));
+}
+
+/** Reserved room on present nodes. On nodes to come it keeps nothing that could be removed. */
+export function reservedPods(plan: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
+  return placedPods(plan).filter(({ pod }) => isReservation(pod));
+}
+
+function placedPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
+  return [...verdicts].flatMap(([pod, verdict]) => (verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : []));
 }
 
 /** Whether the pod stands for reserved room only. A drain ignores such pods. */
@@ -58,9 +61,21 @@ export function isReservation({ holds }: Pod): boolean {
  * Whether the pod will be created again, and is not yet: it is about to be evicted, or terminates and its controller waits for its end, as
  * a StatefulSet does. Other controllers create the successor of a terminating pod at once. Call it for pods of nodes that they must leave.
  */
-export function isAwaited(pod: Pod, nowMs: number): boolean {
+export function awaitsSuccessor(pod: Pod, nowMs: number): boolean {
   if (pod.deletionAtMs === undefined) return true;
   return pod.controller?.kind === 'StatefulSet' && !isLongTerminating(pod, nowMs);
+}
+
+/**
+ * Pods of draining nodes whose controller will create them again and has not done so yet: they need a place before they turn pending. They
+ * are still bound, so no event is about them.
+ */
+export function displacedPods(observation: Pick<Observation, 'cluster' | 'nowMs'>, draining: Iterable<NodeName>): readonly Pod[] {
+  return [...draining].flatMap((node) =>
+    (observation.cluster.podsByNode.get(node) ?? []).filter(
+      (pod) => pod.controller !== undefined && !pod.mirror && !pod.daemonSet && awaitsSuccessor(pod, observation.nowMs),
+    ),
+  );
 }
 
 /** The observation with those pods on their nodes instead of pending. Returns the observation itself if there are none. */

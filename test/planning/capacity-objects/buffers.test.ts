@@ -1,7 +1,7 @@
 /** Buffers: how large, when they count, and what their room does to scale-up and scale-down. */
 import { describe, expect, it } from 'vitest';
 import type { CapacityBuffer, CapacityObjects, CapacityStatus, StatusCondition } from '../../../src/domain/capacity-objects.ts';
-import type { ReservedRoom } from '../../../src/domain/plan.ts';
+import type { AssumedPod } from '../../../src/domain/plan.ts';
 import { buffersWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
@@ -189,14 +189,14 @@ describe('the room of buffers', () => {
   });
 
   const nodes = ['p-0', 'p-1'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
-  const downWith = (held: readonly ReservedRoom[], pods: readonly ReturnType<typeof aPod>[]) => {
+  const downWith = (held: readonly AssumedPod[], pods: readonly ReturnType<typeof aPod>[]) => {
     const observation = withAssumedPods(observe({ groups: [pool('p', 2)], nodes, pods }), held);
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = { ...emptyLoopState(START_MS), unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 };
     return planScaleDown({ observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false });
   };
-  const claims = (replicas: number, cpu: string, node: string): readonly ReservedRoom[] =>
+  const claims = (replicas: number, cpu: string, node: string): readonly AssumedPod[] =>
     bufferPods(readyBuffers(objects(aBuffer({ status: ready(replicas) }), { cpu })), START_MS).map((pod) => ({ pod, node }));
 
   it('QX09: a node with nothing but the room of a buffer goes when the room is elsewhere, as an empty one', () => {

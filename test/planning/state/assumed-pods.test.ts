@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/domain/taints.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
-import { isAwaited, nominatedNode } from '../../../src/planning/state/assumed-pods.ts';
+import { awaitsSuccessor, nominatedNode } from '../../../src/planning/state/assumed-pods.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
 
@@ -51,6 +51,6 @@ describe('the successor of a pod that must leave its node', () => {
       awaited: false,
     },
   ])('$name', ({ pod, awaited }) => {
-    expect(isAwaited(aPod({ nodeName: 'a-0', ...pod }), START_MS)).toBe(awaited);
+    expect(awaitsSuccessor(aPod({ nodeName: 'a-0', ...pod }), START_MS)).toBe(awaited);
   });
 });

@@ -9,7 +9,7 @@ import type { Policy, ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { IgnoredPodReason } from '../../../domain/reasons.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { isAwaited, nominatedNode } from '../../state/assumed-pods.ts';
+import { nominatedNode } from '../../state/assumed-pods.ts';
 
 /** What decides about a pending pod besides the pod. */
 export interface PendingPodsInput {
@@ -95,17 +95,5 @@ export function byPrecedence(left: Pod, right: Pod): number {
     left.createdAtMs - right.createdAtMs ||
     compareText(left.namespace, right.namespace) ||
     compareText(left.name, right.name)
-  );
-}
-
-/**
- * Pods of draining nodes whose controller will create them again and has not done so yet: they need a place before they turn pending. They
- * are still bound, so no event is about them.
- */
-export function displacedPods(observation: Observation, draining: Iterable<string>): readonly Pod[] {
-  return [...draining].flatMap((node) =>
-    (observation.cluster.podsByNode.get(node) ?? []).filter(
-      (pod) => pod.controller !== undefined && !pod.mirror && !pod.daemonSet && isAwaited(pod, observation.nowMs),
-    ),
   );
 }
