@@ -96,6 +96,8 @@ export interface NodeGroup {
   readonly maxSize: number;
   /** The platform's limit of nodes in one pool, if it allows less than the configured maximum: then `maxSize` is what it allows. */
   readonly poolLimit?: number;
+  /** The configured maximum, if it is above the limit of a whole pool. For people only; no decision reads it. */
+  readonly configuredMax?: number;
   /** The limit that groups of this name share, and how many nodes it allows beside the targets of all. If absent, the group has its own. */
   readonly sharedPool?: { readonly name: string; readonly limit: number; readonly room: number };
   /** For people only; no decision reads it. Absent if unknown. */

@@ -6,6 +6,9 @@
 /** Nodes of a cluster, over all pools. AKS: "Quotas, virtual machine size restrictions, and region availability". */
 export const MAX_CLUSTER_NODES = 5_000;
 
+/** Nodes of an agent pool, and of a scale set without a single placement group. AKS: the same page. */
+export const MAX_POOL_NODES = 1_000;
+
 /** Pods of a cluster. Kubernetes: "Considerations for large clusters". */
 export const MAX_CLUSTER_PODS = 150_000;
 
@@ -34,6 +37,11 @@ export const MAX_DISK_GIB = 65_536;
 /** The value if it is a whole number from 0 to `most`, and 0 for -0; else undefined. */
 export function wholeNumberUpTo(value: unknown, most: number): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most ? value + 0 : undefined;
+}
+
+/** What follows from a configured maximum that no pool can reach. */
+export function describeExcessiveMaximum(max: number): string {
+  return `the maximum of ${max} nodes is above the ${MAX_POOL_NODES} that AKS allows in one pool; ${MAX_POOL_NODES} applies`;
 }
 
 /** The size of a node group as Azure may report it. undefined: it cannot be one. */

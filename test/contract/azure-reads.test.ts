@@ -178,14 +178,14 @@ describe('azure: reading', () => {
   });
 
   it.each([
-    { max: 1_000, limits: { maxSize: 1_000, poolLimit: undefined } },
-    { max: 1_001, limits: { maxSize: 1_000, poolLimit: 1_000 } },
+    { max: 1_000, limits: { maxSize: 1_000, poolLimit: undefined, configuredMax: undefined } },
+    { max: 1_001, limits: { maxSize: 1_000, poolLimit: 1_000, configuredMax: 1_001 } },
   ])('azure wire 374: AKS allows 1,000 nodes in a pool: a maximum of $max', async ({ max, limits }) => {
     const r = await prepared({ nodeGroups: [{ name: USER_POOL, min: 0, max }] });
     r.arm.addSet(USER_POOL, 2);
     await r.azure.start(r.signal);
-    const { maxSize, poolLimit } = r.group(USER_POOL);
-    expect({ maxSize, poolLimit }).toEqual(limits);
+    const { maxSize, poolLimit, configuredMax } = r.group(USER_POOL);
+    expect({ maxSize, poolLimit, configuredMax }).toEqual(limits);
   });
 
   it('fault 28, 29: a broken page removes nothing', async () => {

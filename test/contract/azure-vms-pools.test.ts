@@ -51,7 +51,8 @@ describe('sizes of VMs pools as node groups', () => {
       { name: LARGE_GROUP, min: 0, max: 999 },
     ];
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]), { nodeGroups, discovery: [] });
-    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 2 }, maxSize: 999, poolLimit: 1_000 });
+    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 2 }, maxSize: 999, poolLimit: 1_000, configuredMax: 2_000 });
+    expect(s.group(LARGE_GROUP).configuredMax).toBeUndefined();
     expect(s.group(LARGE_GROUP)).toMatchObject({
       target: { value: 1 },
       maxSize: 998,

@@ -1,11 +1,9 @@
 /** How many nodes AKS allows in one agent pool, and what that leaves to a node group. */
+import { MAX_POOL_NODES } from '../../domain/platform-limits.ts';
 import type { NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { Row } from '../../cache/table/row.ts';
 import { poolKeyOf, type PoolSizeRow } from '../rows/vms-pool.ts';
 import type { RegisteredGroup } from './registry.ts';
-
-/** The documented limit of an agent pool, and of a scale set without a single placement group. */
-const MAX_NODES_PER_POOL = 1_000;
 
 interface SizesOfPools {
   readonly vmsPools: { readonly sizes: { scope(pool: string): ReadonlyMap<string, Row<PoolSizeRow>> } };
@@ -13,15 +11,19 @@ interface SizesOfPools {
 
 /** The most nodes of the group that AKS allows. The sizes of a pool of type VirtualMachines share its limit. */
 export function allowedSize({ kind, key }: Pick<RegisteredGroup, 'kind' | 'key'>, { vmsPools }: SizesOfPools): number {
-  if (kind !== 'vms-pool') return MAX_NODES_PER_POOL;
+  if (kind !== 'vms-pool') return MAX_POOL_NODES;
   let others = 0;
   for (const [other, row] of vmsPools.sizes.scope(poolKeyOf(key))) if (other !== key) others += row.value.count;
-  return Math.max(0, MAX_NODES_PER_POOL - others);
+  return Math.max(0, MAX_POOL_NODES - others);
 }
 
 /** The configured maximum, or what AKS allows if that is less. */
-export function limitedMaximum({ max }: Pick<RegisteredGroup, 'max'>, allowed: number): Pick<NodeGroup, 'maxSize' | 'poolLimit'> {
-  return max <= allowed ? { maxSize: max } : { maxSize: allowed, poolLimit: MAX_NODES_PER_POOL };
+export function limitedMaximum(
+  { max }: Pick<RegisteredGroup, 'max'>,
+  allowed: number,
+): Pick<NodeGroup, 'maxSize' | 'poolLimit' | 'configuredMax'> {
+  if (max <= allowed) return { maxSize: max };
+  return { maxSize: allowed, poolLimit: MAX_POOL_NODES, ...(max > MAX_POOL_NODES ? { configuredMax: max } : {}) };
 }
 
 /** What the pool of the group can still take, for all sizes of a pool of type VirtualMachines together. `allowed` is {@link allowedSize}. */
@@ -31,5 +33,5 @@ export function sharedPoolOf(
   target: TargetSize,
 ): Pick<NodeGroup, 'sharedPool'> {
   if (kind !== 'vms-pool' || !target.known) return {};
-  return { sharedPool: { name: poolKeyOf(key), limit: MAX_NODES_PER_POOL, room: Math.max(0, allowed - target.value) } };
+  return { sharedPool: { name: poolKeyOf(key), limit: MAX_POOL_NODES, room: Math.max(0, allowed - target.value) } };
 }

@@ -3,6 +3,7 @@ import type { AutoscaleRule, QuotaUsage, SignedIn, SubnetUsage, ReadResult } fro
 import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import { findSku, retirementWarnings, unavailableReason, type SkuCatalog } from '../../azure/sizes/sku-catalog.ts';
 import type { Config } from '../../config/types/config.ts';
+import { describeExcessiveMaximum, MAX_POOL_NODES } from '../../domain/platform-limits.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
 type Azure = Config['azure'];
@@ -133,6 +134,7 @@ function limitChecks({ name, capacity, min, max }: DiagnosedPool): readonly Chec
   if (capacity !== undefined && (capacity < min || capacity > max)) {
     checks.push(warning('pool', `${name} has ${capacity} instances, outside its limits of ${min} to ${max}`));
   }
+  if (max > MAX_POOL_NODES) checks.push(warning('pool', `${name}: ${describeExcessiveMaximum(max)}`));
   if (min === max) checks.push(warning('pool', `${name} never changes its size: its minimum and maximum are both ${min}`));
   return checks;
 }

@@ -1,5 +1,7 @@
 /** Events and log lines about plans: planning time and configuration warnings. */
 import type { LoopListener } from '../../domain/loop-report.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import { describeExcessiveMaximum } from '../../domain/platform-limits.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -27,25 +29,34 @@ export function planDeadlineEvents(events: Pick<EventRecorder, 'record'>, namesp
 }
 
 /**
- * Logs each new configuration warning: a pattern, name or tag that matches nothing, or a VM size without a price. Warnings
- * that depend on the cloud are events too, since others manage the pools.
+ * Logs each new configuration warning: a pattern, name or tag that matches nothing, a VM size without a price, or a maximum that no pool
+ * can reach. Warnings that depend on the cloud are events too, since others manage the pools.
  */
 export function configWarnings(events: EventRecorder, log: Log, namespace: string): LoopListener {
   const subject = { kind: 'ConfigMap', namespace, name: STATUS_NAME } as const;
-  const warn = (message: string): void => events.record({ subject, type: 'Warning', reason: 'ConfigMatchesNothing', message });
+  const warnAs =
+    (reason: string) =>
+    (message: string): void =>
+      events.record({ subject, type: 'Warning', reason, message });
   const reportPlanWarnings = warningReporter(log, () => undefined);
-  const reportCloudWarnings = warningReporter(log, warn);
+  const reportCloudWarnings = warningReporter(log, warnAs('ConfigMatchesNothing'));
+  const reportMaximums = warningReporter(log, warnAs('MaximumAbovePoolLimit'));
   return ({ observation, rounds }) => {
     // Without a plan, the earlier warnings still hold.
     const notes = rounds.at(-1)?.plan.notes;
     if (notes !== undefined) reportPlanWarnings(notes.map(({ text }) => text));
     if (observation === undefined) return;
-    const { optionsWithoutGroup = [], rulesWithoutGroup = [] } = observation.cloud;
+    const { optionsWithoutGroup = [], rulesWithoutGroup = [], groups } = observation.cloud;
+    reportMaximums(groups.flatMap(excessiveMaximum));
     reportCloudWarnings([
       ...optionsWithoutGroup.map((name) => `nodeGroupOptions: no node group is named ${name}.`),
       ...rulesWithoutGroup.map((rule) => `${rule} matches no pool.`),
     ]);
   };
+}
+
+function excessiveMaximum({ id, configuredMax }: NodeGroup): readonly string[] {
+  return configuredMax === undefined ? [] : [`Node group ${id}: ${describeExcessiveMaximum(configuredMax)}.`];
 }
 
 function warningReporter(log: Log, record: (note: string) => void): (notes: readonly string[]) => void {

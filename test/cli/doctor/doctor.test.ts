@@ -303,10 +303,12 @@ describe('doctor', () => {
   });
 
   it('pools of type VirtualMachines, by rule and by name, with what AKS counts', async () => {
-    const spec = worldOf([aPool({ name: 'general' }), aPool({ name: 'vms', kind: 'vms-pool', count: 2, max: 5 })]);
+    const spec = worldOf([aPool({ name: 'general', max: 1_001 }), aPool({ name: 'vms', kind: 'vms-pool', count: 2, max: 5 })]);
     const { checks } = await visit(spec);
     const pools = checks.filter(({ area }) => area === 'pool').map(({ status, message }) => `${status}: ${message}`);
     expect(pools).toContain('ok: vms/Standard_D4s_v5 is a VirtualMachines pool of Standard_D4s_v5, 0 to 5 nodes, now 2');
+    const above = /^warning: aks-general-\S+: the maximum of 1001 nodes is above the 1000 that AKS allows in one pool; 1000 applies$/;
+    expect(pools).toContainEqual(expect.stringMatching(above));
   });
 
   it('sizes that Azure does not sell to the pool, and restrictions of the subscription', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PriorityRulesView } from '../../../src/domain/ports/stored-text.ts';
 import { aGroup } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -46,10 +47,28 @@ describe('the health of the configuration', () => {
       'discovery[1] (team=web) matches no pool.',
     ]);
     stage.cloud.rulesWithoutGroup = undefined;
+    await stage.runOnce();
+    expect(await found()).toEqual({ 'bad-priority-rules': 1, 'size-without-price': 1 });
     stage.cloud.groups.clear();
     view = { levels: undefined, problem: undefined };
     await stage.runOnce();
     expect(await found()).toMatchObject({ 'no-node-group': 1 });
     expect(await valueOf(stage.metrics.config.findings, { kind: 'bad-priority-rules' })).toBe(0);
+  });
+
+  it('names a maximum above what AKS allows a pool: at the start, and once more if it changes', async () => {
+    const limited = (max: number) => ({ ...aGroup({ id: 'a', target: 0, maxSize: 1_000 }), poolLimit: 1_000, configuredMax: max });
+    const shared = { ...aGroup({ id: 'b', target: 0, maxSize: 900 }), poolLimit: 1_000 };
+    const stage = aStage({ groups: [limited(2_000), shared] });
+    await stage.runOnce();
+    await stage.runOnce();
+    stage.cloud.groups.set(nodeGroupId('a'), limited(1_500));
+    await stage.runOnce();
+    const told = [2_000, 1_500].map(
+      (max) => `Node group a: the maximum of ${max} nodes is above the 1000 that AKS allows in one pool; 1000 applies.`,
+    );
+    const events = stage.cluster.events.filter(({ reason }) => reason === 'MaximumAbovePoolLimit');
+    expect(events.map(({ message, type }) => [type, message])).toEqual(told.map((message) => ['Warning', message]));
+    expect(stage.lines.filter(({ note }) => String(note).includes('Node group a')).map(({ note }) => note)).toEqual(told);
   });
 });
