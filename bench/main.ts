@@ -14,6 +14,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
+  sizing: async () => (await import('./sizing.bench.ts')).sizingBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 

@@ -1,6 +1,7 @@
 /** The page of supported versions: what the e2e suite was really run with (test/e2e/versions.json), and the sizes of measured clusters. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SizingReport } from '../bench/sizing-reader.ts';
 
 interface Run {
   readonly version: string;
@@ -37,5 +38,42 @@ export function supportedVersionsDocument(root: string): string {
     '',
     'The daemon needs no API that is newer than the oldest row. Helm 3 renders the chart; no value depends on the version.',
     '',
+    ...sizingLines(root),
   ].join('\n');
+}
+
+interface Sizing {
+  readonly measuredOn: string;
+  readonly processor: string;
+  readonly node: string;
+  readonly sizes: readonly SizingReport[];
+}
+
+/** No table before `npm run bench -- sizing` has run. */
+function sizingLines(root: string): readonly string[] {
+  if (!existsSync(join(root, 'bench', 'sizing.json'))) return [];
+  const { measuredOn, processor, node, sizes } = JSON.parse(readFileSync(join(root, 'bench', 'sizing.json'), 'utf8')) as Sizing;
+  const rows = sizes.map(({ nodes, pods, startCpuMs, quietLoopCpuMs, busyLoopCpuMs, peakMb }) => {
+    const start = `${(startCpuMs / 1000).toFixed(1)} s`;
+    return `| ${[grouped(nodes), grouped(pods), `${quietLoopCpuMs} ms`, `${busyLoopCpuMs} ms`, start, `${peakMb} MB`].join(' | ')} |`;
+  });
+  return [
+    '## What it needs, by the size of the cluster',
+    '',
+    'To choose `resources`, take the row above your cluster. One loop runs every ten seconds, and earlier when pods turn unschedulable.',
+    '',
+    '| Nodes | Pods | Loop without news | Loop with 500 pending pods | Start | Peak memory |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+    'Times are CPU time, and the least that passes on one core. Objects have the size that they have in AKS: 16 kB a node, 8 kB a pod. Calls to Azure',
+    'and their answers are not in the numbers. A standby needs as much memory as the leader.',
+    '',
+    `Measured on ${measuredOn} by \`npm run bench -- sizing\` with Node.js ${node} on a machine with an ${processor} that other programs used, too.`,
+    '',
+  ];
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US');
 }

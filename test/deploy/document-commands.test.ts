@@ -1,4 +1,6 @@
-/** Every command of the documents is run by the e2e suite, or stands in a list that says why it is not. */
+/** Every command of the documents is run by the e2e suite, or stands in a list that says why it is not; every page starts with its task. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { documentCommands, NOT_RUN, whyNotRun } from '../support/document-commands.ts';
 
@@ -20,5 +22,15 @@ describe('the commands of the documents', () => {
     const ours = commands.filter(({ command }) => RUN.test(command));
     const run = ours.filter(({ command }) => whyNotRun(command) === undefined);
     expect(run.length / ours.length).toBeGreaterThan(0.6);
+  });
+});
+
+describe('a page of the documents', () => {
+  const docs = resolve(import.meta.dirname, '..', '..', 'docs');
+
+  it.each(readdirSync(docs).filter((file) => file.endsWith('.md')))('%s starts with the task that it is for', (file) => {
+    const text = readFileSync(join(docs, file), 'utf8').replace(/<!--[\s\S]*?-->/g, '');
+    const [first = ''] = text.split('\n\n').map((block) => block.trim()).filter((block) => block !== '' && !block.startsWith('#'));
+    expect(first).toMatch(/^To [a-z]/);
   });
 });
