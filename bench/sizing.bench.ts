@@ -18,7 +18,7 @@ const HERE = import.meta.dirname;
 export async function sizingBench(): Promise<BenchRow[]> {
   const reports: SizingReport[] = [];
   for (const size of SIZES) reports.push(await measure(size));
-  const [{ model = 'unknown' } = {}] = cpus();
+  const model = cpus()[0]?.model ?? 'unknown';
   const facts = { measuredOn: new Date().toISOString().slice(0, 10), processor: model, node: process.version, sizes: reports };
   await writeFile(join(HERE, 'sizing.json'), `${JSON.stringify(facts, undefined, 2)}\n`);
   return reports.flatMap(rowsOf);

@@ -30,7 +30,10 @@ describe('a page of the documents', () => {
 
   it.each(readdirSync(docs).filter((file) => file.endsWith('.md')))('%s starts with the task that it is for', (file) => {
     const text = readFileSync(join(docs, file), 'utf8').replace(/<!--[\s\S]*?-->/g, '');
-    const [first = ''] = text.split('\n\n').map((block) => block.trim()).filter((block) => block !== '' && !block.startsWith('#'));
+    const [first = ''] = text
+      .split('\n\n')
+      .map((block) => block.trim())
+      .filter((block) => block !== '' && !block.startsWith('#'));
     expect(first).toMatch(/^To [a-z]/);
   });
 });
