@@ -272,6 +272,8 @@ export class DaemonLifetime implements Daemon {
       policy,
       report: () => this.#lastReport,
       decided: () => decisions.aboutPods(),
+      removals: () => decisions.aboutRemovals(),
+      clock,
       advice,
       agents: () => cloud.agentStatus(),
       history,

@@ -72,6 +72,11 @@ export class LastDecision implements DecisionJournal {
     return this.#decisionFor({ kind: 'pod' });
   }
 
+  /** The last decision about removals. undefined: none was made yet. */
+  aboutRemovals(): LoopRecord | undefined {
+    return this.#scaleDown;
+  }
+
   #decisionFor({ kind }: Pick<Subject, 'kind'>): AnswerInput | undefined {
     const up = this.#scaleUp;
     const [scaleUp] = up?.scaleUp ?? [];

@@ -24,6 +24,7 @@ export function manyPools(): Promise<DocumentInput> {
         target: NODES,
         vmSize: SIZES[at % SIZES.length] ?? '',
         zones: [String((at % 3) + 1)],
+        agentPool: { name, labels: { team: TEAMS[at % TEAMS.length] ?? '' } },
         instances: nodes.map((node) => anInstance({ node })),
         ...(at % 25 === 7 ? { frozen: 'AKS is upgrading it' } : {}),
       }),

@@ -1,6 +1,9 @@
 /** What the page paints first, from whole loops. */
 import { describe, expect, it } from 'vitest';
 import { overviewOf } from '../../src/api/documents/overview.ts';
+import type { DocumentInput } from '../../src/api/documents/document-input.ts';
+import { matchesPool } from '../../src/api/documents/pools.ts';
+import { defined } from '../../src/lib/defined.ts';
 import { obstaclesOf } from '../../src/api/documents/pending-classes.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';
@@ -162,6 +165,38 @@ describe('the overview', () => {
       nodes: 1,
       rows: [{ title: 'Pool is at its minimum', nodes: 1, cores: 4 }],
     });
+  });
+});
+
+describe('what keeps nodes', () => {
+  it('comes with the fix that was simulated, and what it frees', async () => {
+    const group = aGroup({ id: 'a', minSize: 1, target: 1, instances: [anInstance({ node: 'n1' })] });
+    const input = await documentInput({
+      groups: [group],
+      nodes: [aNode({ name: 'n1' })],
+      policy: aPolicy({ scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } }),
+      loops: 2,
+    });
+    const steps = [{ where: 'the tag min of the pool', command: 'az tag update' }];
+    const proof = { nodes: 1, groups: [group.id], cores: 4, memoryGib: 15.96, perHour: 0.2 };
+    const fix = { changes: [], steps, text: 'lower the minimum of a from 1 to 0', proof };
+    const waste = (fixes: DocumentInput['wasteFixes']) => overviewOf({ ...input, ...defined({ wasteFixes: fixes }) }).waste;
+    const [reason = ''] = waste(undefined)?.rows.map((row) => row.reason) ?? [];
+    expect(waste(undefined)?.rows[0]).not.toHaveProperty('fix');
+    expect(waste(new Map([[`${reason} `, fix]]))?.rows[0]?.fix).toEqual({
+      text: 'lower the minimum of a from 1 to 0',
+      frees: { nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2 },
+      steps,
+    });
+  });
+});
+
+describe('a pool', () => {
+  it('has the labels that people gave it, and is found by them', async () => {
+    const labelled = aGroup({ id: 'a', target: 0, agentPool: { name: 'a', labels: { team: 'web' } } });
+    const { pools } = overviewOf(await documentInput({ groups: [labelled, aGroup({ id: 'b', target: 0 })] }));
+    expect(pools.map(({ labels }) => labels)).toEqual([{ team: 'web' }, undefined]);
+    expect(pools.filter((pool) => matchesPool(pool, 'team=web')).map(({ name }) => name)).toEqual(['a']);
   });
 });
 

@@ -2,21 +2,17 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
-import { Api } from '../../src/api/served/api.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
-import { serveHttp } from '../../src/cli/http.ts';
-import { pageReader } from '../../src/cli/serving/page-file.ts';
-import { systemClock } from '../../src/cli/process/process.ts';
 import { documentInput } from '../api/support.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 import { LOW_CONTRASTS } from './in-page.ts';
 import { launchChromium, openPage, screenshot } from './chromium.ts';
+import { type ServedOptions, serveLoops } from './served.ts';
 
 let browser: Browser;
 const open: HttpEndpoint[] = [];
-const page = pageReader();
 
 beforeAll(async () => {
   browser = await launchChromium();
@@ -26,39 +22,8 @@ afterEach(async () => {
 });
 afterAll(() => browser.close());
 
-interface ServedOptions {
-  readonly input?: () => DocumentInput | undefined;
-  /** The daemon's time, milliseconds since the epoch. Default: ten seconds after the loop. */
-  readonly now?: () => number;
-  readonly deps?: Partial<HttpDeps>;
-  readonly token?: string;
-}
-
-/** The production server and API over a given loop. */
-async function serve({ input = () => undefined, now, deps = {}, token }: ServedOptions): Promise<string> {
-  const clock = {
-    ...systemClock,
-    now: now ?? (() => (input()?.report.observation.nowMs ?? START_MS) + 10_000),
-    sleep: systemClock.sleep.bind(systemClock),
-  };
-  const endpoint = await serveHttp(
-    { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: token === undefined ? undefined : () => token } },
-    {
-      metrics: async () => ({ contentType: 'text/plain', text: '' }),
-      health: () => ({ healthy: true, reason: '' }),
-      ready: () => true,
-      duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
-      agents: () => [],
-      templates: () => [],
-      snapshot: () => undefined,
-      withheld: () => undefined,
-      report: () => undefined,
-      refresh: () => ({ kind: 'begun' }),
-      page,
-      api: new Api({ clock, input, explain: async () => 'missing' }),
-      ...deps,
-    },
-  );
+async function serve(options: ServedOptions): Promise<string> {
+  const { endpoint } = await serveLoops(options);
   open.push(endpoint);
   return endpoint.url;
 }
@@ -202,6 +167,17 @@ describe('the page says', () => {
     const group = aGroup({ id: 'general', target: 10, instances: nodes.map(({ name }) => anInstance({ node: name })) });
     const input = await calm({ groups: [group], nodes });
     expect(await shown(await serve({ input: () => input }), 'sick', /Allowed to act: no/)).toContain('because 5 of 10 nodes are not ready');
+  });
+
+  it('which right is missing, and the line that grants it', async () => {
+    const input = await calm();
+    const action = 'Microsoft.Compute/virtualMachineScaleSets/write';
+    const refusals = [
+      `Azure refused the capacity write: the identity 11-22 lacks the permission ${action} on /subscriptions/s/resourceGroups/mc; assign it.`,
+    ];
+    const text = await shown(await serve({ input: () => ({ ...input, refusals }) }), 'missing-right', /Missing right: Microsoft/);
+    expect(text).toContain(`Missing right: ${action} on /subscriptions/s/resourceGroups/mc for 11-22`);
+    expect(text).toContain(`"${action}"\n`);
   });
 
   it('that the last loop is too long ago, and keeps its values', async () => {

@@ -2,6 +2,8 @@
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import { defined } from '../../lib/defined.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
+import type { FixStep, RemovalFix } from '../../planning/explain/fix.ts';
+import { rowKey } from '../../planning/explain/removal-advice/waste.ts';
 import { type ExplainedNode, explainNodes, totalsByBlocker } from '../../planning/explain/unremovable-nodes.ts';
 import { type DocumentInput, knownTime, roundMoney } from './document-input.ts';
 
@@ -62,6 +64,16 @@ export interface BlockerRow {
   /** Of the nodes, in the currency of the price list. Absent unless each has a price. */
   readonly perHour?: number;
   readonly examples: readonly string[];
+  /** The change that frees most of the nodes. Absent if none was simulated that works. */
+  readonly fix?: RemovalFixDocument;
+}
+
+/** Only what was simulated and works. */
+interface RemovalFixDocument {
+  readonly text: string;
+  /** What would be removed with it and is not without it. */
+  readonly frees: { readonly nodes: number; readonly cores: number; readonly memoryGib: number; readonly perHour?: number };
+  readonly steps: readonly FixStep[];
 }
 
 export interface WasteDocument {
@@ -78,7 +90,7 @@ export interface WasteDocument {
 }
 
 /** undefined: removals were not decided. */
-export function wasteDocument({ report, policy }: DocumentInput): WasteDocument | undefined {
+export function wasteDocument({ report, policy, wasteFixes }: DocumentInput): WasteDocument | undefined {
   const { observation, scaleDown } = report;
   if (scaleDown === undefined) return undefined;
   const rows = totalsByBlocker(scaleDown, observation, policy.scaleUp)
@@ -91,7 +103,7 @@ export function wasteDocument({ report, policy }: DocumentInput): WasteDocument 
       cores: rounded(cores),
       memoryGib: rounded(memoryGib),
       examples,
-      ...defined({ blockedBy, perHour: roundMoney(perHour) }),
+      ...defined({ blockedBy, perHour: roundMoney(perHour), fix: fixDocument(wasteFixes?.get(rowKey({ reason, blockedBy }))) }),
     }))
     .sort((left, right) => (right.perHour ?? 0) - (left.perHour ?? 0) || right.cores - left.cores);
   const nodes = sum(rows.map((row) => row.nodes));
@@ -108,6 +120,13 @@ export function wasteDocument({ report, policy }: DocumentInput): WasteDocument 
       inhibited: scaleDown.inhibited,
     }),
   };
+}
+
+function fixDocument(fix: RemovalFix | undefined): RemovalFixDocument | undefined {
+  if (fix === undefined) return undefined;
+  const { nodes, cores, memoryGib, perHour } = fix.proof;
+  const frees = { nodes, cores: rounded(cores), memoryGib: rounded(memoryGib), ...defined({ perHour: roundMoney(perHour) }) };
+  return { text: fix.text, frees, steps: fix.steps };
 }
 
 function titleOf(reason: NodeReason, blockedBy: BlockingPodReason | undefined): string {

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
-import type { Advice } from '../../planning/explain/fix.ts';
+import type { Advice, RemovalFix } from '../../planning/explain/fix.ts';
 
 /** The report of a loop that observed the cluster. */
 export type ObservedReport = LoopReport & { readonly observation: Observation };
@@ -41,6 +41,10 @@ export interface DocumentInput {
   readonly pods: AnswerInput;
   /** What helps pending pods, as far as it was simulated. */
   readonly advice: ReadonlyMap<PodVerdict, Advice>;
+  /** What frees nodes, by kind of blocker as of `rowKey`, as far as it was simulated. If absent, nothing was. */
+  readonly wasteFixes?: ReadonlyMap<string, RemovalFix>;
+  /** Messages of readers of Azure whose last run failed. If absent, none is known. */
+  readonly refusals?: readonly string[];
   readonly policy: Policy;
   readonly replica: ReplicaIdentity;
   /** When scale sets were last listed, milliseconds since the epoch. undefined: unknown. */

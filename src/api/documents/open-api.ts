@@ -45,6 +45,8 @@ const COMMON = { observedAt: time, loopId: count, replica: text, leading: { cons
 const PAGE = { ...COMMON, total: count, 'next?': text };
 const CHANGE = object({ at: time, pool: text, from: count, to: count, why: text });
 
+const STEP = object({ where: text, 'command?': text, 'patch?': text, 'warning?': text });
+
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   Message: object({ message: text, 'leader?': text, 'command?': text }),
   Fix: object({
@@ -52,9 +54,14 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     text,
     'simulated?': object({ pods: count, of: count, others: count, nodes: count, 'perHour?': amount }),
     changes: list(anything),
-    steps: list(object({ where: text, 'command?': text, 'patch?': text, 'warning?': text })),
+    steps: list(STEP),
     'nearest?': text,
     tried: count,
+  }),
+  RemovalFix: object({
+    text,
+    frees: object({ nodes: count, cores: amount, memoryGib: amount, 'perHour?': amount }),
+    steps: list(STEP),
   }),
   PendingClass: object({
     id: text,
@@ -94,6 +101,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     'tokens?': object({ left: count, of: count }),
     zones: list(text),
     'drift?': object({ azure: count, aks: count, nodes: count }),
+    'labels?': { type: 'object', additionalProperties: text },
   }),
   Blocker: object({
     id: text,
@@ -105,6 +113,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     memoryGib: amount,
     'perHour?': amount,
     examples: list(text),
+    'fix?': ref('RemovalFix'),
   }),
   Node: object({
     name: text,
@@ -143,6 +152,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     to: count,
     cause: text,
     'decision?': text,
+    'pool?': text,
+    'level?': count,
   }),
 };
 
@@ -169,6 +180,7 @@ const OVERVIEW = object({
     clusterReadAt: time,
     'azureReadAt?': time,
     exceptions: list(object({ pool: text, reason: text, 'until?': time })),
+    missingRights: list(object({ side: oneOf(['azure', 'kubernetes']), action: text, 'scope?': text, 'identity?': text, rule: text })),
   }),
   leader: object({ name: text, since: time }),
   configuration: object({ generation: count, since: time }),
@@ -267,6 +279,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       lanes: list(
         object({
           pool: text,
+          'siblings?': list(text),
           max: count,
           ready: count,
           'target?': count,

@@ -1,5 +1,6 @@
 /** The document that the page paints first: may it act, what waits, what is on its way, every pool, what is wasted. Never single pods or nodes. */
 import type { CapacityChange } from '../../domain/history.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
 import { defined } from '../../lib/defined.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
 import { type VerdictClass, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
@@ -7,6 +8,7 @@ import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
 import { type WasteDocument, wasteDocument } from './blockers.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
+import { type MissingRight, missingRights } from './missing-rights.ts';
 import { type Need, NEED_OF, type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
 import { type PoolRowDocument, poolDocuments } from './pools.ts';
 import { type ScaleUpDocument, scaleUpsOnTheWay } from './scale-ups.ts';
@@ -21,6 +23,8 @@ interface ActDocument {
   readonly because?: string;
   readonly clusterReadAt: string;
   readonly azureReadAt?: string;
+  /** Rights that Azure or Kubernetes refuses for want of, with the rule that grants each. */
+  readonly missingRights: readonly MissingRight[];
   /** Pools that it may not change, although it may act. */
   readonly exceptions: readonly { readonly pool: string; readonly reason: string; readonly until?: string }[];
 }
@@ -143,17 +147,33 @@ export function overviewOf(input: DocumentInput): Overview {
   };
 }
 
-function actOf({ report, policy, replica, azureReadAtMs }: DocumentInput, pools: readonly PoolRowDocument[]): ActDocument {
+function actOf(input: DocumentInput, pools: readonly PoolRowDocument[]): ActDocument {
+  const { report, policy, replica, azureReadAtMs } = input;
   const { observation, state } = report;
-  const because = reasonNotToAct(observation, state, policy);
+  const rights = missingRights(input);
+  const because = reasonNotToAct(observation, state, policy) ?? reasonOfRefusal(input, rights);
   return {
     allowed: because !== undefined ? 'no' : replica.dryRun ? 'dry-run' : 'yes',
     clusterReadAt: isoTime(observation.nowMs - observation.cluster.stalenessMs),
+    missingRights: rights,
     exceptions: pools
       .filter(({ state: pool }) => EXCEPTIONS.has(pool))
       .map(({ name, sentence = '', until }) => ({ pool: name, reason: sentence, ...defined({ until }) })),
     ...defined({ because, azureReadAt: knownTime(azureReadAtMs) }),
   };
+}
+
+/** A step of the loop, or every write to Azure, is refused. A right that only one pool needs is an exception of that pool. */
+function reasonOfRefusal({ report: { failures, state, observation } }: DocumentInput, rights: readonly MissingRight[]): string | undefined {
+  const [right] = rights;
+  if (right === undefined) return undefined;
+  const isRefused = ({ id }: { readonly id: NodeGroupId }): boolean => {
+    const backoff = state.backoffs.get(id);
+    return backoff?.kind === 'auth' && backoff.untilMs > observation.nowMs;
+  };
+  const isEvery = observation.cloud.groups.length > 0 && observation.cloud.groups.every(isRefused);
+  if (!isEvery && failures.every(({ error }) => error.kind !== 'auth')) return undefined;
+  return `${right.side === 'azure' ? 'Azure' : 'Kubernetes'} refuses it the right ${right.action}`;
 }
 
 const EXCEPTIONS: ReadonlySet<string> = new Set(['backing-off', 'out-of-capacity', 'frozen', 'unhealthy', 'size-unknown']);

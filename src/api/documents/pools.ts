@@ -52,6 +52,8 @@ export interface PoolRowDocument {
   readonly zones: readonly string[];
   /** AKS counts another number than the scale set has. */
   readonly drift?: { readonly azure: number; readonly aks: number; readonly nodes: number };
+  /** That people gave the agent pool. Absent if there are none. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** What pending pods say about pools. */
@@ -120,8 +122,14 @@ function poolDocument(group: NodeGroup, counts: NodeCounts | undefined, demand: 
       perHour: roundMoney(priceOf(input.policy.scaleUp, group)),
       tokens: input.tokens.get(group.id),
       drift,
+      labels: labelsOf(group),
     }),
   };
+}
+
+function labelsOf({ agentPool }: NodeGroup): PoolRowDocument['labels'] {
+  const labels = agentPool?.labels ?? {};
+  return Object.keys(labels).length === 0 ? undefined : labels;
 }
 
 const NO_NODES = { ready: 0, unready: 0, notStarted: 0, unregistered: 0, beingDeleted: 0, registered: 0 };
@@ -200,8 +208,8 @@ function nodesText(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
 }
 
-/** `q`: parts of names and sizes, and `state:backing-off`, `zone:2`; all must match. */
-export function matchesPool({ name, vmSize, state, zones }: PoolRowDocument, q: string): boolean {
+/** `q`: parts of names and sizes, and `state:backing-off`, `zone:2`, `team=web`; all must match. */
+export function matchesPool({ name, vmSize, state, zones, labels = {} }: PoolRowDocument, q: string): boolean {
   return q
     .toLowerCase()
     .split(/\s+/)
@@ -209,6 +217,7 @@ export function matchesPool({ name, vmSize, state, zones }: PoolRowDocument, q: 
     .every((word) => {
       if (word.startsWith('state:')) return state.startsWith(word.slice('state:'.length));
       if (word.startsWith('zone:')) return zones.some((zone) => zone === word.slice(5) || zone.endsWith(`-${word.slice(5)}`));
+      if (word.includes('=')) return Object.entries(labels).some(([key, value]) => `${key}=${value}`.toLowerCase() === word);
       return name.toLowerCase().includes(word) || vmSize.toLowerCase().includes(word);
     });
 }

@@ -3,6 +3,7 @@ import type { CapacityChange, ChangeActor, SizeSample } from '../../domain/histo
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import { familyName, sumOfSizes, zoneSiblings } from './zone-lanes.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime } from './document-input.ts';
 
 /** `try`: nothing changed, since it was refused or failed. */
@@ -17,6 +18,9 @@ export interface TimelineMark {
   readonly to: number;
   readonly cause: string;
   readonly decision?: string;
+  /** In a lane of siblings: the pool that changed, and the sum of the siblings' targets after it. */
+  readonly pool?: string;
+  readonly level?: number;
 }
 
 interface TimelineSpan {
@@ -28,7 +32,10 @@ interface TimelineSpan {
 }
 
 export interface TimelineLane {
+  /** Of siblings, the part of their names that is the same. */
   readonly pool: string;
+  /** Pools that differ only by their zone: the numbers of the lane are their sums. Absent for a single pool. */
+  readonly siblings?: readonly string[];
   readonly max: number;
   readonly ready: number;
   readonly target?: number;
@@ -68,7 +75,10 @@ export function timelineOf(input: DocumentInput, { fromMs, pools, columns = COLU
   const { observation } = report;
   const toMs = observation.nowMs;
   const changes = Map.groupBy(history.changes({ fromMs }), ({ group }) => group);
-  const chosen = pools.length > 0 ? observation.cloud.groups.filter(({ id }) => pools.includes(id)) : changedPools(input, changes);
+  const chosen =
+    pools.length > 0
+      ? observation.cloud.groups.filter(({ id }) => pools.includes(id)).map((group) => [group])
+      : families(changedPools(input, changes), observation.cloud.groups);
   const shown = pools.length > 0 ? chosen : chosen.slice(0, lanes);
   const columnMs = Math.max(1, (toMs - fromMs) / columns);
   return {
@@ -76,7 +86,14 @@ export function timelineOf(input: DocumentInput, { fromMs, pools, columns = COLU
     from: isoTime(fromMs),
     to: isoTime(toMs),
     knownSince: isoTime(history.sinceMs),
-    lanes: shown.map((group) => laneOf(group, changes.get(group.id) ?? [], input, { fromMs, columnMs })),
+    lanes: shown.map((groups) =>
+      laneOf(
+        groups,
+        groups.flatMap(({ id }) => changes.get(id) ?? []),
+        input,
+        { fromMs, columnMs },
+      ),
+    ),
     more: chosen.length - shown.length,
     otherWriters: [...changes.values()].flat().filter(({ actor }) => actor !== 'autoscaler').length,
   };
@@ -94,28 +111,54 @@ function changedPools({ report }: DocumentInput, changes: ReadonlyMap<string, re
     .toSorted((left, right) => rank(left) - rank(right) || newest(right) - newest(left) || compareText(left.id, right.id));
 }
 
+/** Each pool with its siblings in other zones, at the place of the first of them. */
+function families(changed: readonly NodeGroup[], all: readonly NodeGroup[]): readonly (readonly NodeGroup[])[] {
+  const siblings = zoneSiblings(all);
+  return [...new Set(changed.map((group) => siblings.get(group.id) ?? [group]))];
+}
+
 interface LaneOptions {
   readonly fromMs: number;
   readonly columnMs: number;
 }
 
 function laneOf(
-  group: NodeGroup,
+  groups: readonly NodeGroup[],
   changes: readonly CapacityChange[],
   input: DocumentInput,
   { fromMs, columnMs }: LaneOptions,
 ): TimelineLane {
-  const samples = input.history.sizes(group.id, fromMs);
-  const last = samples.at(-1);
+  const [first] = groups;
+  const isShared = groups.length > 1;
+  const samples = sumOfSizes(groups.map(({ id }) => input.history.sizes(id, fromMs)));
+  const targets = groups.map(({ target }) => (target.known ? target.value : undefined));
+  const marks = changes
+    .toSorted((left, right) => right.atMs - left.atMs)
+    .slice(0, MOST_MARKS)
+    .map((change) => ({ ...markOf(change), ...(isShared ? placeOf(change, samples) : {}) }));
   return {
-    pool: group.id,
-    max: group.maxSize,
-    ready: last?.ready ?? 0,
+    pool: (isShared && first !== undefined ? familyName(first) : first?.id) ?? '',
+    max: sum(groups.map(({ maxSize }) => maxSize)),
+    ready: samples.at(-1)?.ready ?? 0,
     steps: reduced(samples, columnMs).map(({ atMs, target, ready }) => [Math.max(atMs, fromMs), target, ready]),
-    marks: changes.slice(0, MOST_MARKS).map(markOf).reverse(),
-    spans: spansOf(group, input),
-    ...defined({ target: group.target.known ? group.target.value : undefined }),
+    marks: marks.reverse(),
+    spans: groups.flatMap((group) => spansOf(group, input)),
+    ...defined({
+      siblings: isShared ? groups.map(({ id }) => id) : undefined,
+      target: targets.includes(undefined) ? undefined : sum(targets.map((target = 0) => target)),
+    }),
   };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** A sample may be taken after the change: the sum then has the new size. */
+function placeOf({ group, atMs, from, to, outcome }: CapacityChange, samples: readonly SizeSample[]): Pick<TimelineMark, 'pool' | 'level'> {
+  const before = samples.findLast((sample) => sample.atMs < atMs)?.target ?? samples[0]?.target;
+  const change = outcome === 'failed' || outcome === 'refused' ? 0 : to - from;
+  return { pool: group, ...defined({ level: before === undefined ? undefined : Math.max(0, before + change) }) };
 }
 
 function markOf({ atMs, actor, actorName, from, to, why, outcome, decision }: CapacityChange): TimelineMark {

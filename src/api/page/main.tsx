@@ -3,7 +3,7 @@
  * sees documents, and never computes a decision.
  */
 import { render } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Overview } from '../documents/overview.ts';
 import type { Timeline } from '../documents/timeline.ts';
 import { readDocument } from './parts/api-client.ts';
@@ -42,7 +42,7 @@ function useLive(): LiveState {
 
 function App() {
   const state = useLive();
-  const [absolute, setAbsolute] = useState(parameter('times') === 'utc');
+  const [absolute, setAbsolute] = useState(() => parameter('times') === 'utc');
   const [thing, close] = useOpenedThing();
   useKeyboard(close);
   const { overview, refusal, offsetMs } = state;
@@ -80,7 +80,7 @@ function App() {
 
 /** A dry run has a second view: what it would have done against what was done. */
 function Views({ overview, isStale }: PanelsProps) {
-  const [isReport, setReport] = useState(parameter('view') === 'report');
+  const [isReport, setReport] = useState(() => parameter('view') === 'report');
   const show = (report: boolean): void => {
     setReport(report);
     setParameter('view', report ? 'report' : undefined);
@@ -117,28 +117,20 @@ interface PanelsProps {
 }
 
 function Panels({ overview, isStale }: PanelsProps) {
-  const [range, setRange] = useState<Range>(rangeIn(parameter('range')) ?? rangeFor(overview));
+  const [range, setRange] = useState<Range>(() => rangeIn(parameter('range')) ?? rangeFor(overview));
   const [lanes, setLanes] = useState(8);
   const [selection, select] = useState<Selection>();
   const newest = `${overview.newestDecision ?? ''} ${overview.lastChange?.at ?? ''}`;
   // The axis ends now: it moves on every half minute although nothing changed.
   const tick = Math.floor(Date.parse(overview.observedAt) / 30_000);
   const timeline = useTimeline({ fromMs: Date.parse(overview.observedAt) - RANGE_MS[range], range, lanes, key: `${newest} ${tick}` });
-  const choose = (next: Range): void => {
+  const choose = useCallback((next: Range): void => {
     setRange(next);
     select(undefined);
     setParameter('range', next);
-  };
-  const changes = (
-    <Changes
-      timeline={timeline}
-      range={range}
-      setRange={choose}
-      selection={selection}
-      select={select}
-      showAll={() => setLanes(ALL_LANES)}
-    />
-  );
+  }, []);
+  const showAll = useCallback(() => setLanes(ALL_LANES), []);
+  const changes = <Changes timeline={timeline} range={range} setRange={choose} selection={selection} select={select} showAll={showAll} />;
   // A panel is drawn again only if its own part of the overview changed.
   const { classes, pending: counts, lastChange, dryRun, nodes, removals, cost } = overview;
   const pending = useMemo(() => <Pending overview={overview} />, [classes, counts, lastChange, dryRun]);

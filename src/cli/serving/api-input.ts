@@ -1,15 +1,21 @@
 /** What the documents of `/api/v1` are made from, gathered from the parts of the daemon once per loop. */
+import type { Clock } from '../../lib/clock.ts';
+import type { LoopRecord } from '../../domain/ports/records.ts';
 import type { HistoryReader } from '../../domain/history.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { DocumentInput, ObservedReport, PoolTokens, ReplicaIdentity } from '../../api/documents/document-input.ts';
 import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
+import { RememberedWaste } from '../../planning/explain/removal-advice/remembered-waste.ts';
+import { defined } from '../../lib/defined.ts';
 import { VERSION } from '../../lib/version.ts';
 
 interface AgentCalls {
   readonly id: string;
   readonly lastSuccessMs?: number | undefined;
+  /** The message of the failure of its last run. */
+  readonly lastError?: string | undefined;
   readonly budget?: { readonly remaining: number; readonly largest: number };
 }
 
@@ -19,6 +25,9 @@ export interface ApiInputDeps {
   /** The last loop that observed the cluster. */
   readonly report: () => ObservedReport | undefined;
   readonly decided: () => AnswerInput | undefined;
+  /** The last decision about removals. */
+  readonly removals: () => LoopRecord | undefined;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly advice: RememberedAdvice;
   readonly agents: () => readonly AgentCalls[];
   readonly history: HistoryReader;
@@ -32,18 +41,25 @@ const INSTANCES = 'instances/';
 /** Makes the input once per loop: asked again, it returns the same. undefined: nothing was decided yet. */
 export function apiInput(deps: ApiInputDeps): () => DocumentInput | undefined {
   let last: DocumentInput | undefined;
+  const waste = new RememberedWaste(deps.clock);
   return () => {
     const report = deps.report();
     const pods = deps.decided();
     if (report === undefined || pods === undefined) return undefined;
-    if (last?.report !== report) last = gather(deps, report, pods);
+    if (last?.report !== report) last = gather({ ...deps, waste }, report, pods);
     return last;
   };
 }
 
-function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): DocumentInput {
-  const { config, advice, history } = deps;
+interface GatherDeps extends ApiInputDeps {
+  readonly waste: RememberedWaste;
+}
+
+function gather(deps: GatherDeps, report: ObservedReport, pods: AnswerInput): DocumentInput {
+  const { config, advice, history, waste } = deps;
   const agents = deps.agents();
+  const removals = report.scaleDown === undefined ? undefined : deps.removals();
+  const wasteFixes = removals === undefined ? undefined : waste.fixes(removals, pods.input.names, report.stepMs['scale-down'] ?? 0);
   return {
     report,
     pods,
@@ -60,6 +76,8 @@ function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): 
     },
     azureReadAtMs: agents.find(({ id }) => id === SCALE_SETS)?.lastSuccessMs,
     tokens: tokensByPool(report, agents),
+    ...defined({ wasteFixes }),
+    refusals: agents.flatMap(({ lastError }) => lastError ?? []),
     history,
   };
 }

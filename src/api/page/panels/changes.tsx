@@ -1,6 +1,7 @@
 /** The last hours of each pool that changed: cause beside effect, on one time axis; or the same as a table. */
 import { useRef, useState } from 'preact/hooks';
 import type { Timeline, TimelineLane, TimelineMark } from '../../documents/timeline.ts';
+import { memo } from '../parts/memo.ts';
 import { Glyph, Panel, Segments, Time } from '../parts/parts.tsx';
 import { counted, formatClock, formatCount, hashFor, poolLabel } from '../parts/text.ts';
 import { Mark, MARKS } from './timeline-mark.tsx';
@@ -27,7 +28,7 @@ interface ChangesProps {
 
 const RANGE_WORDS: Readonly<Record<Range, string>> = { '15m': '15 minutes', '1h': 'hour', '6h': '6 hours', '24h': '24 hours' };
 
-export function Changes(props: ChangesProps) {
+export const Changes = memo(function Changes(props: ChangesProps) {
   const { timeline, range, setRange, selection, select } = props;
   const [asTable, setAsTable] = useState(false);
   return (
@@ -65,7 +66,7 @@ export function Changes(props: ChangesProps) {
       )}
     </Panel>
   );
-}
+});
 
 function noteOf({ lanes, more, otherWriters }: Timeline): string {
   if (lanes.length === 0) return '';
@@ -174,16 +175,19 @@ function Lane({ lane, fromMs, toMs, knownMs, selection }: LaneProps) {
   return (
     <div class="lane">
       <div class="nm">
-        <a href={hashFor('pool', lane.pool)} data-row>
-          <span title={lane.pool}>{poolLabel(lane.pool)}</span>
+        <a href={hashFor('pool', lane.siblings?.[0] ?? lane.pool)} data-row>
+          <span title={lane.siblings?.join(', ') ?? lane.pool}>{poolLabel(lane.pool)}</span>
         </a>
-        <small>max {formatCount(lane.max)}</small>
+        <small>
+          max {formatCount(lane.max)}
+          {lane.siblings !== undefined && `, ${formatCount(lane.siblings.length)} zones`}
+        </small>
       </div>
       <div class="plot">
         {knownMs > fromMs && <div class="band old" style={band(fromMs, knownMs)} title="Before this process" />}
         {lane.spans.map((span) => (
           <div
-            key={span.from}
+            key={`${span.from} ${span.cause}`}
             class="band"
             style={band(Date.parse(span.from), span.to === undefined ? toMs : Date.parse(span.to))}
             title={`${span.kind === 'frozen' ? 'Frozen' : 'Backing off'}: ${span.cause}`}
@@ -197,10 +201,10 @@ function Lane({ lane, fromMs, toMs, knownMs, selection }: LaneProps) {
         </svg>
         {lane.marks.map((mark, at) => (
           <Mark
-            key={`${mark.at} ${mark.from} ${mark.to}`}
+            key={`${mark.pool ?? ''} ${mark.at} ${mark.from} ${mark.to}`}
             mark={mark}
             left={share(Date.parse(mark.at))}
-            top={y(mark.kind === 'try' ? mark.from : mark.to)}
+            top={y(mark.level ?? (mark.kind === 'try' ? mark.from : mark.to))}
             isLabelled={isLabelled(lane.marks, at, share)}
             isOpen={shown === at}
             toggle={(isOpen) => setShown(isOpen ? at : undefined)}
@@ -263,7 +267,7 @@ function Axis({ fromMs, toMs }: Selection) {
 function Table({ timeline }: { readonly timeline: Timeline }) {
   const nowMs = Date.parse(timeline.to);
   const rows = timeline.lanes
-    .flatMap(({ pool, marks }) => marks.map((mark) => ({ pool, mark })))
+    .flatMap(({ pool, marks }) => marks.map((mark) => ({ pool: mark.pool ?? pool, mark })))
     .toSorted((left, right) => (left.mark.at < right.mark.at ? 1 : -1));
   return (
     <div class="scroll">

@@ -5,6 +5,7 @@ import type { PoolStages } from '../../documents/scale-ups.ts';
 import { readDocument } from '../parts/api-client.ts';
 import { after, parameter, setParameter } from '../parts/browser.ts';
 import type { Selection } from './changes.tsx';
+import { memo } from '../parts/memo.ts';
 import { Glyph, type GlyphName, Panel, Time } from '../parts/parts.tsx';
 import { counted, formatAge, formatCount, formatFull, hashFor, poolLabel, withArrows } from '../parts/text.ts';
 import { useDocument } from '../parts/use-document.ts';
@@ -28,8 +29,8 @@ interface DecisionsProps {
   readonly selection: Selection | undefined;
 }
 
-export function Decisions({ newest, selection }: DecisionsProps) {
-  const [text, setText] = useState(parameter('q') ?? '');
+export const Decisions = memo(function Decisions({ newest, selection }: DecisionsProps) {
+  const [text, setText] = useState(() => parameter('q') ?? '');
   const { since, all, shown, hasOlder, more, isFiltered } = useRows(text, newest, selection);
   return (
     <Panel
@@ -55,7 +56,7 @@ export function Decisions({ newest, selection }: DecisionsProps) {
       {since !== undefined && all === 0 && <None since={since} isFiltered={isFiltered} />}
       <ol class="dec">
         {shown.map((row) => (
-          <Row key={`${row.id} ${row.at} ${row.kind}`} row={row} />
+          <DecisionLine key={`${row.id} ${row.at} ${row.kind}`} row={row} />
         ))}
       </ol>
       {(all > shown.length || hasOlder) && (
@@ -67,7 +68,7 @@ export function Decisions({ newest, selection }: DecisionsProps) {
       )}
     </Panel>
   );
-}
+});
 
 interface ShownRows {
   /** undefined: nothing was read yet. */
@@ -132,7 +133,7 @@ function None({ since, isFiltered }: { readonly since: string; readonly isFilter
   );
 }
 
-function Row({ row: { id, at, kind, sentence, pools, dumpFile } }: { readonly row: DecisionRow }) {
+const DecisionLine = memo(function DecisionLine({ row: { id, at, kind, sentence, pools, dumpFile } }: { readonly row: DecisionRow }) {
   const { glyph, css, words } = LOOKS[kind];
   const isOwn = kind !== 'other-writer' && kind !== 'eviction' && !id.includes('@');
   return (
@@ -158,9 +159,9 @@ function Row({ row: { id, at, kind, sentence, pools, dumpFile } }: { readonly ro
       </span>
     </li>
   );
-}
+});
 
-export function Latency({ newest }: { readonly newest: unknown }) {
+export const Latency = memo(function Latency({ newest }: { readonly newest: unknown }) {
   const { document } = useDocument<{ readonly items: readonly PoolStages[] }>('stages', newest);
   const rows = document?.items ?? [];
   return (
@@ -199,7 +200,7 @@ export function Latency({ newest }: { readonly newest: unknown }) {
       )}
     </Panel>
   );
-}
+});
 
 export interface Withheld {
   readonly kind: string;

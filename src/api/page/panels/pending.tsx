@@ -7,6 +7,7 @@ import type { Overview } from '../../documents/overview.ts';
 import type { ObstaclesDocument, PendingClass } from '../../documents/pending-classes.ts';
 import { readDocument } from '../parts/api-client.ts';
 import { localNow } from '../parts/browser.ts';
+import { memo } from '../parts/memo.ts';
 import { Command, Page, Time, VerdictChip } from '../parts/parts.tsx';
 import { useStableOrder } from '../parts/stable-order.ts';
 import {
@@ -38,7 +39,7 @@ export function Pending({ overview }: { readonly overview: Overview }) {
       {rows.length > 0 && (
         <ul class="rows" ref={list}>
           {rows.map((each) => (
-            <Row key={each.id} of={each} dryRun={dryRun} />
+            <ClassRow key={each.id} of={each} dryRun={dryRun} />
           ))}
         </ul>
       )}
@@ -126,7 +127,7 @@ function Proportions({ overview: { pending } }: { readonly overview: Overview })
   );
 }
 
-function Row({ of, dryRun }: { readonly of: PendingClass; readonly dryRun: boolean }) {
+const ClassRow = memo(function ClassRow({ of, dryRun }: { readonly of: PendingClass; readonly dryRun: boolean }) {
   const { namespace, owner, requests, verdict, pods, sentence, oldestSince, retryAt, expectedReadyAt, need } = of;
   return (
     <li class={need === 'coming' ? 'ok' : ''}>
@@ -168,7 +169,7 @@ function Row({ of, dryRun }: { readonly of: PendingClass; readonly dryRun: boole
       </div>
     </li>
   );
-}
+});
 
 /** Only a change that was simulated and works is called a fix. */
 export function FixBlock({ of: { fix } }: { readonly of: Pick<PendingClass, 'fix'> }) {

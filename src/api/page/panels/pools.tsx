@@ -3,7 +3,8 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Overview } from '../../documents/overview.ts';
 import { matchesPool, type PoolRowDocument, type PoolState } from '../../documents/pools.ts';
 import { parameter, setParameter } from '../parts/browser.ts';
-import { Chip, type GlyphName, Panel, PoolBar, Segments, Time, type Tone } from '../parts/parts.tsx';
+import { memo } from '../parts/memo.ts';
+import { Chip, type GlyphName, Panel, PoolBar, Time, type Tone } from '../parts/parts.tsx';
 import { counted, formatCount, formatMoney, hashFor, poolLabel } from '../parts/text.ts';
 
 const STATES: Readonly<Record<PoolState, { readonly words: string; readonly tone: Tone; readonly glyph: GlyphName }>> = {
@@ -23,11 +24,16 @@ const CHANGING: ReadonlySet<PoolState> = new Set(['increasing', 'removing']);
 /** From here on, pools at rest are cells. */
 const MANY = 30;
 
-type Grouping = 'size' | 'zone';
+/** `size`, `zone`, or the key of a label after `label:`. */
+type Grouping = 'size' | 'zone' | `label:${string}`;
+
+const LABEL = 'label:';
+/** More choices are not read. */
+const MOST_LABELS = 12;
 
 export function Pools({ overview }: { readonly overview: Overview }) {
   const { pools } = overview;
-  const [filter, setFilter] = useState(parameter('pools') ?? '');
+  const [filter, setFilter] = useState(() => parameter('pools') ?? '');
   const [grouping, setGrouping] = useState<Grouping>('size');
   const found = useMemo(() => pools.filter((pool) => matchesPool(pool, filter)), [pools, filter]);
   const isMany = pools.length >= MANY;
@@ -35,7 +41,9 @@ export function Pools({ overview }: { readonly overview: Overview }) {
   const cells = isMany ? found.filter(({ state }) => state === 'at-rest') : [];
   const changing = pools.filter(({ state }) => CHANGING.has(state)).length;
   const atRest = pools.filter(({ state }) => state === 'at-rest').length;
-  const note = `${counted(pools.length - changing - atRest, 'of', 'of')} ${counted(pools.length, 'pool')} need attention${changing > 0 ? `, ${changing} changing` : ''}`;
+  const problems = pools.length - changing - atRest;
+  const need = `${problems === 0 ? 'none' : formatCount(problems)} of ${counted(pools.length, 'pool')} ${problems > 1 ? 'need' : 'needs'} attention`;
+  const note = `${need}${changing > 0 ? `, ${changing} changing` : ''}`;
   const filtered = (text: string): void => {
     setFilter(text);
     setParameter('pools', text);
@@ -49,21 +57,25 @@ export function Pools({ overview }: { readonly overview: Overview }) {
         <>
           <input
             aria-label="Filter pools"
-            placeholder="name, size, state:backing-off, zone:2"
+            placeholder="name, size, state:backing-off, zone:2, label=value"
             value={filter}
             onInput={(event) => filtered(event.currentTarget.value)}
           />
           {filter !== '' && <span class="muted">{counted(found.length, 'pool')} shown</span>}
           {isMany && (
-            <Segments
-              label="Group pools at rest by"
-              values={[
-                ['size', 'Size'],
-                ['zone', 'Zone'],
-              ]}
+            <select
+              aria-label="Group pools at rest by"
               value={grouping}
-              onChange={setGrouping}
-            />
+              onChange={(event) => setGrouping(event.currentTarget.value as Grouping)}
+            >
+              <option value="size">by size</option>
+              <option value="zone">by zone</option>
+              {labelKeys(pools).map((key) => (
+                <option key={key} value={`${LABEL}${key}`}>
+                  by {key}
+                </option>
+              ))}
+            </select>
           )}
         </>
       }
@@ -71,15 +83,30 @@ export function Pools({ overview }: { readonly overview: Overview }) {
       {rows.length > 0 && <Table rows={rows} />}
       {pools.length === 0 && <p class="none">No pools are managed. Discovery selects them: discovery, nodeGroups or --nodes.</p>}
       {pools.length > 0 && found.length === 0 && <p class="none">No pool matches the filter.</p>}
-      {[
-        ...Map.groupBy(cells, (pool) =>
-          grouping === 'size' ? `${pool.vmSize}${pool.spot === true ? ' Spot' : ''}` : zonesOf(pool) || 'no zone',
-        ),
-      ].map(([name, members]) => (
-        <Cells key={name} name={grouping === 'zone' ? `Zone ${name}` : shortSize(name)} pools={members} />
+      {[...Map.groupBy(cells, (pool) => groupName(pool, grouping))].map(([name, members]) => (
+        <Cells key={name} name={name} pools={members} />
       ))}
     </Panel>
   );
+}
+
+/** Keys with different values: a label that all pools have groups nothing. */
+function labelKeys(pools: readonly PoolRowDocument[]): readonly string[] {
+  const values = new Map<string, Set<string | undefined>>();
+  for (const { labels = {} } of pools) for (const key of Object.keys(labels)) values.set(key, new Set());
+  for (const { labels = {} } of pools) for (const [key, known] of values) known.add(labels[key]);
+  return [...values]
+    .flatMap(([key, known]) => (known.size > 1 ? [key] : []))
+    .toSorted()
+    .slice(0, MOST_LABELS);
+}
+
+function groupName(pool: PoolRowDocument, grouping: Grouping): string {
+  if (grouping === 'size') return shortSize(`${pool.vmSize}${pool.spot === true ? ' Spot' : ''}`);
+  if (grouping === 'zone') return `Zone ${zonesOf(pool) || 'unknown'}`;
+  const key = grouping.slice(LABEL.length);
+  const value = pool.labels?.[key];
+  return value === undefined ? `without ${key}` : `${key}=${value}`;
 }
 
 function zonesOf({ zones }: Pick<PoolRowDocument, 'zones'>): string {
@@ -129,7 +156,7 @@ function Table({ rows }: { readonly rows: readonly PoolRowDocument[] }) {
         </thead>
         <tbody>
           {rows.map((pool) => (
-            <Row key={pool.name} pool={pool} hasPrices={hasPrices} hasTokens={hasTokens} />
+            <PoolRow key={pool.name} pool={pool} hasPrices={hasPrices} hasTokens={hasTokens} />
           ))}
         </tbody>
         <tfoot>
@@ -172,7 +199,13 @@ function signed(count: number): string {
   return count > 0 ? `+${formatCount(count)}` : '0';
 }
 
-function Row({ pool, hasPrices, hasTokens }: { readonly pool: PoolRowDocument; readonly hasPrices: boolean; readonly hasTokens: boolean }) {
+interface PoolRowProps {
+  readonly pool: PoolRowDocument;
+  readonly hasPrices: boolean;
+  readonly hasTokens: boolean;
+}
+
+const PoolRow = memo(function PoolRow({ pool, hasPrices, hasTokens }: PoolRowProps) {
   const { name, vmSize, spot, state, upcoming = 0, drift } = pool;
   const { words, tone, glyph } = STATES[state];
   return (
@@ -230,7 +263,7 @@ function Row({ pool, hasPrices, hasTokens }: { readonly pool: PoolRowDocument; r
       </td>
     </tr>
   );
-}
+});
 
 function Cells({ name, pools }: { readonly name: string; readonly pools: readonly PoolRowDocument[] }) {
   const ready = pools.reduce((sum, pool) => sum + pool.ready, 0);
@@ -245,15 +278,21 @@ function Cells({ name, pools }: { readonly name: string; readonly pools: readonl
       </h3>
       <div class="cells">
         {pools.map((pool) => (
-          <a key={pool.name} href={hashFor('pool', pool.name)} data-row>
-            <b title={pool.name}>{poolLabel(pool.name)}</b>
-            <PoolBar {...pool} />
-            <span>
-              {formatCount(pool.ready)} / {formatCount(pool.max)}
-            </span>
-          </a>
+          <Cell key={pool.name} pool={pool} />
         ))}
       </div>
     </>
   );
 }
+
+const Cell = memo(function Cell({ pool }: { readonly pool: PoolRowDocument }) {
+  return (
+    <a href={hashFor('pool', pool.name)} data-row>
+      <b title={pool.name}>{poolLabel(pool.name)}</b>
+      <PoolBar {...pool} />
+      <span>
+        {formatCount(pool.ready)} / {formatCount(pool.max)}
+      </span>
+    </a>
+  );
+});

@@ -1,7 +1,7 @@
 /** One change on the time axis: a shape per kind, a label, and on a click the time, the cause and who made it. */
 import type { TimelineMark } from '../../documents/timeline.ts';
 import { Glyph, type GlyphName } from '../parts/parts.tsx';
-import { changeText, formatFull, hashFor } from '../parts/text.ts';
+import { changeText, formatFull, hashFor, poolLabel } from '../parts/text.ts';
 
 export const MARKS: Readonly<Record<TimelineMark['kind'], { readonly glyph: GlyphName; readonly css: string; readonly words: string }>> = {
   increase: { glyph: 'up', css: 'up', words: 'increase' },
@@ -23,7 +23,7 @@ interface MarkProps {
 export function Mark({ mark, left, top, isLabelled: hasLabel, isOpen, toggle }: MarkProps) {
   const { glyph, css, words } = MARKS[mark.kind];
   const ms = Date.parse(mark.at);
-  const text = changeText(mark);
+  const text = `${mark.pool === undefined ? '' : `${poolLabel(mark.pool)} `}${changeText(mark)}`;
   const isRight = left > 0.6;
   const by = mark.actorName ?? (mark.actor === 'autoscaler' ? 'the autoscaler' : words);
   return (

@@ -5,8 +5,9 @@ import type { Overview } from '../../documents/overview.ts';
 import type { FoundSubject } from '../../documents/search.ts';
 import { readDocument } from '../parts/api-client.ts';
 import { after, localNow } from '../parts/browser.ts';
+import { memo } from '../parts/memo.ts';
 import type { LiveOverview, LiveState } from '../parts/live-overview.ts';
-import { Time, useNow } from '../parts/parts.tsx';
+import { Command, Time, useNow } from '../parts/parts.tsx';
 import { counted, formatAge, formatCount, hashFor } from '../parts/text.ts';
 
 export function TopBar({ live, state }: { readonly live: LiveOverview; readonly state: LiveState }) {
@@ -28,7 +29,7 @@ export function TopBar({ live, state }: { readonly live: LiveOverview; readonly 
 const TYPING_MS = 150;
 
 /** Completes from the API; Enter opens. */
-function WhyBox() {
+const WhyBox = memo(function WhyBox() {
   const [text, setText] = useState('');
   const [found, setFound] = useState<readonly FoundSubject[]>();
   const [chosen, setChosen] = useState(0);
@@ -86,7 +87,7 @@ function WhyBox() {
       {found !== undefined && <Found found={found} chosen={chosen} open={open} />}
     </div>
   );
-}
+});
 
 function Found({
   found,
@@ -183,8 +184,30 @@ export function ActLine({ overview, lost }: { readonly overview: Overview; reado
       <div class="wrap">
         <p>{late ? <LateText overview={overview} lost={lost} /> : <ActText overview={overview} />}</p>
         <Facts overview={overview} />
+        {!late && overview.act.missingRights.length > 0 && <MissingRights rights={overview.act.missingRights} />}
       </div>
     </div>
+  );
+}
+
+/** The exact action, and what to add so that it is allowed. */
+function MissingRights({ rights }: { readonly rights: Overview['act']['missingRights'] }) {
+  return (
+    <ul class="rights">
+      {rights.map(({ side, action, scope, identity, rule }) => (
+        <li key={`${action} ${scope ?? ''}`}>
+          Missing right: <b>{action}</b>
+          {scope !== undefined && <> on {scope}</>}
+          {identity !== undefined && <span class="muted"> for {identity}</span>}.{' '}
+          <span class="muted">
+            {side === 'azure'
+              ? 'Add this line to the actions of its role; aks-autoscaler doctor names the role. It takes some minutes to apply:'
+              : 'Add this rule to its ClusterRole, or update the chart, which has it:'}
+          </span>
+          <Command text={rule} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -219,9 +242,11 @@ function ActText({ overview: { act, nodes } }: { readonly overview: Overview }) 
       </>
     );
   const ready =
-    nodes.unready === 0
-      ? `all ${formatCount(nodes.ready)} nodes are ready`
-      : `${formatCount(nodes.ready)} of ${formatCount(nodes.total)} nodes are ready`;
+    nodes.total === 1 && nodes.ready === 1
+      ? 'its node is ready'
+      : nodes.unready === 0
+        ? `all ${formatCount(nodes.ready)} nodes are ready`
+        : `${formatCount(nodes.ready)} of ${formatCount(nodes.total)} nodes are ready`;
   return (
     <>
       <span class="yes">✓ Allowed to act: yes</span>, because this replica leads, the cluster was read <Time at={act.clusterReadAt} />

@@ -1,7 +1,9 @@
 /** Underused nodes that are not removed, by what blocks them: money sorts it, cores where there are no prices. */
+import { useContext } from 'preact/hooks';
 import type { BlockerRow } from '../../documents/blockers.ts';
 import type { Overview } from '../../documents/overview.ts';
-import { Panel } from '../parts/parts.tsx';
+import { Page, Panel } from '../parts/parts.tsx';
+import { Steps } from './pending.tsx';
 import { counted, formatCount, formatMoney, hashFor, perHour } from '../parts/text.ts';
 
 export function Waste({ overview: { waste, cost } }: { readonly overview: Overview }) {
@@ -15,7 +17,7 @@ export function Waste({ overview: { waste, cost } }: { readonly overview: Overvi
       <Panel
         id="waste"
         title="Waste by blocker"
-        note={`No underused node is kept: all ${counted(totalNodes, 'node is', 'nodes are')} in use or leaving.`}
+        note={`No underused node is kept: ${totalNodes === 1 ? 'the only node is' : `all ${formatCount(totalNodes)} nodes are`} in use or leaving.`}
       />
     );
   return (
@@ -89,6 +91,7 @@ function Row({ row, hasPrices, share }: { readonly row: BlockerRow; readonly has
           {row.title}
         </a>
         <small>{machine}</small>
+        {row.fix !== undefined && <WasteFix fix={row.fix} />}
       </th>
       <td class="a-w muted">
         {row.examples.map(shortNode).join(', ')}
@@ -107,6 +110,25 @@ function Row({ row, hasPrices, share }: { readonly row: BlockerRow; readonly has
         </div>
       </td>
     </tr>
+  );
+}
+
+function WasteFix({ fix: { text, frees, steps } }: { readonly fix: NonNullable<BlockerRow['fix']> }) {
+  const { currency } = useContext(Page);
+  const money = frees.perHour === undefined ? '' : `, ${perHour(frees.perHour, currency)}`;
+  return (
+    <div class="fix">
+      <b>Fix that works:</b> {text}.{' '}
+      <span class="muted">
+        Simulated: frees {counted(frees.nodes, 'node')}, {counted(frees.cores, 'core')}, {formatCount(frees.memoryGib)} GiB{money}.
+      </span>
+      {steps.length > 0 && (
+        <details>
+          <summary>How</summary>
+          <Steps steps={steps} />
+        </details>
+      )}
+    </div>
   );
 }
 

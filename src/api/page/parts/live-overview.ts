@@ -6,6 +6,7 @@ import { applyMergePatch } from '../../documents/merge-patch.ts';
 import type { Overview } from '../../documents/overview.ts';
 import { followEvents, readDocument, type Refusal, type StreamEvent } from './api-client.ts';
 import { after, localNow, onVisibility } from './browser.ts';
+import { withSameParts } from './same-parts.ts';
 
 export interface LiveState {
   /** undefined: none was read yet. */
@@ -110,7 +111,8 @@ export class LiveOverview {
     if (Math.abs(offsetMs - this.#state.offsetMs) > OFFSET_PRECISION_MS) this.#set({ offsetMs });
   }
 
-  #take(overview: Overview): void {
+  #take(received: Overview): void {
+    const overview = withSameParts(this.#newest, received);
     this.#newest = overview;
     this.#set(this.#state.paused ? { newer: this.#state.newer + 1 } : { overview });
   }

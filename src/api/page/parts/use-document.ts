@@ -1,5 +1,6 @@
 /** Documents of the API as state of a component. */
 import { useEffect, useState } from 'preact/hooks';
+import { withSameParts } from './same-parts.ts';
 import { type Refusal, readDocument } from './api-client.ts';
 
 export interface Reading<Document> {
@@ -19,7 +20,8 @@ export function useDocument<Document>(path: string | undefined, key: unknown): R
     const stop = new AbortController();
     void readDocument<Document>(path, stop.signal).then((answer) => {
       if (stop.signal.aborted) return;
-      if ('document' in answer) setReading({ document: answer.document, refusal: undefined, path });
+      if ('document' in answer)
+        setReading((before) => ({ document: withSameParts(before.document, answer.document), refusal: undefined, path }));
       else setReading((before) => ({ document: before.path === path ? before.document : undefined, refusal: answer.refusal, path }));
     });
     return () => stop.abort();

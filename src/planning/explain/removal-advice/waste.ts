@@ -51,7 +51,8 @@ function valueOf({ proof: { perHour, cores } }: RemovalFix): number {
   return perHour ?? cores;
 }
 
-function rowKey({ reason, blockedBy }: Pick<BlockerTotal, 'reason' | 'blockedBy'>): string {
+/** The same for nodes that are kept for the same kind of reason. */
+export function rowKey({ reason, blockedBy }: Pick<BlockerTotal, 'reason' | 'blockedBy'>): string {
   return `${reason} ${blockedBy ?? ''}`;
 }
 
