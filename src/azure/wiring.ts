@@ -8,7 +8,7 @@ import type { Random } from '../lib/random.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ArmCalls } from './arm/arm-client.ts';
-import { credentialOnClock } from './arm/credential-on-clock.ts';
+import { HeldCredential } from './arm/held-credential.ts';
 import type { ArmOperation } from './arm/call-list.ts';
 import { OperationTracker } from './arm/operations.ts';
 import type { AzureOptions } from './arm/options.ts';
@@ -83,8 +83,8 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const closing = new AbortController();
   const rateLimits = new RateLimits(clock, metrics.arm);
   const ownWrites = new OwnWrites();
-  const calls = createCalls(deps, rateLimits, ownWrites);
   const credential = credentialOf(deps);
+  const calls = createCalls(deps, { rateLimits, ownWrites, credential });
   const clients = createClients(options, credential, calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
   const { sharedTexts, keptPrices } = deps;
@@ -153,16 +153,24 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   };
 }
 
-function credentialOf({ options, clock, credential, tokensFollowClock = false }: AzureDeps): TokenCredential {
-  if (credential !== undefined) return credential;
-  return tokensFollowClock ? credentialOnClock(() => createCredential(options), clock) : createCredential(options);
+function credentialOf({ options, clock, log, credential, tokensFollowClock: ageOnClock = false }: AzureDeps): HeldCredential {
+  return new HeldCredential({ make: () => credential ?? createCredential(options), clock, log, ageOnClock });
 }
 
 /** Writes that Azure charges to the scale set. */
 const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances']);
 
-function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, rateLimits: RateLimits, { tokens }: OwnWrites): ArmCalls {
+interface CallPartners {
+  readonly rateLimits: RateLimits;
+  readonly ownWrites: OwnWrites;
+  readonly credential: HeldCredential;
+}
+
+function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, partners: CallPartners): ArmCalls {
+  const { rateLimits, credential } = partners;
+  const { tokens } = partners.ownWrites;
   return new ArmCalls({
+    credential,
     clock,
     metrics: metrics.arm,
     rateLimits,

@@ -35,6 +35,8 @@ interface ArmCallsDeps {
   readonly beforeWrite?: (() => void) | undefined;
   /** Called when a write leaves, at the last moment before it does. */
   readonly onWrite?: ((call: ArmCall) => void) | undefined;
+  /** Learns whether Azure accepts its tokens. If absent, refused tokens are not replaced before they expire. */
+  readonly credential?: { noteAccepted(): void; noteRefused(): void };
 }
 
 interface CurrentCall {
@@ -239,6 +241,8 @@ export class ArmCalls {
   #checkResponse(call: ArmCall, response: PipelineResponse): PipelineResponse {
     const header = (name: string): string | undefined => response.headers.get(name);
     this.#deps.rateLimits.recordHeaders(call, header);
+    if (response.status === 401) this.#deps.credential?.noteRefused();
+    else this.#deps.credential?.noteAccepted();
     if (response.status < 400) {
       this.#deps.rateLimits.recordAnswer(call);
       const body = mappableBody(call.operation, response.bodyAsText);
