@@ -70,6 +70,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     names: connections.names,
     history,
     remainingWrites: (group) => cloud.remainingWrites(group),
+    nodeWriters: (name) => kubernetes.nodeWriters(name, new AbortController().signal),
     currency: config.azure.retailPrices?.currency,
     pacing: { clock, ...(input.pacing ?? PACING) },
   });

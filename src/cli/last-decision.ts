@@ -3,6 +3,8 @@
  * the one for removals. Passes every record on to the journal. Must not know who asks.
  */
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
+import type { NodeName } from '../domain/ids.ts';
+import type { NodeWriters } from '../domain/node.ts';
 import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import { defined } from '../lib/defined.ts';
@@ -23,6 +25,8 @@ interface LastDecisionDeps {
   /** Earlier decisions. */
   readonly history: HistoryReader;
   readonly remainingWrites: NonNullable<AnswerInput['remainingWrites']>;
+  /** May reject, and is bounded in time. */
+  readonly nodeWriters: (name: NodeName) => Promise<NodeWriters | undefined>;
   /** Of the prices. undefined: it is not known. */
   readonly currency: string | undefined;
   /** Lets other work have its turn while changes are simulated. */
@@ -53,7 +57,9 @@ export class LastDecision implements DecisionJournal {
     const decided = this.#decisionFor(subject);
     if (decided === undefined) return undefined;
     const advice = subject.kind === 'pod' ? await this.#advise(decided, subject.name) : undefined;
-    const answer = answerOn(subject, subject.kind === 'pod' ? { ...decided, advise: () => advice } : decided);
+    const nodeWriters = subject.kind === 'node' ? await this.#writersOf(decided, subject.name) : undefined;
+    const asked = { ...decided, nodeWriters };
+    const answer = answerOn(subject, subject.kind === 'pod' ? { ...asked, advise: () => advice } : asked);
     if (answer === undefined) return 'missing';
     const { loopId, nowMs } = decided.input.observation;
     return { ...answer, ...money, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
@@ -65,6 +71,13 @@ export class LastDecision implements DecisionJournal {
     if (helpless === undefined) return undefined;
     const { input, scaleUp: plan } = decided;
     return finishInSlices(adviseClassInSlices({ input, plan, mostTried: MOST_TRIED }, helpless), this.#deps.pacing, NEVER);
+  }
+
+  /** Only a node with taints is read, and no answer waits for an API server that does not return one. */
+  async #writersOf({ input }: AnswerInput, name: NodeName): Promise<NodeWriters | undefined> {
+    const node = input.observation.cluster.nodes.get(name);
+    if (node === undefined || (node.taints.length === 0 && !node.unschedulable)) return undefined;
+    return this.#deps.nodeWriters(name).catch(() => undefined);
   }
 
   /** The last decision about pending pods. undefined: nothing was decided yet. */

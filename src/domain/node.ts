@@ -41,6 +41,20 @@ export interface Node {
   readonly preemption?: Preemption;
 }
 
+/** A client by the name under which the API server keeps it. */
+export interface FieldWriter {
+  readonly manager: string;
+  /** Milliseconds since the epoch. Absent if the server did not keep it. */
+  readonly atMs?: number;
+}
+
+/** Who wrote parts of a node last. Absent parts were never written by a client, or are not known. */
+export interface NodeWriters {
+  /** The list of taints, as a whole. */
+  readonly taints?: FieldWriter;
+  readonly cordon?: FieldWriter;
+}
+
 /** The announced end of a Spot instance. Milliseconds since the epoch. */
 export interface Preemption {
   readonly noticedAtMs: number;

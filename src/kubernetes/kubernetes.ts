@@ -25,6 +25,7 @@ import { ResourceLocker } from './leadership/resource-locker.ts';
 import { createRest, type Rest } from './api/rest.ts';
 import { ForeignEvents } from './views/foreign-events.ts';
 import { WatchedClusterReader } from './views/cluster-reader.ts';
+import { readNodeWriters } from './views/node-writers.ts';
 import { defined } from '../lib/defined.ts';
 
 export type { Kubernetes, KubernetesOptions } from './api/options.ts';
@@ -95,6 +96,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
       return watched.start(AbortSignal.any([signal, closing.signal]));
     },
     foreignEvents: (component, sinceMs, signal) => foreign.since(component, sinceMs, AbortSignal.any([signal, closing.signal])),
+    nodeWriters: (name, signal) => readNodeWriters(rest, name, AbortSignal.any([signal, closing.signal])),
     storedText: (name, key) => new StoredConfigMap(rest, { namespace, name, key }),
     close: async () => {
       closing.abort();

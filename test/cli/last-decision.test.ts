@@ -15,6 +15,7 @@ function decided() {
     names: resourceNames,
     history: new History({ startedAtMs: START_MS, policy: () => aPolicy() }),
     remainingWrites: () => ({ left: 11, of: 12, atMs: START_MS }),
+    nodeWriters: () => Promise.reject(new Error('no answer')),
     currency: 'USD',
     pacing: { clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) },
   });

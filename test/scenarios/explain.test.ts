@@ -4,6 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AutoscalerError } from '../../src/lib/errors.ts';
+import { systemClock } from '../../src/cli/process/process.ts';
+import { openConnection } from '../../src/kubernetes/api/connection.ts';
+import { createRest } from '../../src/kubernetes/api/rest.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { runCommand } from '../support/run-command.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
@@ -95,6 +99,29 @@ describe('explain on a running daemon', () => {
     expect(out).toMatch(/1 -> 3 +another writer: foreign-writer +not made by this autoscaler/);
     const timeline = await (await fetch(`${url}/api/v1/timeline`)).text();
     expect(timeline).toMatch(/"actorName":\s*"foreign-writer"/);
+  });
+
+  it('names who cordoned a node', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
+    run = world;
+    await world.advance(2 * MINUTE);
+    const node = world.world.cluster.store.list('nodes').find(({ metadata }) => metadata.name.includes('general'))?.metadata.name ?? '';
+    dir = await mkdtemp(join(tmpdir(), 'explain-'));
+    await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());
+    const options = { kubeconfigPath: join(dir, 'kubeconfig'), namespace: 'x', leaseName: 'x', identity: 'x', leaderElect: false };
+    const connection = await openConnection(options, systemClock);
+    const rest = createRest({ connection, clock: systemClock, metrics: createMetrics(), userAgent: 'kubectl-cordon/v1', timeoutMs: 5_000 });
+    const contentType = 'application/merge-patch+json';
+    await rest.json(
+      { method: 'PATCH', path: `/api/v1/nodes/${node}`, contentType, body: { spec: { unschedulable: true } } },
+      new AbortController().signal,
+    );
+    await connection.close();
+    await world.advance(MINUTE);
+    const { out } = await runCommand(['explain', 'node', node, '--url', world.daemon.url ?? '']);
+    expect(out).toMatch(
+      /Taints +node\.kubernetes\.io\/unschedulable:NoSchedule \(by the node controllers of Kubernetes\);\s+cordoned by\s+kubectl-cordon at\s+/,
+    );
   });
 
   it('finds the leader by its Lease and asks it through the API server', async () => {

@@ -1,5 +1,6 @@
 /** The answer about a node as text. */
 import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
+import type { NamedWriter } from '../../planning/explain/answers/taint-writers.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { formatPerHour } from '../../planning/explain/amounts.ts';
@@ -31,7 +32,7 @@ export function nodeParts(answer: NodeAnswer, look: TextLook): readonly string[]
         ['Blocked by', blocker === undefined ? '' : `pod ${blocker.pod} (${blocker.reason}): ${blocker.detail}`],
         ['Next check', nextCheck === undefined ? 'in every loop' : formatMoment(Date.parse(nextCheck), nowMs)],
         ['State', answer.ready ? 'ready' : 'not ready'],
-        ['Taints', describeTaints(answer)],
+        ['Taints', describeTaints(answer, nowMs)],
         ['Pods', describePods(answer.pods)],
       ],
       width,
@@ -45,10 +46,15 @@ function describeUnneeded({ unneededSince, removableAfterMs, verdict }: NodeAnsw
   return `${verdict === 'unknown' ? 'unknown' : 'no timer runs'}; ${after} of being unneeded`;
 }
 
-function describeTaints({ taints, cordoned }: NodeAnswer): string {
+function describeTaints({ taints, cordoned, cordonedBy }: NodeAnswer, nowMs: number): string {
   const list =
-    taints.length === 0 ? 'none' : taints.map(({ taint, by }) => `${taint} (by ${by === 'autoscaler' ? 'the ' : ''}${by})`).join(', ');
-  return `${list}; ${cordoned ? 'cordoned' : 'not cordoned'}`;
+    taints.length === 0 ? 'none' : taints.map(({ taint, ...writer }) => `${taint} (${describeWriter(writer, nowMs)})`).join(', ');
+  if (!cordoned) return `${list}; not cordoned`;
+  return `${list}; cordoned${cordonedBy === undefined ? '' : ` ${describeWriter(cordonedBy, nowMs)}`}`;
+}
+
+function describeWriter({ by, at }: NamedWriter, nowMs: number): string {
+  return `by ${by === 'autoscaler' ? 'the ' : ''}${by}${at === undefined ? '' : ` at ${formatMoment(Date.parse(at), nowMs)}`}`;
 }
 
 function describePods(pods: readonly string[]): string {

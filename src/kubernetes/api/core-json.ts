@@ -5,6 +5,13 @@
  */
 export type Quantities = Readonly<Record<string, string | number>>;
 
+/** The fields that one client owns. */
+export interface ManagedFieldJson {
+  readonly manager?: string;
+  readonly time?: string;
+  readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
+}
+
 export interface MetadataJson {
   readonly name?: string;
   readonly namespace?: string;
@@ -15,6 +22,8 @@ export interface MetadataJson {
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Watches drop it. */
+  readonly managedFields?: readonly ManagedFieldJson[];
   readonly ownerReferences?: readonly {
     readonly apiVersion?: string;
     readonly kind?: string;

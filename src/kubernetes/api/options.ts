@@ -2,6 +2,8 @@ import type { CapacityObjectWriter, NodeAnnotator, NodeTainter, PodEvictor } fro
 import type { ClusterReader, OwnerReader } from '../../domain/ports/cluster.ts';
 import type { ForeignLock, LeaderLease } from '../../domain/ports/leadership.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
+import type { NodeName } from '../../domain/ids.ts';
+import type { NodeWriters } from '../../domain/node.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
@@ -98,6 +100,8 @@ export interface Kubernetes {
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** What another component said in events after this time, milliseconds since the epoch. Empty if they cannot be read. */
   foreignEvents(component: string, sinceMs: number, signal: AbortSignal): Promise<readonly ForeignEvent[]>;
+  /** Who last wrote the taints and the cordon of a node, by one read of at most 1.5 seconds. undefined: no such node. @throws AutoscalerError */
+  nodeWriters(name: NodeName, signal: AbortSignal): Promise<NodeWriters | undefined>;
   /** A text in one key of a ConfigMap of our namespace. */
   storedText(name: string, key: string): StoredText;
   /** Stops the watches, drops queued events, closes every connection. Does not release the lease. */

@@ -90,9 +90,14 @@ function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): { readonly sig
 }
 
 /** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */
-export async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
+export async function getOrUndefined(
+  rest: Rest,
+  path: string,
+  signal: AbortSignal,
+  limit: Pick<RestCall, 'timeoutMs'> = {},
+): Promise<ObjectJson | undefined> {
   try {
-    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
+    return (await rest.json({ method: 'GET', path, ...limit }, signal)) as ObjectJson;
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'not-found') return undefined;

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Blocker } from '../../../domain/plan.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
-import { DELETION_CANDIDATE_TAINT, taintText, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
+import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/price.ts';
 import { fullGroups } from '../../scale-down/full-groups.ts';
@@ -13,6 +13,7 @@ import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import type { AnswerInput } from './pod-answer.ts';
+import { type NamedWriter, namedWriter, taintWriter } from './taint-writers.ts';
 
 export interface NodeAnswer {
   readonly kind: 'node';
@@ -38,15 +39,17 @@ export interface NodeAnswer {
   readonly nextCheck?: string;
   readonly ready: boolean;
   readonly cordoned: boolean;
-  /** `by`: the autoscaler, or another writer as far as is known. */
-  readonly taints: readonly { readonly taint: string; readonly by: 'autoscaler' | 'another writer' }[];
+  /** Who cordoned it. Absent unless it is cordoned. */
+  readonly cordonedBy?: NamedWriter;
+  /** `by`: `autoscaler`, the component that such taints come from, the client that wrote the taints last, or `another writer`. */
+  readonly taints: readonly (NamedWriter & { readonly taint: string })[];
   readonly pods: readonly string[];
   /** What was simulated to free it. Absent if it is removed, or belongs to no managed pool. */
   readonly advice?: RemovalAdvice & { readonly text: string };
 }
 
 /** undefined: the cluster has no such node. */
-export function answerNode({ input, scaleUp, scaleDown, mostTried }: AnswerInput, name: string): NodeAnswer | undefined {
+export function answerNode({ input, scaleUp, scaleDown, mostTried, nodeWriters }: AnswerInput, name: string): NodeAnswer | undefined {
   const { observation, policy } = input;
   const node = observation.cluster.nodes.get(name);
   if (node === undefined) return undefined;
@@ -62,9 +65,10 @@ export function answerNode({ input, scaleUp, scaleDown, mostTried }: AnswerInput
     ready: node.readiness.ready,
     cordoned: node.unschedulable,
     threshold: thresholdOf(group, policy),
-    taints: node.taints.map((taint) => ({ taint: taintText(taint), by: isOurs(taint.key) ? 'autoscaler' : 'another writer' })),
+    taints: node.taints.map((taint) => ({ taint: taintText(taint), ...taintWriter(taint, { group, last: nodeWriters?.taints }) })),
     pods: pods.map(podName).sort(),
     ...defined({
+      cordonedBy: node.unschedulable ? namedWriter(nodeWriters?.cordon) : undefined,
       pool: group?.id,
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],
@@ -110,10 +114,6 @@ function shareOf(node: Node, pods: readonly { readonly shape: { readonly request
   const offered = node.allocatable[index] ?? 0;
   const requested = pods.reduce((sum, { shape }) => sum + (shape.requests[index] ?? 0), 0);
   return offered === 0 ? 0 : Math.round((requested / offered) * 1000) / 1000;
-}
-
-function isOurs(key: string): boolean {
-  return key === TO_BE_DELETED_TAINT || key === DELETION_CANDIDATE_TAINT;
 }
 
 /** Times before the epoch stand for an unknown history and are left out. */

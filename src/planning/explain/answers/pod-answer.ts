@@ -4,6 +4,7 @@
  */
 import type { HistoryReader } from '../../../domain/history.ts';
 import { type NodeGroupId, podName } from '../../../domain/ids.ts';
+import type { NodeWriters } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
@@ -34,6 +35,8 @@ export interface AnswerInput {
   readonly history?: HistoryReader | undefined;
   /** How many changes are simulated at most. If absent, as many as a person can wait for. */
   readonly mostTried?: number;
+  /** Who wrote the node that is asked about. Absent if it is not known. */
+  readonly nodeWriters?: NodeWriters | undefined;
   /** If absent, or if it returns undefined, they are not known. */
   readonly remainingWrites?: (group: NodeGroupId) => RemainingWrites | undefined;
   /** Returns what is known to help, instead of a simulation for this answer. */

@@ -4,6 +4,7 @@ import { isDryRun, dryRunStore } from '../store/dry-run.ts';
 import { evict } from '../store/eviction.ts';
 import { typedBody } from '../store/field-types.ts';
 import type { KubeObject, ReplicatedObject, ObjectDraft } from '../store/objects.ts';
+import { withManagers } from './managed-fields.ts';
 import { isRecord, jsonPatch, mergePatch } from '../store/patches.ts';
 import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
 import { badRequest, failureStatus, invalid, success, type Result } from '../store/status.ts';
@@ -161,7 +162,18 @@ function putObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   if (route.subresource === 'scale') return reply(putScale(api, route, { current: found.value, scale: request.body }), 200, scaleOf);
   const draft = draftOf(route, request.body);
   if (!draft.ok) return refusalReply(draft.refusal);
-  const updated = api.update(route.type, completed(draft.value, route), route.subresource === 'status' ? 'status' : 'main');
+  return updateManaged(api, route, { request, current: found.value, next: completed(draft.value, route) });
+}
+
+interface ManagedUpdate {
+  readonly request: ApiRequest;
+  readonly current: KubeObject;
+  readonly next: KubeObject;
+}
+
+function updateManaged(api: Api, route: NamedRoute, { request, current, next }: ManagedUpdate): ApiReply {
+  const managed = withManagers(next, current, request, api.timers);
+  const updated = api.update(route.type, managed, route.subresource === 'status' ? 'status' : 'main');
   return reply(updated, 200, (object) => encodeObject(route.type, object));
 }
 
@@ -219,8 +231,7 @@ function patchObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply
   if (route.subresource === 'scale') return reply(putScale(api, route, { current, scale: result.value }), 200, scaleOf);
   const draft = draftOf(route, result.value);
   if (!draft.ok) return refusalReply(draft.refusal);
-  const updated = api.update(route.type, completed(draft.value, route), route.subresource === 'status' ? 'status' : 'main');
-  return reply(updated, 200, (object) => encodeObject(route.type, object));
+  return updateManaged(api, route, { request, current, next: completed(draft.value, route) });
 }
 
 function textOf(value: unknown): string | undefined {
