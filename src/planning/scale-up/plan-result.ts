@@ -251,15 +251,19 @@ function endedEarlyBecause(expansion: ExpansionResult, maxNodes: number): string
   return expansion.unfinished ? 'the maximum number of rounds of one plan was reached' : undefined;
 }
 
+function countPods(count: number): string {
+  return `${count} ${count === 1 ? 'pod' : 'pods'}`;
+}
+
 function summarizeIncreases(increases: readonly Increase[], expansion: ExpansionResult, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
   const unplaced = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
   const first = podName(unplaced[0]?.[0] ?? { namespace: '', name: '' });
-  const rest = unplaced.length === 0 ? '' : `; ${unplaced.length} pods stay pending, first ${first}`;
+  const rest = unplaced.length === 0 ? '' : `; ${countPods(unplaced.length)} ${unplaced.length === 1 ? 'stays' : 'stay'} pending, first ${first}`;
   if (increases.length === 0) return `no scale-up${rest}`;
   const parts = increases.map(({ group, from, to, pods, cause }) => {
     const bound = expansion.added.get(group)?.zoneBound ?? 0;
     const zones = bound === 0 ? '' : `, ${bound} nodes help only if they land in the right zone`;
-    return `${group} ${from} -> ${to} (${cause === 'pods' ? `${pods.length} pods` : 'minimum size'}${zones})`;
+    return `${group} ${from} -> ${to} (${cause === 'pods' ? countPods(pods.length) : 'minimum size'}${zones})`;
   });
   return `${parts.join(', ')}${rest}`;
 }

@@ -99,7 +99,7 @@ From c.json, as of 2026-11-21 08:24:00 UTC.
   it('decision: which option lost, and by which rule', async () => {
     const pools = '- {name: wide, vmSize: Standard_D16s_v5, min: 0, max: 5}\n- {name: fit, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
     const { out } = await explain(['decision', ...SOURCE], { 'c.json': listOf(podJson('web', '3')), 'p.yaml': pools });
-    expect(out).toMatch(/Plan: fit 0 -> 1 \(1 pods\); nothing removed\./);
+    expect(out).toMatch(/Plan: fit 0 -> 1 \(1 pod\); nothing removed\./);
     expect(out).toMatch(/fit +1 +1 +0\.\d+ +chosen/);
     expect(out).toMatch(/wide +1 +1 +0\.\d+ +lost on least-waste/);
   });

@@ -13,7 +13,7 @@ import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import type { AnswerInput } from './pod-answer.ts';
-import { type NamedWriter, namedWriter, taintWriter } from './taint-writers.ts';
+import { cordonWriter, type NamedWriter, taintWriter } from './taint-writers.ts';
 
 export interface NodeAnswer {
   readonly kind: 'node';
@@ -68,7 +68,7 @@ export function answerNode({ input, scaleUp, scaleDown, mostTried, nodeWriters }
     taints: node.taints.map((taint) => ({ taint: taintText(taint), ...taintWriter(taint, { group, last: nodeWriters?.taints }) })),
     pods: pods.map(podName).sort(),
     ...defined({
-      cordonedBy: node.unschedulable ? namedWriter(nodeWriters?.cordon) : undefined,
+      cordonedBy: node.unschedulable ? cordonWriter(nodeWriters?.cordon) : undefined,
       pool: group?.id,
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],

@@ -35,8 +35,13 @@ export function taintWriter(
   return known === undefined ? namedWriter(last) : { by: known[1] };
 }
 
-/** The manager of a field, unless that is this program, which then wrote it for another reason. */
-export function namedWriter(last: FieldWriter | undefined): NamedWriter {
+/** A cordon is one field: its manager is who cordoned the node. */
+export function cordonWriter(last: FieldWriter | undefined): NamedWriter {
+  return last !== undefined && OWN_MANAGER.test(last.manager) ? { by: OWN } : namedWriter(last);
+}
+
+/** The manager of the list of taints, unless that is this program, which then wrote it for another taint. */
+function namedWriter(last: FieldWriter | undefined): NamedWriter {
   if (last === undefined || OWN_MANAGER.test(last.manager)) return { by: UNKNOWN };
   return { by: last.manager, ...(last.atMs === undefined ? {} : { at: new Date(last.atMs).toISOString() }) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldWriter } from '../../../../src/domain/node.ts';
-import { namedWriter, taintWriter } from '../../../../src/planning/explain/answers/taint-writers.ts';
+import { cordonWriter, taintWriter } from '../../../../src/planning/explain/answers/taint-writers.ts';
 import { aGroup, aTemplate, START_MS } from '../../../support/builders.ts';
 
 const NO_SCHEDULE = { value: '', effect: 'NoSchedule' } as const;
@@ -28,9 +28,7 @@ describe('who put a taint on a node', () => {
   });
 
   it('a cordon has the client that wrote it', () => {
-    expect([namedWriter({ manager: 'kubectl-cordon', atMs: START_MS }), namedWriter(undefined)]).toEqual([
-      { by: 'kubectl-cordon', at },
-      { by: 'another writer' },
-    ]);
+    const writers = [{ manager: 'kubectl-cordon', atMs: START_MS }, undefined, { manager: 'aks-autoscaler', atMs: START_MS }];
+    expect(writers.map(cordonWriter)).toEqual([{ by: 'kubectl-cordon', at }, { by: 'another writer' }, { by: 'autoscaler' }]);
   });
 });
