@@ -258,7 +258,8 @@ function countPods(count: number): string {
 function summarizeIncreases(increases: readonly Increase[], expansion: ExpansionResult, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
   const unplaced = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
   const first = podName(unplaced[0]?.[0] ?? { namespace: '', name: '' });
-  const rest = unplaced.length === 0 ? '' : `; ${countPods(unplaced.length)} ${unplaced.length === 1 ? 'stays' : 'stay'} pending, first ${first}`;
+  const rest =
+    unplaced.length === 0 ? '' : `; ${countPods(unplaced.length)} ${unplaced.length === 1 ? 'stays' : 'stay'} pending, first ${first}`;
   if (increases.length === 0) return `no scale-up${rest}`;
   const parts = increases.map(({ group, from, to, pods, cause }) => {
     const bound = expansion.added.get(group)?.zoneBound ?? 0;
