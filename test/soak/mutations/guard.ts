@@ -20,6 +20,8 @@ export interface Guard {
   readonly instead: string;
   /** A test file of which at least one test fails. */
   readonly test?: string;
+  /** A part of the title of the tests in that file that are run. If absent, all are. */
+  readonly row?: string;
   readonly run?: ThemeRun;
   /** Also in the gate: the test takes a second or two. */
   readonly quick?: true;

@@ -14,9 +14,10 @@ describe('the list of guards', () => {
     expect(instead).not.toBe(text);
   });
 
-  it.each(GUARDS)('$guard: names a test or a run that exists', ({ test, run }) => {
+  it.each(GUARDS)('$guard: names a test or a run that exists', ({ test, row, run }) => {
     expect(test !== undefined || run !== undefined).toBe(true);
     if (test !== undefined) expect(existsSync(join(ROOT, test))).toBe(true);
+    if (row !== undefined) expect(readFileSync(join(ROOT, test ?? ''), 'utf8')).toContain(row);
     if (run !== undefined) expect(Object.keys(THEMES)).toContain(run.theme);
   });
 

@@ -58,8 +58,9 @@ interface Proof {
 }
 
 function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
-  const { test, run } = guard;
-  const tests = test === undefined ? [] : [{ guard, name: test, run: (copy: string) => runTest(copy, test) }];
+  const { test, row, run } = guard;
+  const name = row === undefined ? test : `${test}, ${row}`;
+  const tests = test === undefined ? [] : [{ guard, name: name ?? test, run: (copy: string) => runTest(copy, test, row) }];
   if (run === undefined || quick) return tests;
   const { theme, seed, loops } = run;
   const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(loops), '--json'];
@@ -106,10 +107,11 @@ interface TestReport {
   }[];
 }
 
-async function runTest(copy: string, test: string): Promise<Outcome> {
+async function runTest(copy: string, test: string, row: string | undefined): Promise<Outcome> {
   const report = join(copy, 'mutation-report.json');
   rmSync(report, { force: true });
-  await ended(copy, [VITEST, 'run', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, test]);
+  const rows = row === undefined ? [] : ['-t', row.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')];
+  await ended(copy, [VITEST, 'run', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, test, ...rows]);
   const { testResults } = readReport(report);
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
   const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
