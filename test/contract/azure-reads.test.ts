@@ -116,6 +116,27 @@ describe('azure: reading', () => {
     expect(instanceReads(r, before)).toEqual(['']);
   });
 
+  it('fifty nodes that join in waves of ten cost no more single reads than Azure takes at once', async () => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    await r.pass(61_000);
+    for (const round of [1, 2]) {
+      void r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+      await r.pass(round * 1_000);
+    }
+    const before = r.arm.requests.length;
+    for (const wave of [1, 2, 3, 4, 5]) {
+      r.view(joined(r, set, wave * 10));
+      await r.pass(2_000);
+    }
+    const reads = instanceReads(r, before);
+    expect(reads).not.toContain('');
+    // 30 at once, and one more in each six seconds.
+    expect(reads.length).toBeGreaterThanOrEqual(30);
+    expect(reads.length).toBeLessThanOrEqual(32);
+  });
+
   it('after two lists in a minute ten nodes are read singly, and the others wait for the next list', async () => {
     const r = await prepared();
     const set = r.arm.addSet(USER_POOL, 1);

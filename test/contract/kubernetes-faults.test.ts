@@ -155,7 +155,9 @@ describe('connecting', () => {
     expect(sentences(cut)).toBe(1);
     stage.cluster.control.resume();
     // A port that nobody listens on.
-    const error = await refusal({ kubeconfigPath: await broken((text) => text.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:1')) });
+    const elsewhere = refusal({ kubeconfigPath: await broken((text) => text.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:1')) });
+    await stage.settled(elsewhere);
+    const error = await elsewhere;
     expect(error.detail).toEqual({ kind: 'unavailable', effect: 'none' });
     expect(error.message).toMatch(/did not answer GET \/version.*ECONNREFUSED/);
   });

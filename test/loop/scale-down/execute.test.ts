@@ -6,7 +6,7 @@ import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
 import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
-import { aCluster, anInstance, aNode, keyOf, START_MS } from '../../support/builders.ts';
+import { aCluster, anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -340,7 +340,10 @@ describe('executeScaleDown', () => {
     expect(world.cloud.deletes).toHaveLength(4);
   });
 
-  it('an instance of an atomic group that failed goes with it, also as a node that nothing runs on', async () => {
+  it.each([
+    ['goes with it, also as a node that nothing runs on', [], ['g-0', 'g-1']],
+    ['is not deleted once it is a node with a pod', [aPod({ name: 'web', nodeName: 'host-0' })], ['g-1']],
+  ])('an instance of an atomic group that failed %s', async (_what, pods, deleted) => {
     const world = setUp();
     const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
       ...group,
@@ -349,9 +352,10 @@ describe('executeScaleDown', () => {
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
     const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
+    for (const pod of pods) world.cluster.pods.set(pod.uid, pod);
     executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
     await settle();
-    expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-0'), keyOf('g-1')]]);
+    expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([deleted.map(keyOf)]);
   });
 
   it.each([

@@ -105,6 +105,15 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     expect(await next.share.latest()).toEqual({ epoch: 1, text: 'sizes' });
   });
 
+  it('stays claimed by its new owner when a process that has lost the claim releases it', async () => {
+    const [slow, next, third] = [await aProcess(), await aProcess(), await aProcess()];
+    await slow.share.claim(1);
+    await slow.raw((client) => client.del(`${RECORD}:claim:1`));
+    expect(await next.share.claim(1)).toBe(true);
+    await slow.share.release(1);
+    expect(await third.share.claim(1)).toBe(false);
+  });
+
   it('is not replaced by one of an earlier epoch', async () => {
     const { share } = await aProcess();
     await published(share, 5, 'new');
