@@ -92,12 +92,4 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     test: WHOLE,
     row: 'every Date is ten years old, and Retry-After by it',
   },
-  {
-    guard: 'no capacity is written over one that an old list hides',
-    file: 'src/azure/writes/increase-scale-set.ts',
-    text: 'defined({ ifMatch: etag })',
-    instead: 'defined({ ifMatch: etag === undefined ? etag : undefined })',
-    test: WHOLE,
-    row: 'every list is as it was before the pools grew',
-  },
 ];

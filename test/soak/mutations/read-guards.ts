@@ -217,8 +217,8 @@ export const READ_GUARDS: readonly Guard[] = [
   {
     guard: 'the pods of in-flight increases survive a restart, by their class',
     file: 'src/loop/memory/memory-text.ts',
-    text: '=> ({ class: name, count: pods }))',
-    instead: '=> ({ class: name, count: pods - pods }))',
+    text: 'map(({ uids: _uids, ...pods }) => pods),',
+    instead: 'map(({ uids: _uids, ...pods }) => ({ ...pods, count: 0 })),',
     test: MEMORY,
   },
   {
