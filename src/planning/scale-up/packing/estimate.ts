@@ -25,20 +25,17 @@ interface Run {
   count: number;
   free: Resources;
   ports: readonly HostPort[];
-  /** The zone variants that all its pods allow, as bits. */
-  mask: number;
 }
 
-/** The groups that fit the template at all, biggest pods first, with the zone variants that they allow. */
+/** The groups that fit the template at all, biggest pods first. */
 export function packingOrder(groups: readonly EquivalenceGroup[], template: GroupTemplate) {
   return groups
-    .filter((group) => group.pods.length > 0)
-    .map((group) => ({ group, mask: variantsForPods(group, template), size: podSizeOn(group.need, template.template.allocatable) }))
-    .filter(({ mask }) => mask !== 0)
+    .filter((group) => group.pods.length > 0 && variantsForPods(group, template) !== 0)
+    .map((group) => ({ group, size: podSizeOn(group.need, template.template.allocatable) }))
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
-/** For pods that only need room. `limit` is the largest number of nodes that may be added. */
+/** For pods that only need room, in any zone of the template. `limit` is the largest number of nodes that may be added. */
 export function estimate(
   groups: readonly EquivalenceGroup[],
   template: GroupTemplate,
@@ -48,32 +45,30 @@ export function estimate(
   const runs: Run[] = [];
   const placed = new Map<EquivalenceGroup, number>();
   let nodes = 0;
-  for (const { group, mask } of packingOrder(groups, template)) {
-    const left = fillRuns(runs, group, mask, operations);
-    const added = addRuns(runs, { group, mask, left }, template, limit - nodes);
+  for (const { group } of packingOrder(groups, template)) {
+    const left = fillRuns(runs, group, operations);
+    const added = addRuns(runs, { group, left }, template, limit - nodes);
     nodes += added.nodes;
     const done = group.pods.length - added.left;
     if (done > 0) placed.set(group, done);
   }
-  const all = (1 << template.variants.length) - 1;
-  const zoneBound = runs.reduce((sum, run) => (run.mask === all ? sum : sum + run.count), 0);
-  return { nodes, placed, zoneBound };
+  return { nodes, placed, zoneBound: 0 };
 }
 
 /** Places pods on existing runs; returns how many pods are left. */
-function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number, operations: OperationCounts): number {
+function fillRuns(runs: Run[], group: EquivalenceGroup, operations: OperationCounts): number {
   let left = group.pods.length;
   for (let at = 0; at < runs.length && left > 0; at++) {
     const run = runs[at];
     operations.nodesVisited += 1;
-    if (run === undefined || (run.mask & mask) === 0) continue;
+    if (run === undefined) continue;
     const each = podsFittingOn(group, run.free, run.ports);
     if (each === 0) continue;
     const full = Math.min(run.count, Math.floor(left / each));
     const rest = full < run.count ? left - full * each : 0;
     const split = [
-      ...(full > 0 ? [fillRun(run, group, { count: full, each, mask })] : []),
-      ...(rest > 0 ? [fillRun(run, group, { count: 1, each: rest, mask })] : []),
+      ...(full > 0 ? [fillRun(run, group, { count: full, each })] : []),
+      ...(rest > 0 ? [fillRun(run, group, { count: 1, each: rest })] : []),
     ];
     const used = full + (rest > 0 ? 1 : 0);
     if (used < run.count) split.push({ ...run, count: run.count - used });
@@ -86,18 +81,18 @@ function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number, operations
 
 function addRuns(
   runs: Run[],
-  wanted: { readonly group: EquivalenceGroup; readonly mask: number; readonly left: number },
+  wanted: { readonly group: EquivalenceGroup; readonly left: number },
   template: GroupTemplate,
   room: number,
 ): { readonly nodes: number; readonly left: number } {
-  const { group, mask, left } = wanted;
-  const empty: Run = { count: 0, free: template.free, ports: template.ports, mask: (1 << template.variants.length) - 1 };
+  const { group, left } = wanted;
+  const empty: Run = { count: 0, free: template.free, ports: template.ports };
   const each = podsFittingOn(group, empty.free, empty.ports);
   if (left === 0 || each === 0 || room <= 0) return { nodes: 0, left };
   const full = Math.min(room, Math.floor(left / each));
   const rest = full < room ? left - full * each : 0;
-  if (full > 0) runs.push(fillRun(empty, group, { count: full, each, mask }));
-  if (rest > 0) runs.push(fillRun(empty, group, { count: 1, each: rest, mask }));
+  if (full > 0) runs.push(fillRun(empty, group, { count: full, each }));
+  if (rest > 0) runs.push(fillRun(empty, group, { count: 1, each: rest }));
   return { nodes: full + (rest > 0 ? 1 : 0), left: left - full * each - rest };
 }
 
@@ -123,13 +118,12 @@ function freeAfter(free: Resources, need: Need, each: number): Resources {
   return left;
 }
 
-function fillRun(run: Run, group: EquivalenceGroup, by: { readonly count: number; readonly each: number; readonly mask: number }): Run {
+function fillRun(run: Run, group: EquivalenceGroup, by: { readonly count: number; readonly each: number }): Run {
   const wanted = group.shape.hostPorts;
   return {
     count: by.count,
     free: freeAfter(run.free, group.need, by.each),
     ports: wanted.length === 0 ? run.ports : [...run.ports, ...wanted],
-    mask: run.mask & by.mask,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Packs pods on new nodes of one group, or of a family of groups that are packed as one. Pods that only need room are arithmetic
- * (`estimate.ts`) as long as the nodes need not stay. Otherwise nodes are added one by one, so that spread and affinity are checked against
+ * (`estimate.ts`) as long as the nodes need not stay, and no pod selects some zones of several. Otherwise nodes are added one by one, so that spread and affinity are checked against
  * the whole cluster, new nodes included: in the same order, but one pod at a time (`place-pods.ts`).
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
@@ -41,11 +41,19 @@ export function* packNewNodes(
 ): SlicedWork<PackedNodes> {
   snapshot.operations.templatesPacked += 1;
   const [only] = members.length === 1 ? members : [];
-  const isArithmetic = !limits.keep && !groups.some((group) => group.interdependent && group.pods.length > 0);
-  if (only === undefined || !isArithmetic) return yield* packOneByOne(groups, members, limits, snapshot);
+  if (only === undefined || limits.keep || !groups.every((group) => isCountable(group, only.template)))
+    return yield* packOneByOne(groups, members, limits, snapshot);
   yield;
   const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
   return { ...share, shares: [share], added: [] };
+}
+
+/** Whether only room decides where the pods may be: neither other pods nor the zone that a node gets in its turn. */
+function isCountable(group: EquivalenceGroup, template: GroupTemplate): boolean {
+  if (group.pods.length === 0) return true;
+  if (group.interdependent) return false;
+  const all = (1 << template.variants.length) - 1;
+  return template.variants.length === 1 || [0, all].includes(knownVariants(group, template));
 }
 
 function* packOneByOne(

@@ -9,7 +9,6 @@ import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
 
-const ZONE = 'topology.kubernetes.io/zone';
 const template = (cpu: string, zones: readonly string[] = []) => {
   const group = aGroup({ id: 'a', template: aTemplate({ cpu, memory: '8Gi', pods: '12', zones }) });
   return makeTemplate(group, group.template!, [], new Set());
@@ -21,8 +20,7 @@ const shapes = [
   aShape({ cpu: '1500m', memory: '3Gi' }),
   aShape({ cpu: '300m', memory: '5Gi' }),
   aShape({ cpu: '50m', memory: '10Mi', hostPorts: [port] }),
-  aShape({ cpu: '200m', memory: '10Mi', nodeSelector: { [ZONE]: 'we-1' } }),
-  aShape({ cpu: '200m', memory: '20Mi', nodeSelector: { [ZONE]: 'we-2' } }),
+  aShape({ cpu: '200m', memory: '20Mi' }),
   aShape({ cpu: '9', memory: '1Gi' }),
 ];
 const counts = fc.array(fc.nat(40), { minLength: shapes.length, maxLength: shapes.length });
@@ -37,25 +35,22 @@ const total = (placed: ReadonlyMap<unknown, number>) => [...placed.values()].red
 
 /** First-fit-decreasing said the slow way: every pod for itself, every node for itself. */
 function packOneByOne(groups: ReturnType<typeof groupPods>, target: ReturnType<typeof template>, limit: number) {
-  const nodes: { free: number[]; port: boolean; mask: number }[] = [];
+  const nodes: { free: number[]; port: boolean }[] = [];
   const placed = new Map<string, number>();
-  for (const { group, mask } of packingOrder(groups, target)) {
+  for (const { group } of packingOrder(groups, target)) {
     const wantsPort = group.shape.hostPorts.length > 0;
     const fits = (node: (typeof nodes)[number]) =>
-      (node.mask & mask) !== 0 &&
-      !(wantsPort && node.port) &&
-      group.shape.requests.every((amount, index) => amount === 0 || amount <= (node.free[index] ?? 0));
+      !(wantsPort && node.port) && group.shape.requests.every((amount, index) => amount === 0 || amount <= (node.free[index] ?? 0));
     for (const _pod of group.pods) {
       let node = nodes.find(fits);
       if (node === undefined && nodes.length < limit) {
-        node = { free: [...target.free], port: false, mask: (1 << target.variants.length) - 1 };
+        node = { free: [...target.free], port: false };
         nodes.push(node);
       }
       if (node === undefined) continue;
       const chosen = node;
       group.shape.requests.forEach((amount, index) => (chosen.free[index] = (chosen.free[index] ?? 0) - amount));
       chosen.port ||= wantsPort;
-      chosen.mask &= mask;
       placed.set(group.key, (placed.get(group.key) ?? 0) + 1);
     }
   }
