@@ -11,7 +11,8 @@ afterEach(async () => {
   run = undefined;
 });
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
+/** These scenarios last for up to an hour, and no time in them is shorter than a minute. */
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', '--scan-interval=30s'];
 
 interface KubeNode {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };

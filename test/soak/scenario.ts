@@ -45,6 +45,8 @@ export interface Scenario {
   readonly knobs: Partial<ArmLatencies>;
   /** Reports of loops in memory. Default: all. */
   readonly reportsKept?: number;
+  /** How long after the last misfortune the world may take to come to rest, milliseconds of its time. Default: 45 minutes. */
+  readonly restWithinMs?: number;
   /** Of the daemon's process, besides what leads it to this world. */
   readonly env?: Readonly<Record<string, string>>;
   /** Judgements that hold where nothing else explains what they forbid. */

@@ -119,7 +119,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality, watch: R
     watch.onCalm?.();
     calm(progress);
     if (!run.isRunning) await startAgain(progress);
-    const converged = await comesToRest(stage);
+    const converged = await comesToRest(stage, scenario.restWithinMs ?? CONVERGE_WITHIN_MS);
     return {
       seed: scenario.seed,
       loops: run.loops,
@@ -267,10 +267,10 @@ function calm({ stage: { run }, scenario }: Progress): void {
   }
 }
 
-async function comesToRest(stage: Stage): Promise<boolean> {
+async function comesToRest(stage: Stage, withinMs: number): Promise<boolean> {
   const { run } = stage;
   const since = run.loops;
-  const endMs = run.clock.now() + CONVERGE_WITHIN_MS;
+  const endMs = run.clock.now() + withinMs;
   while (run.clock.now() < endMs) {
     await run.advance(5 * SECOND);
     if (run.loops > since + 2 && unrest(stage).length === 0) return true;
