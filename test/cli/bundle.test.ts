@@ -11,6 +11,7 @@ import { smallWorld } from '../../src/simulator/sample-worlds.ts';
 import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../src/simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
+import { Patience } from '../../src/lab/patience.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 
@@ -145,8 +146,15 @@ describe('the bundle', () => {
 
 describe('the process ends on SIGTERM within loop.shutdownTimeout', () => {
   const SECONDS = 1;
-  /** The process is forced to end after that time; the rest is for its end to be noticed on a busy machine. */
+  /** The process is forced to end after that time, and by default after 20 s. Milliseconds of an idle machine. */
   const MOST_MS = 10_000;
+  const inTime = async <End>(ended: Promise<End>): Promise<End> => {
+    const patience = new Patience(MOST_MS);
+    const looks = setInterval(() => patience.isOver(), 250);
+    const end = await ended.finally(() => clearInterval(looks));
+    expect(patience.isOver()).toBe(false);
+    return end;
+  };
   const SILENT = { id: 'silent', match: {}, effect: { kind: 'delay', ms: 3_600_000 } } as const;
   const blackHoles: Server[] = [];
   beforeAll(() => writeFile(join(dir, 'stop.json'), JSON.stringify({ loop: { shutdownTimeout: `${SECONDS}s` } })));
@@ -183,10 +191,8 @@ describe('the process ends on SIGTERM within loop.shutdownTimeout', () => {
       const { child, ended } = start(['run', ...flags], clientEnvironment(dir, world));
       await lineWith(child, 'Leadership acquired');
       after(world);
-      const sinceMs = performance.now();
       child.kill('SIGTERM');
-      await ended;
-      expect(performance.now() - sinceMs).toBeLessThan(MOST_MS);
+      await inTime(ended);
     } finally {
       await world.stop();
     }
@@ -228,10 +234,8 @@ describe('the process ends on SIGTERM within loop.shutdownTimeout', () => {
       clientEnvironment(dir, { spec: smallWorld(1), arm: { url: server } as World['arm'] }),
     );
     await reached;
-    const sinceMs = performance.now();
     child.kill('SIGTERM');
-    expect((await ended).code).toBe(0);
-    expect(performance.now() - sinceMs).toBeLessThan(MOST_MS);
+    expect((await inTime(ended)).code).toBe(0);
   });
 });
 

@@ -191,7 +191,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('giving capacity back', () => {
-  it('destroys no machine and undoes no foreign change, whatever happens beside', { timeout: 120_000 }, async () => {
+  it('destroys no machine and undoes no foreign change, whatever happens beside', async () => {
     let given = 0;
     await fc.assert(
       fc.asyncProperty(

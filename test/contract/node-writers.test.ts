@@ -15,7 +15,7 @@ const OPTIONS = { namespace: 'kube-system', leaseName: 'aks-autoscaler', identit
 /** Patches the spec of the node as another client does. */
 async function patchAs(userAgent: string, spec: object): Promise<void> {
   const connection = await openConnection({ ...OPTIONS, kubeconfigPath: stage.kubeconfigPath }, systemClock);
-  const rest = createRest({ connection, clock: systemClock, metrics: createMetrics(), userAgent, timeoutMs: 5_000 });
+  const rest = createRest({ connection, clock: systemClock, metrics: createMetrics(), userAgent, timeoutMs: 120_000 });
   const request = { method: 'PATCH', path: '/api/v1/nodes/usr-1', contentType: 'application/merge-patch+json', body: { spec } } as const;
   await stage.settled(rest.json(request, stage.signal));
   await connection.close();

@@ -125,7 +125,7 @@ async function standBy(run: VirtualRun): Promise<void> {
   const stop = new AbortController();
   const waiting = kubernetes.lease.acquire(stop.signal).catch(() => undefined);
   const isWatching = (): boolean => calls.some(({ path }) => path.includes('/leases?watch=true'));
-  for (const end = Date.now() + 10_000; !isWatching() && Date.now() < end;) await systemClock.sleep(20);
+  for (const end = Date.now() + 120_000; !isWatching() && Date.now() < end;) await systemClock.sleep(20);
   stop.abort();
   await waiting;
   await kubernetes.close();
@@ -222,7 +222,7 @@ describe('in a pod', () => {
         names: resourceNames,
       });
       try {
-        await kubernetes.reader.start(AbortSignal.timeout(10_000));
+        await kubernetes.reader.start(AbortSignal.timeout(120_000));
         expect(kubernetes.reader.observe(0).namespaces.has('kube-system')).toBe(true);
       } finally {
         await kubernetes.close();

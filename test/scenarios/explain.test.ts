@@ -110,7 +110,13 @@ describe('explain on a running daemon', () => {
     await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());
     const options = { kubeconfigPath: join(dir, 'kubeconfig'), namespace: 'x', leaseName: 'x', identity: 'x', leaderElect: false };
     const connection = await openConnection(options, systemClock);
-    const rest = createRest({ connection, clock: systemClock, metrics: createMetrics(), userAgent: 'kubectl-cordon/v1', timeoutMs: 5_000 });
+    const rest = createRest({
+      connection,
+      clock: systemClock,
+      metrics: createMetrics(),
+      userAgent: 'kubectl-cordon/v1',
+      timeoutMs: 120_000,
+    });
     const contentType = 'application/merge-patch+json';
     await rest.json(
       { method: 'PATCH', path: `/api/v1/nodes/${node}`, contentType, body: { spec: { unschedulable: true } } },

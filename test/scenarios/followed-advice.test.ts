@@ -162,7 +162,7 @@ const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.
 function shell(command: string): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: dir ?? '', KUBECONFIG: join(dir ?? '', 'kubeconfig') };
   return new Promise((resolve, reject) => {
-    execFile('sh', ['-c', command], { env, timeout: 60_000 }, (error, out, err) => {
+    execFile('sh', ['-c', command], { env, timeout: 250_000 }, (error, out, err) => {
       if (error === null) resolve(out);
       else reject(new Error(`${command}: ${err}`));
     });
