@@ -106,6 +106,8 @@ export interface Removal {
 export interface UnremovableNode {
   readonly node: NodeName;
   readonly reason: UnremovableReason;
+  /** Of `RecentlyUnremovable`: the reason of the earlier check. */
+  readonly cause?: UnremovableReason;
   readonly blocker?: Blocker;
   /** What the reason alone does not say: which limit, which other node. */
   readonly detail?: string;

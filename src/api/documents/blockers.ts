@@ -63,6 +63,8 @@ export interface BlockerRow {
   readonly memoryGib: number;
   /** Of the nodes, in the currency of the price list. Absent unless each has a price. */
   readonly perHour?: number;
+  /** The part of it for capacity that no pod requests, of the nodes with a price: what the metric `wasted_cost_per_hour` has. */
+  readonly wastedPerHour?: number;
   readonly examples: readonly string[];
   /** The change that frees most of the nodes. Absent if none was simulated that works. */
   readonly fix?: RemovalFixDocument;
@@ -95,7 +97,7 @@ export function wasteDocument({ report, policy, wasteFixes }: DocumentInput): Wa
   if (scaleDown === undefined) return undefined;
   const rows = totalsByBlocker(scaleDown, observation, policy.scaleUp)
     .filter(({ reason }) => !NOT_WASTE.has(reason))
-    .map(({ reason, blockedBy, nodes, cores, memoryGib, perHour, examples }) => ({
+    .map(({ reason, blockedBy, nodes, cores, memoryGib, perHour, wastedPerHour, examples }) => ({
       id: blockedBy === undefined ? reason : `${reason},${blockedBy}`,
       title: titleOf(reason, blockedBy),
       reason,
@@ -103,7 +105,12 @@ export function wasteDocument({ report, policy, wasteFixes }: DocumentInput): Wa
       cores: rounded(cores),
       memoryGib: rounded(memoryGib),
       examples,
-      ...defined({ blockedBy, perHour: roundMoney(perHour), fix: fixDocument(wasteFixes?.get(rowKey({ reason, blockedBy }))) }),
+      ...defined({
+        blockedBy,
+        perHour: roundMoney(perHour),
+        wastedPerHour: roundMoney(wastedPerHour),
+        fix: fixDocument(wasteFixes?.get(rowKey({ reason, blockedBy }))),
+      }),
     }))
     .sort((left, right) => (right.perHour ?? 0) - (left.perHour ?? 0) || right.cores - left.cores);
   const nodes = sum(rows.map((row) => row.nodes));

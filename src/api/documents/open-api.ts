@@ -112,6 +112,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     cores: amount,
     memoryGib: amount,
     'perHour?': amount,
+    'wastedPerHour?': amount,
     examples: list(text),
     'fix?': ref('RemovalFix'),
   }),

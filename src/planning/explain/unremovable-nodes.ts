@@ -10,6 +10,7 @@ import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../dom
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
+import { unusedCapacity } from './unused-capacity.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 
 const GIB = 2 ** 30;
@@ -49,6 +50,8 @@ export interface BlockerTotal {
   readonly memoryGib: number;
   /** In the currency of the price table. undefined unless every node has a price. */
   readonly perHour: number | undefined;
+  /** What of that is for capacity that no pod requests, of the nodes with a price. undefined if none has one. The metric of wasted cost. */
+  readonly wastedPerHour: number | undefined;
   /** The first few nodes by name. */
   readonly examples: readonly NodeName[];
 }
@@ -76,16 +79,20 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
   });
 }
 
-/** The kinds of blockers; the one with the most cores comes first. */
+/** The kinds of blockers; the one with the most cores comes first. A check that is remembered counts under its own reason. */
 export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
-  const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
+  const { cloud, cluster } = observation;
+  const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+  const causes = new Map(plan.kept.map(({ node, cause }) => [node, cause]));
   const totals = new Map<string, BlockerTotal>();
   for (const explained of explainNodes(plan, observation)) {
-    const node = observation.cluster.nodes.get(explained.node);
+    const node = cluster.nodes.get(explained.node);
     const group = explained.group === undefined ? undefined : groups.get(explained.group);
     if (explained.reason === undefined || node === undefined || group === undefined) continue;
-    const key = `${explained.reason} ${explained.blocker?.reason ?? ''}`;
-    totals.set(key, addNode(totals.get(key) ?? emptyTotal(explained.reason, explained.blocker), node, priceOf(prices, group)));
+    const reason = causes.get(explained.node) ?? explained.reason;
+    const key = `${reason} ${explained.blocker?.reason ?? ''}`;
+    const share = unusedCapacity(node, cluster.podsByNode.get(node.name)).share;
+    totals.set(key, addNode(totals.get(key) ?? emptyTotal(reason, explained.blocker), node, { price: priceOf(prices, group), share }));
   }
   return [...totals.values()].sort(
     (left, right) =>
@@ -94,16 +101,23 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
 }
 
 function emptyTotal(reason: UnremovableOrInhibited, blocker: Blocker | undefined): BlockerTotal {
-  return { reason, blockedBy: blocker?.reason, nodes: 0, cores: 0, memoryGib: 0, perHour: 0, examples: [] };
+  return { reason, blockedBy: blocker?.reason, nodes: 0, cores: 0, memoryGib: 0, perHour: 0, wastedPerHour: undefined, examples: [] };
 }
 
-function addNode(total: BlockerTotal, node: Node, price: number | undefined): BlockerTotal {
+interface NodeCost {
+  readonly price: number | undefined;
+  /** Of the node that no pod requests. */
+  readonly share: number;
+}
+
+function addNode(total: BlockerTotal, node: Node, { price, share }: NodeCost): BlockerTotal {
   return {
     ...total,
     nodes: total.nodes + 1,
     cores: total.cores + (node.capacity[CPU] ?? 0) / 1000,
     memoryGib: total.memoryGib + (node.capacity[MEMORY] ?? 0) / GIB,
     perHour: total.perHour === undefined || price === undefined ? undefined : total.perHour + price,
+    wastedPerHour: price === undefined ? total.wastedPerHour : (total.wastedPerHour ?? 0) + price * share,
     examples: total.examples.length < EXAMPLES ? [...total.examples, node.name] : total.examples,
   };
 }

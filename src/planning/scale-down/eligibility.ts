@@ -81,7 +81,7 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
     const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} in an earlier check` } = memory;
-    return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...defined({ blocker }) };
+    return { node: name, reason: 'RecentlyUnremovable', cause: reason, detail, recheckAtMs, ...defined({ blocker }) };
   }
   return checkUtilization({ node, group, instance }, context);
 }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { wastedCapacity } from '../../../src/observers/metrics/wasted-capacity.ts';
+import { totalsByBlocker } from '../../../src/planning/explain/unremovable-nodes.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod } from '../../support/builders.ts';
@@ -51,10 +52,10 @@ describe('waste by blocker', () => {
     const { waste } = metrics;
     const publish = wastedCapacity(metrics);
     publish(aReport({ kept }));
-    publish(aReport({ kept: [{ node: 'a-0', reason: 'RecentlyUnremovable' }] }));
+    publish(aReport({ kept: [{ node: 'a-0', reason: 'RecentlyUnremovable', cause: 'BlockedByPod', blocker }] }));
     expect((await waste.cores.get()).values).toEqual([{ value: 3, labels: { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' } }]);
-    publish(aReport({ kept: [{ node: 'a-1', reason: 'RecentlyUnremovable' }] }));
-    expect((await waste.cores.get()).values).toEqual([{ value: 1, labels: { reason: 'NotUnderutilized', blocker: '' } }]);
+    publish(aReport({ kept: [{ node: 'a-1', reason: 'RecentlyUnremovable', cause: 'NoPlaceToMovePods' }] }));
+    expect((await waste.cores.get()).values).toEqual([{ value: 1, labels: { reason: 'NoPlaceToMovePods', blocker: '' } }]);
   });
 
   it('nodes that could go while nothing may are held by that', async () => {
@@ -64,6 +65,20 @@ describe('waste by blocker', () => {
     expect(await valueOf(waste.cores, { reason: 'Inhibited' })).toBe(3 + 1 + 4);
   });
 });
+
+type Rows = Readonly<Record<string, unknown>>;
+
+async function rowsOfMetrics({ waste }: ReturnType<typeof createMetrics>): Promise<Rows> {
+  const { values } = await waste.cost.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [`${String(labels.reason)} ${String(labels.blocker)}`, value]));
+}
+
+/** What the documents of the API, the status and `plan` say of the same loop. */
+function rowsOfDocument({ observation: seen, scaleDown, prices }: LoopReport): Rows {
+  const totals = seen === undefined || scaleDown === undefined ? [] : totalsByBlocker(scaleDown, seen, prices);
+  const ours = totals.filter(({ reason }) => reason !== 'CurrentlyBeingDeleted' && reason !== 'NotAutoscaled');
+  return Object.fromEntries(ours.map(({ reason, blockedBy = '', wastedPerHour }) => [`${reason} ${blockedBy}`, wastedPerHour]));
+}
 
 describe('the numbers of kept nodes and of waste', () => {
   const reasons = [
@@ -98,7 +113,9 @@ describe('the numbers of kept nodes and of waste', () => {
                   },
                 ],
           );
-          observe(aReport({ kept: found, inhibited }));
+          const report = { ...aReport({ kept: found, inhibited }), prices: { prices: { standard_d4s_v5: 0.2 } } };
+          observe(report);
+          if (inhibited !== undefined || found.length === 3) expect(await rowsOfMetrics(metrics)).toEqual(rowsOfDocument(report));
           const counts = (await metrics.scaleDown.kept.get()).values;
           const total = counts.reduce((sum, { value }) => sum + value, 0);
           // The three nodes of the group; without an inhibition, those that the plan does not name are removed.

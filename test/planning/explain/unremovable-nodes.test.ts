@@ -50,10 +50,10 @@ describe('explaining a plan', () => {
     const totals = totalsByBlocker(plan(WORLD), observe(WORLD), { prices: { standard_d4s_v5: 0.25 } });
     const one = { nodes: 1, cores: 4, memoryGib: 16, perHour: 0.25 };
     expect(totals).toEqual([
-      { reason: 'BlockedByPod', blockedBy: 'NotEnoughPdb', ...one, examples: ['p-3'] },
-      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', ...one, examples: ['p-2'] },
-      { reason: 'NotUnderutilized', blockedBy: undefined, ...one, examples: ['p-4'] },
-      { reason: 'NotUnneededLongEnough', blockedBy: undefined, ...one, examples: ['p-1'] },
+      { reason: 'BlockedByPod', blockedBy: 'NotEnoughPdb', ...one, wastedPerHour: 0.25 * 0.75, examples: ['p-3'] },
+      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', ...one, wastedPerHour: 0.25 * 0.75, examples: ['p-2'] },
+      { reason: 'NotUnderutilized', blockedBy: undefined, ...one, wastedPerHour: 0.25 * 0.25, examples: ['p-4'] },
+      { reason: 'NotUnneededLongEnough', blockedBy: undefined, ...one, wastedPerHour: 0.25, examples: ['p-1'] },
       {
         reason: 'NodeGroupMinSizeReached',
         blockedBy: undefined,
@@ -61,6 +61,7 @@ describe('explaining a plan', () => {
         cores: 2,
         memoryGib: 16,
         perHour: undefined,
+        wastedPerHour: undefined,
         examples: ['q-0'],
       },
     ]);

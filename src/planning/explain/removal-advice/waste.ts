@@ -63,7 +63,7 @@ function subjectsByRow({ scaleDown, observation }: LoopRecord): ReadonlyMap<stri
   const kept = new Map(scaleDown.kept.map((entry) => [entry.node, entry]));
   for (const { node, group, reason, blocker } of explainNodes(scaleDown, observation)) {
     if (reason === undefined || group === undefined) continue;
-    const row = rowKey({ reason, blockedBy: blocker?.reason });
+    const row = rowKey({ reason: kept.get(node)?.cause ?? reason, blockedBy: blocker?.reason });
     const blockers = rows.get(row) ?? new Map<string, NodeName[]>();
     const key = keyOf(kept.get(node), observation);
     rows.set(row, blockers.set(key, [...(blockers.get(key) ?? []), node]));
