@@ -23,6 +23,7 @@ import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
+import type { ClusterNames } from '../planning/explain/fix-steps.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { HistoryFiles } from './journal/history-files.ts';
 import { ShadowRecord } from './journal/shadow-record.ts';
@@ -71,6 +72,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     history,
     remainingWrites: (group) => cloud.remainingWrites(group),
     nodeWriters: (name) => kubernetes.nodeWriters(name, new AbortController().signal),
+    cluster: clusterOf(config),
     currency: config.azure.retailPrices?.currency,
     pacing: { clock, ...(input.pacing ?? PACING) },
   });
@@ -106,6 +108,10 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     shadow,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
+}
+
+function clusterOf({ azure: { clusterName: name, clusterResourceGroup: resourceGroup } }: Config): ClusterNames | undefined {
+  return name === undefined || resourceGroup === undefined ? undefined : { name, resourceGroup };
 }
 
 /** What the loop writes down for people. */

@@ -4,11 +4,11 @@ import { LastDecision } from '../../src/cli/last-decision.ts';
 import { History } from '../../src/observers/history/history.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { inputFor } from '../planning/scale-up/world.ts';
-import { aGroup, aPod, resourceNames, START_MS } from '../support/builders.ts';
+import { aGroup, aPod, aTemplate, resourceNames, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 
-function decided() {
-  const input = inputFor({ groups: [aGroup({ id: 'full', target: 0, maxSize: 0 })], pods: [aPod({ name: 'web', cpu: '1' })] });
+function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
+  const input = inputFor({ groups: [group], pods: [aPod({ name: 'web', cpu: '1' })] });
   const turns = { count: 0, clockMs: 0 };
   const decisions = new LastDecision({
     journal: { record: () => undefined },
@@ -16,6 +16,7 @@ function decided() {
     history: new History({ startedAtMs: START_MS, policy: () => aPolicy() }),
     remainingWrites: () => ({ left: 11, of: 12, atMs: START_MS }),
     nodeWriters: () => Promise.reject(new Error('no answer')),
+    cluster: { name: 'shop', resourceGroup: 'rg-shop' },
     currency: 'USD',
     pacing: { clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) },
   });
@@ -25,6 +26,12 @@ function decided() {
 }
 
 describe('the answer about a pending pod', () => {
+  it('has commands with the names of the cluster', async () => {
+    const { decisions } = decided(aGroup({ id: 'small', target: 0, maxSize: 3, template: aTemplate({ cpu: '500m' }) }));
+    const answer = await decisions.answer({ kind: 'pod', name: 'default/web' });
+    expect(JSON.stringify(answer)).toContain('az aks nodepool add -g rg-shop --cluster-name shop -n NEW_POOL');
+  });
+
   it('has the advice that was simulated, while other work had its turn', async () => {
     const { decisions, turns } = decided();
     const answer = await decisions.answer({ kind: 'pod', name: 'default/web' });

@@ -77,6 +77,18 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
   }
 }
 
+/** The names of the managed cluster in Azure. */
+export interface ClusterNames {
+  readonly name: string;
+  readonly resourceGroup: string;
+}
+
+/** The steps with the cluster's own names, so that their commands can be run as they are. */
+export function withClusterNames(steps: readonly FixStep[], { name, resourceGroup }: ClusterNames): readonly FixStep[] {
+  const named = `-g ${resourceGroup} --cluster-name ${name}`;
+  return steps.map((step) => (step.command === undefined ? step : { ...step, command: step.command.replace(CLUSTER, named) }));
+}
+
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
 /** Where a limit of the group's size is set. Both limits have the same origin as a rule. */

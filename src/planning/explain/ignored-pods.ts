@@ -12,9 +12,10 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
   const { shape } = pod;
   switch (reason) {
     case 'not-unschedulable':
-      return pod.deletionAtMs === undefined
-        ? 'kube-scheduler has not reported it as unschedulable: a scheduling gate holds it, or it was not tried yet'
-        : 'it is being deleted';
+      if (pod.deletionAtMs !== undefined) return 'it is being deleted';
+      return pod.unseen === true
+        ? 'kube-scheduler has not tried it yet, or a scheduling gate holds it (spec.schedulingGates)'
+        : 'kube-scheduler does not try it: a scheduling gate holds it (spec.schedulingGates) until its controller removes the gate';
     case 'nominated':
       return `kube-scheduler is making room for it on node ${pod.nominatedNodeName ?? ''}`;
     case 'expendable':

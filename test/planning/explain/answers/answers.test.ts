@@ -37,6 +37,15 @@ function answers({ state = {}, pods = [pod], maxSize = 10, others = [] }: Answer
   return { input, scaleUp: planScaleUp(input) };
 }
 
+it.each([
+  [{ unseen: true }, 'kube-scheduler has not tried it yet, or a scheduling gate holds it (spec.schedulingGates)'],
+  [{}, 'kube-scheduler does not try it: a scheduling gate holds it (spec.schedulingGates) until its controller removes the gate'],
+] as const)('a pod that kube-scheduler did not refuse, %j, is said to wait for kube-scheduler', (more, why) => {
+  const gated: Pod = { ...aPod({ name: 'gated' }), unschedulable: undefined, ...more };
+  const answer = answerOn({ kind: 'pod', name: 'default/gated' }, answers({ pods: [gated] }));
+  expect(answer?.sentence).toBe(`Pending: it causes no scale-up, ${why}.`);
+});
+
 describe('the expected time of a node', () => {
   const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
   const accepted = new Map([[A, [{ nodes: 1, acceptedAtMs: START_MS - MINUTE, pods: [{ class: 'c', count: 1, uids: [pod.uid] }] }]]]);
