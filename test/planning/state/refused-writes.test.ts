@@ -97,6 +97,11 @@ describe('a refused capacity write', () => {
     [{ kind: 'cancelled' }, false],
     [{ kind: 'kube-api', status: 500 }, false],
     [{ kind: 'quota', quota: 'cores' }, true],
+    [{ kind: 'config' }, false],
+    [{ kind: 'conflict' }, true],
+    [{ kind: 'not-found' }, true],
+    [{ kind: 'auth' }, true],
+    [{ kind: 'bug' }, true],
     [UNAVAILABLE, true],
   ])('%j: is a refusal: %s', (detail, expected) => {
     expect(isRefusal(new AutoscalerError(detail, 'x'))).toBe(expected);

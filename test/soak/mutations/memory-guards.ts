@@ -77,4 +77,18 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     instead: '[byProbe]',
     test: PROMISES,
   },
+  {
+    guard: 'a zone in which no node came is not tried node after node',
+    file: 'src/planning/promises/corrected-templates.ts',
+    text: 'return withoutMissedZones(withoutDisprovedParts(observation, state, names), state);',
+    instead: 'return withoutDisprovedParts(observation, state, names);',
+    test: 'test/planning/promises/missed-zones.test.ts',
+  },
+  {
+    guard: 'pods that a controller creates have the nodes that were requested for their copies',
+    file: 'src/planning/state/accepted-increases.ts',
+    text: 'withCreatedPods(withFoundPods(state.accepted, cluster.pendingPods), cluster.pendingPods)',
+    instead: 'withFoundPods(state.accepted, cluster.pendingPods)',
+    test: 'test/planning/state/accepted-increases.test.ts',
+  },
 ];
