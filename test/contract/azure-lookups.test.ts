@@ -97,3 +97,16 @@ describe('sizes of agent pools that AKS has not listed', () => {
     expect(r.group(name).frozen).toMatch(told);
   });
 });
+
+describe('a scale set that is gone', () => {
+  it('takes its instances with it: its nodes have none any more', async () => {
+    const r = await started();
+    const cluster = aCluster({ nodes: [nodeOf('0')] });
+    expect(r.view(cluster).instanceOfNode.get('n0')).toBeDefined();
+    r.arm.sets.delete(USER_POOL);
+    while (r.group(USER_POOL).frozen === undefined) await r.pass(1_000);
+    expect(r.view(cluster).instanceOfNode.get('n0')).toBeUndefined();
+    // No later list of theirs would end them.
+    expect(await r.count('cache_rows', { table: 'instances' })).toBe(0);
+  });
+});
