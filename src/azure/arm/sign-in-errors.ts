@@ -187,8 +187,12 @@ const REFUSED_TOKENS: Readonly<Record<string, string>> = {
   invalidauthenticationtoken: 'the token is not valid for this Azure cloud; check azure.cloud, azure.scopes and the source of the token',
 };
 
+/** Azure's codes are words. */
+const MAX_CODE_BYTES = 200;
+
 /** Explains a 401, whose own message addresses a client. */
-export function explainUnauthorized(callName: string, code: string, cause: Error): AutoscalerError {
+export function explainUnauthorized(callName: string, givenCode: string, cause: Error): AutoscalerError {
+  const code = shownText(givenCode, MAX_CODE_BYTES);
   const known = REFUSED_TOKENS[code.toLowerCase()] ?? 'it does not accept the token; check the tenant id, azure.cloud and azure.scopes';
   return new AutoscalerError({ kind: 'auth' }, `Azure refused ${callName}: ${known} (${code}).`, { cause, code });
 }

@@ -1,6 +1,7 @@
 /** What is shown of Azure's own error texts: no credential, and 2 kB at most. */
 import { describe, expect, it } from 'vitest';
 import { classifyInstanceFailure, classifyOperationError, classifyResponse, lostResponse } from '../../../src/azure/arm/errors.ts';
+import { explainUnauthorized, signInFailure } from '../../../src/azure/arm/sign-in-errors.ts';
 import { MAX_SHOWN_BYTES } from '../../../src/lib/shown-text.ts';
 import { START_MS } from '../../support/builders.ts';
 
@@ -21,6 +22,8 @@ describe("Azure's error texts", () => {
       () => instanceOf(classifyOperationError({ details: [{ code: 'Odd', message: LONG, target: '3' }] })),
     ],
     ['a failed instance', () => classifyInstanceFailure('Odd', LONG)],
+    ['a sign-in that fails', () => signInFailure('getVm vm', credentialError(LONG)) ?? new Error('no failure of the sign-in')],
+    ['a token that is refused', () => explainUnauthorized('getVm vm', LONG, new Error('401'))],
     ['a response that the SDK cannot parse', () => lostResponse('getVm vm', false, new Error(`cannot parse ${LONG}`))],
   ])('are redacted and cut in %s', (_what, fail) => {
     const { message } = fail();
@@ -42,6 +45,10 @@ describe("Azure's error texts", () => {
     expect(JSON.stringify(error.detail).length).toBeLessThan(1_000);
   });
 });
+
+function credentialError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'AuthenticationRequiredError' });
+}
 
 function instanceOf({ instances: [first] }: ReturnType<typeof classifyOperationError>): { readonly message: string } {
   if (first === undefined) throw new Error('no instance failed');
