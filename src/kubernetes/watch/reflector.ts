@@ -5,9 +5,8 @@
  * The full read is a watch-list (`sendInitialEvents`) if the server supports it, else a LIST in pages. A LIST never
  * sends `resourceVersion=0`: with it the watch cache ignores the page size and returns everything in one body.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
-import type { ListJson, ObjectJson, StatusJson } from '../api/core-json.ts';
+import type { ListJson, ObjectJson } from '../api/core-json.ts';
 import { backoffMs } from '../api/backoff.ts';
 import {
   endWhenSilent,
@@ -22,15 +21,12 @@ import {
   type RestartCause,
 } from './watch-errors.ts';
 import { Interner } from './interner.ts';
-import { LineSplitter, decodeWithoutManagedFields } from './watch-lines.ts';
+import { brokenWatch, readEvents, type WatchEvent } from './watch-events.ts';
 import { PageTokens } from '../api/list-pages.ts';
 import { DEFAULT_TUNING, type ReflectorDeps, type ReflectorTuning } from './reflector-options.ts';
 import { RefusalGrace } from '../api/errors.ts';
 import type { Query } from '../api/rest.ts';
 import { streamFor } from '../../lib/random.ts';
-
-/** Yields to other work after this many bytes: a socket delivers megabytes at once, and the lease renewal must not wait. */
-const TURN_BYTES = 256 * 1024;
 
 /** Time until a kind that the cluster does not have is tried again. */
 const ABSENT_MS = 300_000;
@@ -51,11 +47,6 @@ const PATIENCE_GROWTH = 3;
 const WATCH_SECONDS = { least: 300, most: 600 };
 /** A clean end sooner than this without any event counts as a failure: some proxies close every watch at once. */
 const SHORT_WATCH_MS = 1_000;
-
-interface WatchEvent {
-  readonly type?: string;
-  readonly object?: ObjectJson & StatusJson;
-}
 
 export class Reflector {
   readonly resource: string;
@@ -160,7 +151,8 @@ export class Reflector {
     if (this.#grace.isOver(error, this.#deps.clock.monotonic())) this.#firstPicture.reject(error);
     this.#trouble = error.message;
     this.#firstAnswer.resolve();
-    if (isExpired(error) || error.kind === 'bug') this.#version = undefined;
+    // What was in a broken line is lost, so everything is read again.
+    if (isExpired(error) || error.kind === 'bug' || error.code === BROKEN) this.#version = undefined;
     this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'Watch restarted');
     return restartAfter(error);
   }
@@ -235,7 +227,13 @@ export class Reflector {
         ended,
       );
       if (initial) table.begin();
-      await this.#read(body, silence.heard);
+      let bookmarks = this.#bookmarks;
+      const chunkTaken = (): void => {
+        // Bookmarks alone are no progress of a full read: a server that sends nothing else would keep it waiting for ever.
+        if (this.#version !== undefined || this.#bookmarks === bookmarks) silence.heard();
+        bookmarks = this.#bookmarks;
+      };
+      await readEvents(body, { resource: this.resource, take: (event) => this.#take(event), chunkTaken });
     } catch (thrown) {
       throw silence.signal.aborted && !signal.aborted ? silentError(this.resource, this.#version === undefined) : thrown;
     } finally {
@@ -251,29 +249,7 @@ export class Reflector {
     return this.#tuning.initialSilenceMs * PATIENCE_GROWTH ** this.#silentReads;
   }
 
-  async #read(body: AsyncIterable<Buffer>, heard: () => void): Promise<void> {
-    const lines = new LineSplitter(decodeWithoutManagedFields);
-    let taken = 0;
-    try {
-      for await (const chunk of body) {
-        const bookmarks = this.#bookmarks;
-        lines.push(chunk, (line) => this.#take(line));
-        // Bookmarks alone are no progress of a full read: a server that sends nothing else would keep it waiting for ever.
-        if (this.#version !== undefined || this.#bookmarks === bookmarks) heard();
-        taken += chunk.length;
-        if (taken < TURN_BYTES) continue;
-        taken = 0;
-        await nextTurn();
-      }
-    } catch (thrown) {
-      if (thrown instanceof AutoscalerError) throw thrown;
-      throw cutError(`The watch of ${this.resource} was cut: ${thrown instanceof Error ? thrown.message : String(thrown)}.`);
-    }
-    if (lines.unfinished > 0) throw cutError(`The watch of ${this.resource} ended in the middle of a line.`);
-  }
-
-  #take(line: string): void {
-    const event = this.#parse(line);
+  #take(event: WatchEvent): void {
     const object = event.object ?? {};
     this.#lines += 1;
     this.#lastHeardAt = this.#deps.clock.monotonic();
@@ -295,7 +271,7 @@ export class Reflector {
       case 'ERROR':
         throw errorOf(this.resource, object);
       default:
-        throw this.#broken(`an event of type "${event.type ?? ''}"`);
+        throw brokenWatch(this.resource, `an event of type "${event.type ?? ''}"`);
     }
     this.#advance(object.metadata?.resourceVersion);
   }
@@ -308,22 +284,6 @@ export class Reflector {
         return true;
       });
     });
-  }
-
-  #parse(line: string): WatchEvent {
-    try {
-      const event: unknown = JSON.parse(line);
-      if (typeof event === 'object' && event !== null) return event;
-    } catch {
-      throw this.#broken('a line that is not JSON');
-    }
-    throw this.#broken('a line that is not an event');
-  }
-
-  /** The content of a broken line is lost, so everything is read again. */
-  #broken(what: string): AutoscalerError {
-    this.#version = undefined;
-    return cutError(`The watch of ${this.resource} brought ${what}.`, BROKEN);
   }
 
   /** Initial events are in no order of version: a version counts only once the full read is complete. */

@@ -87,8 +87,8 @@ export const EDGE_GUARDS: readonly Guard[] = [
   {
     guard: 'bookmarks alone are no first read',
     file: 'src/kubernetes/watch/reflector.ts',
-    text: 'if (this.#version !== undefined || this.#bookmarks === bookmarks) heard();',
-    instead: 'heard();',
+    text: 'if (this.#version !== undefined || this.#bookmarks === bookmarks) silence.heard();',
+    instead: 'silence.heard();',
     test: KUBERNETES,
   },
   {
