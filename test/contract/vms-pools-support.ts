@@ -12,6 +12,9 @@ import { meet, part, type Meeting } from '../azure/meeting.ts';
 
 export const SMALL = 'Standard_D4s_v5';
 export const LARGE = 'Standard_D8s_v5';
+export const SMALL_GROUP = `mixed/${SMALL}`;
+export const LARGE_GROUP = `mixed/${LARGE}`;
+export const TWO_SIZES: Partial<PoolSpec> = { count: 2, sizes: [{ vmSize: LARGE, count: 1 }] };
 
 export function vmsPool(change: Partial<PoolSpec> = {}): PoolSpec {
   return { name: 'mixed', kind: 'vms-pool', vmSize: SMALL, count: 3, min: 1, max: 10, ...change };
@@ -85,4 +88,18 @@ export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): 
   // The list of machines is asked for once the pools are known.
   await meeting.pass(2_000);
   return self;
+}
+
+/** Makes the next answers about the pool say something else than AKS would. */
+export function answerPool(
+  s: Stage,
+  method: string,
+  effect: Parameters<Stage['arm']['control']['addFault']>[0]['effect'],
+  times = 1,
+): void {
+  s.arm.control.addFault({
+    id: `${method}-${times}`,
+    match: { method, pathGlob: method === 'POST' ? '**/deleteMachines' : '**/agentPools/mixed', times },
+    effect,
+  });
 }

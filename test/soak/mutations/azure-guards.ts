@@ -130,7 +130,7 @@ export const AZURE_GUARDS: readonly Guard[] = [
     file: 'src/azure/arm/agent-pool-api.ts',
     text: "      headers: { 'if-match': write.etag },\n",
     instead: '',
-    test: 'test/contract/azure-vms-pools.test.ts',
+    test: 'test/contract/azure-vms-pools-growth.test.ts',
     run: { theme: 'slow answers of pools', seed: 2, loops: SHORT },
   },
   {
