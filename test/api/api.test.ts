@@ -118,3 +118,21 @@ describe('the API of a daemon', () => {
     request.destroy();
   });
 });
+
+it('names the right that Azure refuses, with the line of the role', async () => {
+  const roleActions = ['*/read', 'Microsoft.Compute/virtualMachineScaleSets/delete/action'];
+  const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 3 })], { roleActions }) });
+  try {
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 6, cpu: '1500m' }));
+    await world.advance(2 * MINUTE);
+    const { act } = (await (await fetch(`${world.daemon.url ?? ''}/api/v1/overview`)).json()) as Fields;
+    const action = 'Microsoft.Compute/virtualMachineScaleSets/write';
+    expect(act).toMatchObject({
+      allowed: 'no',
+      because: `Azure refuses it the right ${action}`,
+      missingRights: [{ side: 'azure', action, rule: `"${action}"` }],
+    });
+  } finally {
+    await world.stop();
+  }
+});

@@ -1,53 +1,11 @@
 /** The time axis: pools that differ only by their zone share a lane. */
 import { describe, expect, it } from 'vitest';
-import type { DocumentInput } from '../../src/api/documents/document-input.ts';
 import { timelineOf } from '../../src/api/documents/timeline.ts';
 import { familyName, sumOfSizes } from '../../src/api/documents/zone-lanes.ts';
-import type { CapacityChange, SizeSample } from '../../src/domain/history.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { aGroup, START_MS } from '../support/builders.ts';
-import { documentInput } from './support.ts';
+import { aGroup } from '../support/builders.ts';
+import { at, FROM, grew, withPast } from './past.ts';
 
-const MINUTE = 60_000;
-const FROM = START_MS - 60 * MINUTE;
-
-interface Past {
-  readonly sizes: Readonly<Record<string, readonly SizeSample[]>>;
-  readonly changes: readonly CapacityChange[];
-}
-
-async function withPast(groups: Parameters<typeof documentInput>[0]['groups'], { sizes, changes }: Past): Promise<DocumentInput> {
-  const input = await documentInput({ groups: groups ?? [] });
-  return {
-    ...input,
-    history: { ...historyOf(input), changes: () => changes.toReversed(), sizes: (group: string) => sizes[group] ?? [] },
-  };
-}
-
-/** Its methods read private fields. */
-function historyOf({ history }: DocumentInput): DocumentInput['history'] {
-  return {
-    sinceMs: history.sinceMs,
-    changes: (query) => history.changes(query),
-    sizes: (group, fromMs) => history.sizes(group, fromMs),
-    scaleUps: () => history.scaleUps(),
-    durations: (group) => history.durations(group),
-    timeToReady: (group) => history.timeToReady(group),
-    decisions: (query) => history.decisions(query),
-    decision: (id) => history.decision(id),
-  };
-}
-
-const at = (minute: number, target: number, ready = target): SizeSample => ({ atMs: FROM + minute * MINUTE, target, ready });
-const grew = (group: string, minute: number, from: number, to: number): CapacityChange => ({
-  atMs: FROM + minute * MINUTE,
-  group: nodeGroupId(group),
-  from,
-  to,
-  actor: 'autoscaler',
-  why: '2 pods of default/web',
-  outcome: 'accepted',
-});
 const zonal = (id: string, zone: string, change: object = {}) => aGroup({ id, target: 3, maxSize: 5, zones: [zone], ...change });
 
 describe('a lane', () => {

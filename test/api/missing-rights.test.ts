@@ -3,6 +3,8 @@ import { missingRights } from '../../src/api/documents/missing-rights.ts';
 import { overviewOf } from '../../src/api/documents/overview.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
+import type { CapacityChange } from '../../src/domain/history.ts';
+import { grew, withPast } from './past.ts';
 import { aGroup } from '../support/builders.ts';
 import { documentInput } from './support.ts';
 
@@ -41,8 +43,9 @@ describe('a missing right', () => {
     expect(missingRights({ ...input, refusals })).toEqual(rights);
   });
 
-  const refused = async (kinds: Readonly<Record<string, 'auth' | 'quota'>>) => {
-    const input = await documentInput({ groups: Object.keys(kinds).map((id) => aGroup({ id, target: 0 })) });
+  const refused = async (kinds: Readonly<Record<string, 'auth' | 'quota'>>, changes: readonly CapacityChange[] = []) => {
+    const groups = Object.keys(kinds).map((id) => aGroup({ id, target: 0 }));
+    const input = await withPast(groups, { sizes: {}, changes });
     const { state, observation } = input.report;
     const backoffs = new Map(
       Object.entries(kinds).map(([id, kind]) => [
@@ -60,13 +63,13 @@ describe('a missing right', () => {
     return overviewOf({ ...input, report: { ...input.report, state: { ...state, backoffs } } }).act;
   };
 
-  it('forbids to act where every pool is refused, and is an exception where one is', async () => {
+  it('forbids to act where no write succeeded since, and is an exception of its pool where another one did', async () => {
     expect(await refused({ a: 'auth', b: 'auth' })).toMatchObject({
       allowed: 'no',
       because: `Azure refuses it the right ${WRITE}`,
       missingRights: [{ action: WRITE }],
     });
-    expect(await refused({ a: 'auth', b: 'quota' })).toMatchObject({
+    expect(await refused({ a: 'auth', b: 'quota' }, [grew('b', 60, 1, 2)])).toMatchObject({
       allowed: 'yes',
       missingRights: [{ action: WRITE }],
       exceptions: [{ pool: 'a' }, { pool: 'b' }],

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
+import { at, grew, withPast } from '../api/past.ts';
 import { documentInput } from '../api/support.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
@@ -178,6 +179,22 @@ describe('the page says', () => {
     const text = await shown(await serve({ input: () => ({ ...input, refusals }) }), 'missing-right', /Missing right: Microsoft/);
     expect(text).toContain(`Missing right: ${action} on /subscriptions/s/resourceGroups/mc for 11-22`);
     expect(text).toContain(`"${action}"\n`);
+  });
+
+  it('how pools that differ only by their zone changed, in one lane', async () => {
+    const groups = ['1', '2', '3'].map((zone) => aGroup({ id: `web${zone}`, target: 3, maxSize: 5, zones: [zone] }));
+    const input = await withPast(groups, {
+      sizes: { web1: [at(0, 1), at(20, 3, 1), at(23, 3)], web2: [at(0, 3)], web3: [at(0, 2), at(50, 3, 2)] },
+      changes: [grew('web1', 20, 1, 3), grew('web3', 50, 2, 3)],
+    });
+    const { page: tab, close } = await openPage(browser, `${await serve({ input: () => input })}/?range=1h`);
+    await expect.poll(() => tab.locator('.lane .nm').allInnerTexts()).toEqual(['web\nmax 15, 3 zones', '']);
+    await screenshot(tab, 'state-siblings');
+    expect(await tab.locator('.lane .mk').evaluateAll((all) => all.map((mark) => mark.getAttribute('title') ?? ''))).toEqual([
+      expect.stringContaining('web1 1 → 3 for 2 pods of default/web'),
+      expect.stringContaining('web3 2 → 3 for 2 pods of default/web'),
+    ]);
+    await close();
   });
 
   it('that the last loop is too long ago, and keeps its values', async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   run = await busyWorld();
   address = await steadyAddress(() => (run.isRunning ? run.daemon.url : undefined));
   browser = await launchChromium();
-  opened = await openPage(browser, url(), { permissions: ['clipboard-read', 'clipboard-write'] });
+  opened = await openPage(browser, `${url()}/?range=6h`, { permissions: ['clipboard-read', 'clipboard-write'] });
   page = opened.page;
   await page.locator('.lane .mk').first().waitFor();
 });

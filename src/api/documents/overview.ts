@@ -1,6 +1,5 @@
 /** The document that the page paints first: may it act, what waits, what is on its way, every pool, what is wasted. Never single pods or nodes. */
 import type { CapacityChange } from '../../domain/history.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
 import { defined } from '../../lib/defined.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
 import { type VerdictClass, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
@@ -163,16 +162,18 @@ function actOf(input: DocumentInput, pools: readonly PoolRowDocument[]): ActDocu
   };
 }
 
-/** A step of the loop, or every write to Azure, is refused. A right that only one pool needs is an exception of that pool. */
-function reasonOfRefusal({ report: { failures, state, observation } }: DocumentInput, rights: readonly MissingRight[]): string | undefined {
-  const [right] = rights;
+/**
+ * A step of the loop is refused, or a write is and none has succeeded since. Where another pool's write did, only that pool needs the right: it
+ * is an exception.
+ */
+function reasonOfRefusal({ report, history }: DocumentInput, [right]: readonly MissingRight[]): string | undefined {
+  const { failures, state, observation } = report;
   if (right === undefined) return undefined;
-  const isRefused = ({ id }: { readonly id: NodeGroupId }): boolean => {
-    const backoff = state.backoffs.get(id);
-    return backoff?.kind === 'auth' && backoff.untilMs > observation.nowMs;
-  };
-  const isEvery = observation.cloud.groups.length > 0 && observation.cloud.groups.every(isRefused);
-  if (!isEvery && failures.every(({ error }) => error.kind !== 'auth')) return undefined;
+  const refused = [...state.backoffs.values()].filter(({ kind, untilMs }) => kind === 'auth' && untilMs > observation.nowMs);
+  const sinceMs = Math.min(...refused.map(({ lastFailureMs }) => lastFailureMs));
+  const hasWritten = (): boolean =>
+    history.changes({ fromMs: sinceMs }).some(({ actor, outcome }) => actor === 'autoscaler' && outcome === 'accepted');
+  if ((refused.length === 0 || hasWritten()) && failures.every(({ error }) => error.kind !== 'auth')) return undefined;
   return `${right.side === 'azure' ? 'Azure' : 'Kubernetes'} refuses it the right ${right.action}`;
 }
 

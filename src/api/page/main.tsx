@@ -164,7 +164,7 @@ function rangeIn(text: string | undefined): Range | undefined {
 /** After a start there is little to see in six hours. */
 function rangeFor({ memorySince, observedAt }: Overview): Range {
   const knownMs = Date.parse(observedAt) - Date.parse(memorySince);
-  return knownMs < RANGE_MS['15m'] ? '15m' : knownMs < RANGE_MS['1h'] ? '1h' : '6h';
+  return knownMs < 2 * RANGE_MS['15m'] ? '15m' : knownMs < 2 * RANGE_MS['1h'] ? '1h' : '6h';
 }
 
 interface TimelineOptions {

@@ -71,7 +71,11 @@ export const Changes = memo(function Changes(props: ChangesProps) {
 function noteOf({ lanes, more, otherWriters }: Timeline): string {
   if (lanes.length === 0) return '';
   const others = otherWriters === 0 ? '' : `. ${counted(otherWriters, 'change')} came from other writers`;
-  return `${counted(lanes.length + more, 'pool')} changed or tried to${others}`;
+  const pools = lanes.reduce(
+    (sum, { siblings, marks }) => sum + (siblings === undefined ? 1 : new Set(marks.map(({ pool }) => pool)).size),
+    more,
+  );
+  return `${counted(pools, 'pool')} changed or tried to${others}`;
 }
 
 function Nothing({ timeline: { knownSince, from }, range }: { readonly timeline: Timeline; readonly range: Range }) {

@@ -241,12 +241,7 @@ function ActText({ overview: { act, nodes } }: { readonly overview: Overview }) 
         <span class="q">○ Allowed to act: no</span>, by design: this is a dry run. Nothing is written.
       </>
     );
-  const ready =
-    nodes.total === 1 && nodes.ready === 1
-      ? 'its node is ready'
-      : nodes.unready === 0
-        ? `all ${formatCount(nodes.ready)} nodes are ready`
-        : `${formatCount(nodes.ready)} of ${formatCount(nodes.total)} nodes are ready`;
+  const ready = readyText(nodes);
   return (
     <>
       <span class="yes">✓ Allowed to act: yes</span>, because this replica leads, the cluster was read <Time at={act.clusterReadAt} />
@@ -259,6 +254,12 @@ function ActText({ overview: { act, nodes } }: { readonly overview: Overview }) 
       , and {ready}. <Exceptions exceptions={act.exceptions} />
     </>
   );
+}
+
+function readyText({ total, ready, unready }: Overview['nodes']): string {
+  if (total === 0) return 'the cluster has no nodes';
+  if (total === 1 && ready === 1) return 'its node is ready';
+  return unready === 0 ? `all ${formatCount(ready)} nodes are ready` : `${formatCount(ready)} of ${formatCount(total)} nodes are ready`;
 }
 
 /** More names than this would hide the answer. */

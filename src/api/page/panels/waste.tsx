@@ -17,7 +17,11 @@ export function Waste({ overview: { waste, cost } }: { readonly overview: Overvi
       <Panel
         id="waste"
         title="Waste by blocker"
-        note={`No underused node is kept: ${totalNodes === 1 ? 'the only node is' : `all ${formatCount(totalNodes)} nodes are`} in use or leaving.`}
+        note={
+          totalNodes === 0
+            ? 'The cluster has no nodes.'
+            : `No underused node is kept: ${totalNodes === 1 ? 'the only node is' : `all ${formatCount(totalNodes)} nodes are`} in use or leaving.`
+        }
       />
     );
   return (
