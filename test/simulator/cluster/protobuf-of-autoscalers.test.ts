@@ -139,25 +139,26 @@ describe('the API server', () => {
   let world: RunningWorld;
   afterEach(() => world.stop());
 
+  const send = (method: string, path: string, body: Buffer | string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${world.token}`,
+        'content-type': 'application/vnd.kubernetes.protobuf',
+        accept: 'application/vnd.kubernetes.protobuf,application/json',
+      };
+      const sent = request(new URL(path, world.urls.kubernetes), { method, headers, ca: world.caPem }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.on('error', reject);
+      sent.end(typeof body === 'string' ? Buffer.from(body, 'hex') : body);
+    });
+
   it('accepts them, so that a client with its default content type leads and taints nodes', async () => {
     world = await startWorld({
       clock: { virtual: true },
       pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3 }],
     });
-    const send = (method: string, path: string, hex: string): Promise<number> =>
-      new Promise((resolve, reject) => {
-        const headers = {
-          authorization: `Bearer ${world.token}`,
-          'content-type': 'application/vnd.kubernetes.protobuf',
-          accept: 'application/vnd.kubernetes.protobuf,application/json',
-        };
-        const sent = request(new URL(path, world.urls.kubernetes), { method, headers, ca: world.caPem }, (response) => {
-          response.resume();
-          response.on('end', () => resolve(response.statusCode ?? 0));
-        });
-        sent.on('error', reject);
-        sent.end(Buffer.from(hex, 'hex'));
-      });
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
     expect(await send('POST', leases, NEW_LEASE)).toBe(201);
     expect(world.objects('leases').find(({ metadata }) => metadata.name === 'cluster-autoscaler')).toMatchObject({
@@ -167,4 +168,45 @@ describe('the API server', () => {
     expect(await send('POST', '/api/v1/namespaces/default/events', EVENT)).toBe(201);
     expect(world.objects('events').map(({ metadata }) => metadata.name)).toContain('e');
   });
+
+  it('taints a node and evicts a pod that bodies in protobuf name', async () => {
+    world = await startWorld({
+      clock: { virtual: true },
+      pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3 }],
+    });
+    world.addPods({ name: 'w', count: 1 });
+    await world.until(() => world.pods().bound.some(({ metadata }) => metadata.labels?.['app'] === 'w'));
+    const [node] = world.nodes();
+    const pod = world.pods().bound.find(({ metadata }) => metadata.labels?.['app'] === 'w');
+    if (node?.spec.providerID === undefined || pod === undefined) throw new Error('The world has no node and no pod.');
+    const taint = message([1, 'ToBeDeletedByClusterAutoscaler'], [2, '1'], [3, 'NoSchedule']);
+    const meta = message([1, node.metadata.name], [6, node.metadata.resourceVersion]);
+    const tainted = unknown('v1', 'Node', message([1, meta], [2, message([3, node.spec.providerID], [5, taint])]));
+    expect(await send('PUT', `/api/v1/nodes/${node.metadata.name}`, tainted)).toBe(200);
+    expect(world.nodes()[0]?.spec.taints).toEqual([{ key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }]);
+    expect(await send('PUT', `/api/v1/nodes/${node.metadata.name}`, tainted)).toBe(409);
+    const { name, uid } = pod.metadata;
+    const eviction = (of: string): Buffer =>
+      unknown('policy/v1', 'Eviction', message([1, message([1, name], [3, 'default'])], [2, message([2, message([1, of])])]));
+    expect(await send('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, eviction('another'))).toBe(409);
+    expect(await send('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, eviction(uid))).toBe(201);
+    await world.clock.advance(60_000);
+    expect(world.objects('pods').map(({ metadata }) => metadata.uid)).not.toContain(uid);
+  });
 });
+
+/** Fields with a length, shorter than 16 KiB: protobuf.dev/programming-guides/encoding. */
+function message(...fields: readonly (readonly [number, string | Buffer])[]): Buffer {
+  return Buffer.concat(
+    fields.flatMap(([number, value]) => {
+      const bytes = Buffer.from(value);
+      const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
+      return [Buffer.from([(number << 3) | 2, ...length]), bytes];
+    }),
+  );
+}
+
+/** `runtime.Unknown` with its prefix, as client-go sends an object. */
+function unknown(apiVersion: string, kind: string, raw: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('6b387300', 'hex'), message([1, message([1, apiVersion], [2, kind])], [2, raw])]);
+}
