@@ -1,11 +1,13 @@
 /** The control surface over HTTP under `/_emu`. It needs no token. */
 import { stateBody, type ArmControl } from './control.ts';
 import { parseBackgroundActorOptions } from '../faults/background-actors.ts';
+import { INCIDENT_CATALOGUE } from '../faults/incident-catalogue.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
 import { parseFault } from '../state/fault-rules.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import { compileRoutes } from '../http/router.ts';
+import { WORLD_PAGE } from './world-page.ts';
 
 interface ControlRoute {
   readonly method: string;
@@ -29,6 +31,8 @@ const EVENTS = [
 ];
 
 const ROUTES: readonly ControlRoute[] = [
+  { method: 'GET', template: '/_emu', answer: () => ({ status: 200, body: WORLD_PAGE }) },
+  { method: 'GET', template: '/_emu/incidents', answer: () => ({ status: 200, body: { incidents: incidents() } }) },
   { method: 'GET', template: '/_emu/state', answer: (control) => ({ status: 200, body: stateBody(control) }) },
   { method: 'GET', template: '/_emu/journal', answer: answerJournal },
   { method: 'GET', template: '/_emu/faults', answer: (control) => ({ status: 200, body: { faults: pick(stateBody(control), 'faults') } }) },
@@ -45,7 +49,12 @@ const ROUTES: readonly ControlRoute[] = [
 const findRoute = compileRoutes(ROUTES);
 
 export function isControlPath(path: string): boolean {
-  return path.toLowerCase().startsWith('/_emu/');
+  return /^\/_emu(\/|$)/i.test(path);
+}
+
+/** The catalogue, for a choice. */
+function incidents(): readonly Json[] {
+  return [...INCIDENT_CATALOGUE].map(([number, { name }]) => ({ number, name }));
 }
 
 export function handleControl(control: ArmControl, request: ArmRequest): ArmReply {
