@@ -1,5 +1,5 @@
 /** Bodies with wrong types: refused in the API server's words, and never stored. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { ObjectDraft } from '../../../src/simulator/cluster/store/objects.ts';
@@ -212,7 +212,7 @@ describe('random bodies', () => {
       }),
       { numRuns: 80, seed: 17 },
     );
-    expect([...seen].sort()).toEqual([201, 400, 422]);
+    expect([...seen].sort((left, right) => left - right)).toEqual([201, 400, 422]);
     stage.cluster.apply(aPodDraft('last', { cpu: '1m', memory: '1Mi', spec: { priority: 1_000_000 } }));
     stage.clock.advance(20_000);
     expect(stage.cluster.store.boundPods().map(({ metadata }) => metadata.name)).toContain('last');

@@ -3,6 +3,7 @@ import { isAccessObject, isPathSegment, problemOfAccess, problemOfAccessChange, 
 import type {
   AffinityTerm,
   KubeObject,
+  NodeSelectorTerm,
   ObjectDraft,
   ObjectSelector,
   OwnerReference,
@@ -46,18 +47,17 @@ export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | 
   }
   const owner = problemOfOwners(draft.metadata.ownerReferences ?? []);
   if (owner !== undefined) return invalid(subject, ...owner);
-  if (type.storage === 'pods' && !hasContainers(draft.spec)) return invalid(subject, 'spec.containers', 'Required value');
-  const selection = type.storage === 'pods' ? problemOfPod('spec', draft.spec) : undefined;
-  if (selection !== undefined) return invalid(subject, ...selection);
-  const quantity = type.storage === 'pods' ? badQuantity(draft.spec) : undefined;
-  if (quantity !== undefined)
-    return invalid(
-      subject,
-      'spec.containers[].resources',
-      `Invalid value: "${quantity}": quantities must match the regular expression ${QUANTITY.source}`,
-    );
+  if (type.storage === 'pods') return of(subject, problemOfNewPod(draft.spec));
   if (WORKLOADS.includes(type.storage)) return refusalOfWorkload(subject, draft);
   return refusalOfBudget(type, subject, draft);
+}
+
+function problemOfNewPod(spec: unknown): Problem | undefined {
+  if (!hasContainers(spec)) return ['spec.containers', 'Required value'];
+  const problem = problemOfPod('spec', spec);
+  const quantity = problem === undefined ? badQuantity(spec) : undefined;
+  if (quantity === undefined) return problem;
+  return ['spec.containers[].resources', `Invalid value: "${quantity}": quantities must match the regular expression ${QUANTITY.source}`];
 }
 
 /** As `ValidatePodDisruptionBudgetSpec` of k8s.io/kubernetes: of the two fields at most one. */
@@ -121,12 +121,7 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
   if (type.storage === 'pods' && !sameJson(frozenPart(before.spec as PodSpec), frozenPart(after.spec as PodSpec))) {
     return invalid(subject, 'spec', 'Forbidden: pod updates may not change fields other than images, tolerations and scheduling gates');
   }
-  if (type.storage === 'nodes' && isRecord(before.spec) && isRecord(after.spec)) {
-    const id = before.spec['providerID'];
-    if (id !== undefined && id !== after.spec['providerID']) {
-      return invalid(subject, 'spec.providerID', 'Forbidden: node updates may not change providerID except from "" to valid');
-    }
-  }
+  if (type.storage === 'nodes') return of(subject, problemOfProviderId(before.spec, after.spec));
   if (isRecord(before.spec) && isRecord(after.spec) && WORKLOADS.includes(type.storage)) {
     if (!sameJson(before.spec['selector'], after.spec['selector'])) {
       return invalid(subject, 'spec.selector', 'Invalid value: field is immutable');
@@ -134,6 +129,12 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
     return refusalOfWorkload(subject, after);
   }
   return refusalOfBudget(type, subject, after);
+}
+
+function problemOfProviderId(before: unknown, after: unknown): Problem | undefined {
+  const [known, next] = [before, after].map((spec) => (isRecord(spec) ? spec['providerID'] : undefined));
+  if (known === undefined || known === next || !isRecord(after)) return undefined;
+  return ['spec.providerID', 'Forbidden: node updates may not change providerID except from "" to valid'];
 }
 
 /** A status that the scheduler could not read is refused at once, too. */
@@ -178,12 +179,16 @@ function problemOfPod(path: string, spec: unknown): Problem | undefined {
   const { containers = [], affinity, topologySpreadConstraints = [] } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
   const unnamed = containers.findIndex(({ name }) => ((name as string | undefined) ?? '') === '');
   if (unnamed >= 0) return [`${path}.containers[${unnamed}].name`, 'Required value'];
-  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return problemOfNodeTerms(path, affinity) ?? problemOfSpread(path, topologySpreadConstraints) ?? problemOfPodTerms(path, affinity);
+}
+
+function problemOfNodeTerms(path: string, affinity: PodSpec['affinity']): Problem | undefined {
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined) return undefined;
+  const { nodeSelectorTerms: terms = [] } = required as { readonly nodeSelectorTerms?: readonly NodeSelectorTerm[] };
   const at = `${path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
-  if (affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined && (terms ?? []).length === 0)
-    return [at, 'Required value: must have at least one node selector term'];
-  const ofNodes = first(terms ?? [], (term, index) => problemOfSelector(`${at}[${index}]`, term, NODE_OPERATORS));
-  return ofNodes ?? problemOfSpread(path, topologySpreadConstraints) ?? problemOfPodTerms(path, affinity);
+  if (terms.length === 0) return [at, 'Required value: must have at least one node selector term'];
+  return first(terms, (term, index) => problemOfSelector(`${at}[${index}]`, term, NODE_OPERATORS));
 }
 
 function problemOfSpread(path: string, constraints: readonly Partial<SpreadConstraint>[]): Problem | undefined {
