@@ -7,7 +7,7 @@ import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import type { Removal, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import { priceOf } from '../expanders/price.ts';
 import { describeSkip } from '../explain/describe-reasons.ts';
 import { explainNodes } from '../explain/unremovable-nodes.ts';
@@ -128,7 +128,7 @@ function sizeLines(
     if (from === undefined || to === undefined || from === to) return [];
     const atMs = changedAtMs(group, to > from, observation?.nowMs ?? 0);
     const ours = to > from ? reasonAgainst(plan, group.id) : undefined;
-    const isAgreed = to > from && isAwaited(plan, group.id);
+    const isAgreed = to > from && countsOnNewNodes(plan, group.id);
     return [
       {
         kind: 'size',
@@ -159,7 +159,8 @@ function reasonAgainst(plan: ScaleUpPlan | undefined, group: NodeGroupId): strin
   return skipped === undefined ? 'no pending pod needs it' : describeSkip(skipped.reason);
 }
 
-function isAwaited(plan: ScaleUpPlan | undefined, group: NodeGroupId): boolean {
+/** Whether pods of the plan have places on nodes of the group that are on their way. */
+function countsOnNewNodes(plan: ScaleUpPlan | undefined, group: NodeGroupId): boolean {
   return [...(plan?.verdicts.values() ?? [])].some((verdict) => verdict.kind === 'fits-upcoming-node' && verdict.group === group);
 }
 
@@ -190,25 +191,27 @@ function wantedIncreases(rounds: LoopReport['rounds']): ReadonlyMap<NodeGroupId,
 }
 
 function followRemovals(memory: ShadowMemory, report: LoopReport, observation: Observation) {
-  const { nowMs, cluster, cloud } = observation;
-  const lines: ShadowLine[] = [];
+  const begun = (report.scaleDown?.removals ?? []).filter(({ node }) => !memory.removals.has(node));
+  const ended = [...memory.removals].flatMap(([node, removal]) => endOfRemoval(node, removal, report, observation));
   const open = new Map(memory.removals);
-  for (const { node, group, cause, pods } of report.scaleDown?.removals ?? []) {
-    if (open.has(node)) continue;
-    open.set(node, { pool: group, sinceMs: nowMs });
-    const moving = pods.length === 1 ? 'its pod fits elsewhere' : `its ${pods.length} pods fit elsewhere`;
-    const why = cause === 'empty' ? 'empty' : `${cause}, ${moving}`;
-    lines.push({ kind: 'free', atMs: nowMs, pool: group, node, why });
-  }
-  for (const [node, { pool, sinceMs }] of memory.removals) {
-    const how = cluster.nodes.has(node) ? (isNeededAgain(node, report) ? 'needed' : undefined) : 'removed';
-    if (how === undefined) continue;
-    open.delete(node);
-    const pods = (cluster.podsByNode.get(node) ?? []).filter(({ daemonSet, createdAtMs }) => !daemonSet && createdAtMs >= sinceMs).length;
-    lines.push({ kind: 'free-end', atMs: nowMs, pool, node, how, pods });
-  }
-  const known = new Set(cloud.groups.map(({ id }) => id));
-  return { open, lines: [...lines, ...goneLines(memory, observation, known)] };
+  for (const { node, group: pool } of begun) open.set(node, { pool, sinceMs: observation.nowMs });
+  for (const { node } of ended) open.delete(node);
+  const known = new Set(observation.cloud.groups.map(({ id }) => id));
+  const free = begun.map((removal) => freeLine(removal, observation.nowMs));
+  return { open, lines: [...free, ...ended, ...goneLines(memory, observation, known)] };
+}
+
+function freeLine({ node, group: pool, cause, pods }: Removal, atMs: number): ShadowLine {
+  const moving = pods.length === 1 ? 'its pod fits elsewhere' : `its ${pods.length} pods fit elsewhere`;
+  return { kind: 'free', atMs, pool, node, why: cause === 'empty' ? 'empty' : `${cause}, ${moving}` };
+}
+
+/** Empty while the node would still be removed. */
+function endOfRemoval(node: NodeName, { pool, sinceMs }: OpenRemoval, report: LoopReport, { nowMs: atMs, cluster }: Observation) {
+  const how = cluster.nodes.has(node) ? (isNeededAgain(node, report) ? 'needed' : undefined) : 'removed';
+  if (how === undefined) return [];
+  const came = (cluster.podsByNode.get(node) ?? []).filter(({ daemonSet, createdAtMs }) => !daemonSet && createdAtMs >= sinceMs);
+  return [{ kind: 'free-end' as const, atMs, pool, node, how, pods: came.length } as const];
 }
 
 /** Its removal is neither in progress nor waiting for a timer, although this loop looked. */

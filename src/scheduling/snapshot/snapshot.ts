@@ -15,12 +15,7 @@ interface Forkable {
 
 /** Runs `work` in a fork and undoes its changes, also if it throws. */
 export function withFork<Result>(snapshot: Forkable, work: () => Result): Result {
-  snapshot.fork();
-  try {
-    return work();
-  } finally {
-    snapshot.revert();
-  }
+  return tryInFork(snapshot, work, () => false);
 }
 
 /** Runs `work` in a fork. Its changes stay if `isGood` accepts the result; else, or if it throws, they are undone. */
@@ -38,13 +33,8 @@ export function tryInFork<Result>(snapshot: Forkable, work: () => Result, isGood
 }
 
 /** The same as {@link withFork} for work in slices. Nothing else may use the snapshot before it ends. */
-export function* withForkInSlices<Result>(snapshot: Forkable, work: () => SlicedWork<Result>): SlicedWork<Result> {
-  snapshot.fork();
-  try {
-    return yield* work();
-  } finally {
-    snapshot.revert();
-  }
+export function withForkInSlices<Result>(snapshot: Forkable, work: () => SlicedWork<Result>): SlicedWork<Result> {
+  return tryInSlices(snapshot, work, () => false);
 }
 
 /** The same as {@link tryInFork} for work in slices. */
