@@ -39,6 +39,19 @@ describe('scale sets, read', () => {
     expect(set).toMatchObject({ etag: '"1"', orchestrationMode: 'Uniform', provisioningState: 'Succeeded', sku: { capacity: 2 } });
   });
 
+  it.each([
+    ['Merge', { max: '7' }, { min: '1', max: '7' }],
+    ['Delete', { max: '7', min: '9' }, { min: '1', max: undefined }],
+    ['Replace', { max: '3' }, { min: undefined, max: '3' }],
+  ])('az tag update --operation %s changes the tags of the set', async (operation, tags, expected) => {
+    const path = `${setPath(rig(), 'e')}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`;
+    const reply = await rig().call('PATCH', path, { body: { operation, properties: { tags } } });
+    expect(reply.status).toBe(200);
+    const set = await rig().compute.virtualMachineScaleSets.get(RG, rig().set('e'));
+    expect({ min: set.tags?.['min'], max: set.tags?.['max'] }).toEqual(expected);
+    expect((await rig().call('PATCH', path, { body: { operation: 'Add', properties: { tags } } })).status).toBe(400);
+  });
+
   it('matches paths in any case and answers 304 to the current etag', async () => {
     const path = setPath(rig(), 'a')
       .replace('resourceGroups', 'RESOURCEGROUPS')

@@ -8,6 +8,7 @@ import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type Act
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
 import { listActivityLog } from './other/activity-log.ts';
+import { patchTags } from './other/tags.ts';
 import { listPermissions } from './identity/permissions.ts';
 import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
@@ -117,6 +118,7 @@ export const ARM_ROUTES: readonly Route[] = [
     template: `${POOLS}/{pool}/${name}`,
     answer: refuseUnsupported(name),
   })),
+  { method: 'PATCH', template: `${SET}/providers/Microsoft.Resources/tags/default`, answer: patchTags },
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${SUB}/providers/Microsoft.Insights/eventtypes/management/values`, answer: listActivityLog },
   { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
