@@ -3,12 +3,12 @@
  * cannot be had it says so in one line and is content, unless E2E_REQUIRED=1. Other arguments are given on to the test runner.
  *
  *     npm run test:e2e -- --kubernetes 1.35            another minor version of Kubernetes, built once
- *     npm run test:e2e -- --kubernetes 1.35 --record   after a whole run that passed: writes it into versions.json
+ *     npm run test:e2e -- --kubernetes 1.35 --record   adds the files that passed to versions.json
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { findBinaries, knownMinors, minorOf } from './binaries.ts';
 import { BINARIES_VARIABLE, MINOR_VARIABLE } from './given.ts';
 
@@ -48,31 +48,52 @@ async function main(argv: readonly string[]): Promise<number> {
     [MINOR_VARIABLE]: minor ?? knownMinors().at(-1) ?? '',
   };
   const code = await runTests([...reporters, ...rest], env);
-  if (record && code === 0) writeRecord(found.version, report);
+  if (record && existsSync(report)) writeRecord(found.version, report);
   rmSync(folder, { recursive: true });
   return code;
 }
 
 function runTests(more: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const args = [RUNNER, 'run', `--config=${join(import.meta.dirname, 'vitest.config.ts')}`, ...more];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  // A group of its own: a signal ends the runner, its workers, and every daemon and control plane that they have started.
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env, detached: true });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.pid !== undefined && process.kill(-child.pid, signal));
   return new Promise((done) => child.once('close', (code) => done(code ?? 1)));
 }
 
-interface Counts {
-  readonly numPassedTests: number;
-  readonly numPendingTests: number;
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
 }
 
-/** `docs/supported-versions.md` is made from this file. */
+/** What passed with one version, by file. `docs/supported-versions.md` is made from it. */
+interface VersionRecord {
+  readonly version: string;
+  /** The last day. */
+  readonly ranOn: string;
+  readonly files: Readonly<Record<string, { readonly passed: number; readonly skipped: number }>>;
+}
+
+/** Adds the files whose tests have all passed. Those of another patch version are forgotten. */
 function writeRecord(version: string, report: string): void {
-  const { numPassedTests: passed, numPendingTests: skipped } = JSON.parse(readFileSync(report, 'utf8')) as Counts;
-  const before = JSON.parse(readFileSync(RECORD, 'utf8')) as Readonly<Record<string, unknown>>;
-  const run = { version, ranOn: new Date().toISOString().slice(0, 10), passed, skipped };
-  const all = Object.entries({ ...before, [minorOf(version)]: run });
-  const sorted = all.sort(([left], [right]) => left.localeCompare(right, 'en', { numeric: true }));
-  writeFileSync(RECORD, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`);
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report;
+  const before = JSON.parse(readFileSync(RECORD, 'utf8')) as Readonly<Record<string, VersionRecord>>;
+  const known = before[minorOf(version)];
+  const passed = testResults.flatMap(({ name, status, assertionResults }) => {
+    const count = (wanted: string): number => assertionResults.filter((test) => test.status === wanted).length;
+    const skipped = assertionResults.length - count('passed') - count('failed');
+    return status === 'passed' ? [[basename(name), { passed: count('passed'), skipped }] as const] : [];
+  });
+  const files = { ...(known?.version === version ? known.files : {}), ...Object.fromEntries(passed) };
+  const run: VersionRecord = { version, ranOn: new Date().toISOString().slice(0, 10), files: inOrder(files) };
+  writeFileSync(RECORD, `${JSON.stringify(inOrder({ ...before, [minorOf(version)]: run }), undefined, 2)}\n`);
+}
+
+function inOrder<Value>(map: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(map).sort(([left], [right]) => left.localeCompare(right, 'en', { numeric: true })));
 }
 
 process.exitCode = await main(process.argv.slice(2));
