@@ -57,7 +57,8 @@ function runTests(more: readonly string[], env: NodeJS.ProcessEnv): Promise<numb
   const args = [RUNNER, 'run', `--config=${join(import.meta.dirname, 'vitest.config.ts')}`, ...more];
   // A group of its own: a signal ends the runner, its workers, and every daemon and control plane that they have started.
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env, detached: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.pid !== undefined && process.kill(-child.pid, signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => child.pid !== undefined && process.kill(-child.pid, signal));
   return new Promise((done) => child.once('close', (code) => done(code ?? 1)));
 }
 
