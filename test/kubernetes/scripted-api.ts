@@ -1,11 +1,11 @@
 /** An HTTP server that answers as a test says, and what a part of the adapter needs to talk to it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import type { Connection } from '../../src/kubernetes/api/connection.ts';
 import { createRest, type Rest } from '../../src/kubernetes/api/rest.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { freePort } from '../support/free-ports.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
 export interface Received {
@@ -59,8 +59,9 @@ export async function startScriptedApi(first: Answer = (_request, response) => j
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  // A port that the kernel chose may be taken while the server is away.
+  const port = await freePort();
+  await listen(port);
   const agent = new Agent();
   const connection: Connection = {
     server: `http://127.0.0.1:${port}`,
