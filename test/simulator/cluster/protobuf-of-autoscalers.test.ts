@@ -169,7 +169,8 @@ describe('the API server', () => {
     expect(world.objects('events').map(({ metadata }) => metadata.name)).toContain('e');
   });
 
-  it('taints a node and evicts a pod that bodies in protobuf name', async () => {
+  // The Cluster Autoscaler 1.36.1 sends policy/v1beta1.
+  it.each(['policy/v1', 'policy/v1beta1'])('taints a node and evicts a pod that bodies in protobuf name: %s', async (policy) => {
     world = await startWorld({
       clock: { virtual: true },
       pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3 }],
@@ -187,7 +188,7 @@ describe('the API server', () => {
     expect(await send('PUT', `/api/v1/nodes/${node.metadata.name}`, tainted)).toBe(409);
     const { name, uid } = pod.metadata;
     const eviction = (of: string): Buffer =>
-      unknown('policy/v1', 'Eviction', message([1, message([1, name], [3, 'default'])], [2, message([2, message([1, of])])]));
+      unknown(policy, 'Eviction', message([1, message([1, name], [3, 'default'])], [2, message([2, message([1, of])])]));
     expect(await send('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, eviction('another'))).toBe(409);
     expect(await send('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, eviction(uid))).toBe(201);
     await world.clock.advance(60_000);

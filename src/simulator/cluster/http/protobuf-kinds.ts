@@ -183,6 +183,8 @@ const NODE_SPEC = message({
   7: texts('podCIDRs'),
 });
 
+const EVICTION = message({ 1: metadata, 2: one('deleteOptions', DELETE_OPTIONS) });
+
 export const KINDS: ReadonlyMap<string, Message> = new Map([
   ['v1 Namespace', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: message({}) }, 3: STATUS })],
   [
@@ -196,7 +198,9 @@ export const KINDS: ReadonlyMap<string, Message> = new Map([
   ['v1 DeleteOptions', DELETE_OPTIONS],
   ['meta.k8s.io/v1 DeleteOptions', DELETE_OPTIONS],
   ['coordination.k8s.io/v1 Lease', message({ 1: metadata, 2: one('spec', LEASE_SPEC) })],
-  ['policy/v1 Eviction', message({ 1: metadata, 2: one('deleteOptions', DELETE_OPTIONS) })],
+  ['policy/v1 Eviction', EVICTION],
+  // The Cluster Autoscaler 1.36 still sends this version, which a real server accepts.
+  ['policy/v1beta1 Eviction', EVICTION],
   ['v1 Secret', message({ 1: metadata, 2: { name: 'data', kind: 'bytesMap' }, 3: text('type') })],
   ['v1 ServiceAccount', message({ 1: metadata })],
   ['rbac.authorization.k8s.io/v1 Role', ROLE],
