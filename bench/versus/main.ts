@@ -1,0 +1,67 @@
+/**
+ * Runs our daemon and another autoscaler side by side, each in a fresh simulated world, and prints tables.
+ *
+ * `npm run versus -- --rival cluster-autoscaler=PATH [--case NAME] [--speed N] [--dir DIR] [--json]`
+ */
+import { mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CASES } from './cases.ts';
+import { ownDaemon, rivals } from './contestants.ts';
+import { race, type RaceResult } from './race.ts';
+import { type CaseResults, renderVersus } from './report.ts';
+
+const WITHOUT = `No other autoscaler was named, so nothing was compared.
+
+Give the path of a Cluster Autoscaler with its Azure provider, built by its own project's instructions for the architecture of this
+machine (the build tag \`azure\` leaves the other providers out):
+
+  npm run versus -- --rival cluster-autoscaler=PATH
+
+It signs in and scales with cluster-autoscaler.json, which the world writes; see docs/world/README.md.
+`;
+
+const { values } = parseArgs({
+  options: {
+    rival: { type: 'string' },
+    case: { type: 'string', multiple: true },
+    speed: { type: 'string', default: '5' },
+    dir: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const [name = '', path] = (values.rival ?? '').split('=');
+if (path === undefined) {
+  process.stdout.write(WITHOUT);
+  process.exit(0);
+}
+if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
+  process.stderr.write(`--rival names "${path}", which is not a file.\n`);
+  process.exit(2);
+}
+
+const speed = Number(values.speed);
+const dir = resolve(values.dir ?? mkdtempSync(join(tmpdir(), 'versus-')));
+const wanted = CASES.filter((scene) => values.case === undefined || values.case.includes(scene.name));
+if (wanted.length === 0) {
+  process.stderr.write(`Unknown case; there are: ${CASES.map((scene) => scene.name).join(', ')}.\n`);
+  process.exit(2);
+}
+const contestants = [ownDaemon(resolve('dist/main.mjs')), ...rivals(name, resolve(path))];
+
+const all: CaseResults[] = [];
+for (const scene of wanted) {
+  const results: readonly RaceResult[] = await Promise.all(
+    contestants
+      .filter(({ isOurs }) => isOurs || scene.notForRivals === undefined)
+      .map((contestant) =>
+        race({ contestant, scene, speed, dir: join(dir, `${scene.name}-${contestant.name}`.replaceAll(/[ ,]+/g, '-')) }),
+      ),
+  );
+  all.push({ scene, results });
+  if (!values.json) process.stdout.write(`${renderVersus([{ scene, results }])}\n`);
+  process.stderr.write(`${scene.name}: done. Logs: ${dir}\n`);
+}
+if (values.json) process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
