@@ -1,6 +1,6 @@
 /** The production server and API over given loops. */
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
-import { Api } from '../../src/api/served/api.ts';
+import { Api, type ApiDeps } from '../../src/api/served/api.ts';
 import { type HttpDeps, type HttpEndpoint, serveHttp } from '../../src/cli/http.ts';
 import { systemClock } from '../../src/cli/process/process.ts';
 import { pageReader } from '../../src/cli/serving/page-file.ts';
@@ -11,6 +11,7 @@ export interface ServedOptions {
   /** The daemon's time, milliseconds since the epoch. Default: ten seconds after the loop. */
   readonly now?: () => number;
   readonly deps?: Partial<HttpDeps>;
+  readonly explain?: ApiDeps['explain'];
   readonly token?: string;
 }
 
@@ -22,13 +23,19 @@ export interface Served {
 /** Built once: every server of a test file has the same. */
 const page = pageReader();
 
-export async function serveLoops({ input = () => undefined, now, deps = {}, token }: ServedOptions): Promise<Served> {
+export async function serveLoops({
+  input = () => undefined,
+  now,
+  deps = {},
+  explain = async () => 'missing',
+  token,
+}: ServedOptions): Promise<Served> {
   const clock = {
     now: now ?? (() => (input()?.report.observation.nowMs ?? START_MS) + 10_000),
     monotonic: () => performance.now(),
     sleep: systemClock.sleep.bind(systemClock),
   };
-  const api = new Api({ clock, input, explain: async () => 'missing' });
+  const api = new Api({ clock, input, explain });
   const endpoint = await serveHttp(
     { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: token === undefined ? undefined : () => token } },
     {

@@ -2,6 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
+import type { LiveAnswer } from '../../src/planning/explain/answers/answer.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
 import { at, grew, withPast } from '../api/past.ts';
@@ -194,6 +195,37 @@ describe('the page says', () => {
       expect.stringContaining('web1 1 → 3 for 2 pods of default/web'),
       expect.stringContaining('web3 2 → 3 for 2 pods of default/web'),
     ]);
+    await close();
+  });
+
+  it('a decision with the options that lost, and the commands that repeat it', async () => {
+    const input = await calm();
+    const option = { nodes: 2, pods: 3, waste: 0.25, priority: 20 };
+    const decision: LiveAnswer = {
+      kind: 'decision',
+      id: '20261121-000000-1',
+      loop: 1,
+      decidedAt: new Date(START_MS).toISOString(),
+      at: new Date(START_MS).toISOString(),
+      sentence: 'general 1 to 3 for 3 pods of default/web.',
+      increases: [{ group: 'general', from: 1, to: 3, cause: 'pods', pods: ['default/web-0'], podCount: 3, outcome: 'accepted' }],
+      options: [
+        { ...option, group: 'general', priority: 50 },
+        { ...option, group: 'memory', lostBy: 'priority: 20 is below 50' },
+      ],
+      notGrown: [{ group: 'gpu', reason: 'taint', detail: 'its taint is not tolerated' }],
+      removals: [],
+      dumpFile: '/dumps/20261121-000000-1.json',
+    };
+    const url = await serve({ input: () => input, explain: async ({ name }) => (name === decision.id ? decision : 'missing') });
+    const { page: tab, troubles, close } = await openPage(browser, `${url}/#decision/${decision.id}`);
+    await tab.locator('.sheet .opts').waitFor();
+    const text = await tab.locator('.sheet').innerText();
+    expect(text).toMatch(/memory\s+2\s+3\s+20\s+0\.25\s+lost on priority: 20 is below 50/);
+    expect(text).toContain(`aks-autoscaler explain decision ${decision.id}`);
+    expect(text).toContain('aks-autoscaler replay /dumps/20261121-000000-1.json');
+    await screenshot(tab, 'state-decision', false);
+    expect(troubles).toEqual([]);
     await close();
   });
 

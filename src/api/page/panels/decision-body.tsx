@@ -1,12 +1,12 @@
 /** What `explain` says about a decision. */
 import { useContext } from 'preact/hooks';
 import type { DecisionAnswer } from '../../../planning/explain/answers/decision-answer.ts';
-import { Page, Time } from '../parts/parts.tsx';
+import { Command, Page, Time } from '../parts/parts.tsx';
 import { Facts, Section } from '../parts/sections.tsx';
 import { counted, formatCount, formatMoney, hashFor } from '../parts/text.ts';
 
 export function DecisionBody({ decision }: { readonly decision: DecisionAnswer }) {
-  const { increases, options, notGrown, removals, pending } = decision;
+  const { increases, options, notGrown, removals, pending, dumpFile } = decision;
   const byReason = [...Map.groupBy(notGrown, ({ detail }) => detail)];
   return (
     <>
@@ -69,6 +69,11 @@ export function DecisionBody({ decision }: { readonly decision: DecisionAnswer }
       {pending !== undefined && pending.length > 0 && (
         <Section title="Pods that no pool helps">
           <p class="muted">{pending.join(', ')}</p>
+        </Section>
+      )}
+      {dumpFile !== undefined && (
+        <Section title="Made again, where it was decided">
+          <Command text={`aks-autoscaler replay ${dumpFile}`} />
         </Section>
       )}
     </>
