@@ -47,6 +47,13 @@ describe('a second look at pods whose nodes are on their way', () => {
     expect(growth(planFor({ ...applied, pods: [...(applied.pods ?? []), aPod({ cpu: '3' })] }))).toEqual(['a 5->6']);
   });
 
+  it('packs the nodes on their way by size, as when they were requested: what looks free is not', () => {
+    const first = ['1500m', '1500m', '2300m', '2300m'].map((cpu, at) => aPod({ name: `p-${at}`, cpu }));
+    const applied = apply(fullPools(['a'], first));
+    expect(applied.groups[0]?.target).toMatchObject({ value: 3 });
+    expect(growth(planFor({ ...applied, pods: [...(applied.pods ?? []), aPod({ cpu: '800m' })] }))).toEqual(['a 3->4']);
+  });
+
   it('leaves the room of buffers to other pods, and requests no other room before the nodes are ready', () => {
     const copies = [1, 2].map(() => aPod({ cpu: '3', holds: 'buffer' }));
     const applied = apply(fullPools(['a'], copies), { listed: true });

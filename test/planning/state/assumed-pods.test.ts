@@ -1,8 +1,9 @@
 /** Pods that are counted on a node to which they are not bound, and pods whose successors need a place. */
 import { describe, expect, it } from 'vitest';
+import type { PodVerdict } from '../../../src/domain/reasons.ts';
 import type { Taint } from '../../../src/domain/taints.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
-import { awaitsSuccessor, nominatedNode } from '../../../src/planning/state/assumed-pods.ts';
+import { arrivingPods, awaitsSuccessor, nominatedNode, reservedPods } from '../../../src/planning/state/assumed-pods.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
 
@@ -36,6 +37,23 @@ describe('a nomination', () => {
     const entry = { group: group.id, instance: keyOf('a-0'), sinceMs: START_MS };
     const state = { ...emptyLoopState(START_MS), deleting: new Map(leaving === true ? [['a-0', entry]] : []) };
     expect(nominatedNode(pod, { observation, state })).toBe(holds ? 'a-0' : undefined);
+  });
+});
+
+describe('a place that a plan found on a present node', () => {
+  it.each([
+    { name: 'is that of an arriving pod, if the pod is pending', pod: {}, arriving: true, reserved: false },
+    { name: 'is none of an arriving pod, if only plans have the pod', pod: { injected: true as const }, arriving: false, reserved: false },
+    { name: 'is none of an arriving pod, if the pod is bound elsewhere', pod: { nodeName: 'b-0' }, arriving: false, reserved: false },
+    { name: 'is reserved, if a buffer holds it', pod: { holds: 'buffer' as const }, arriving: false, reserved: true },
+  ])('$name', ({ pod: change, arriving, reserved }) => {
+    const pod = aPod(change);
+    const on = (verdict: PodVerdict) => ({ verdicts: new Map([[pod, verdict]]) });
+    const place = { pod, node: 'a-0' };
+    const plan = on({ kind: 'fits-present-node', node: 'a-0' });
+    expect([arrivingPods(plan), reservedPods(plan)]).toEqual([arriving ? [place] : [], reserved ? [place] : []]);
+    const coming = on({ kind: 'fits-upcoming-node', group: group.id });
+    expect([arrivingPods(coming), reservedPods(coming)]).toEqual([[], []]);
   });
 });
 
