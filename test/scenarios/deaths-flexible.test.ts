@@ -1,3 +1,3 @@
 import { describeDeaths } from './deaths.ts';
 
-describeDeaths(['flexible', 'flexible-scarce']);
+describeDeaths(['flexible', 'flexible-scarce'], 2);
