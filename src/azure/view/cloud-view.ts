@@ -14,7 +14,8 @@ import { ClusterLabels } from '../templates/aks-labels.ts';
 import { InstanceMapper } from './instances.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
-import { buildGroupTemplate, isSameTemplateInput, type GroupTemplateInput } from '../templates/group-template.ts';
+import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput, type GroupRows } from './group-input.ts';
+import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-template.ts';
 import { findExemplaryNodes, type ExemplaryNodes } from '../templates/exemplary-nodes.ts';
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
 import type { LearnedTemplate } from '../templates/learned-templates.ts';
@@ -23,32 +24,17 @@ import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership } from '../groups/node-ownership.ts';
 import { frozenReason, groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
-import { isSettled } from '../rows/agent-pool.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
-import { nodeGroupOptionsOf, describeRule, unusedOptionNames, type Tags } from '../rows/tags.ts';
+import { nodeGroupOptionsOf, describeRule, unusedOptionNames } from '../rows/tags.ts';
 import { sizeFamilyOf } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.ts';
 import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-
-/** Everything a NodeGroup is made from. A group is rebuilt if any member is another value. */
-interface GroupInput extends GroupTemplateInput {
-  readonly target: string;
-  readonly observedAtMs: number;
-  readonly instances: readonly Instance[] | undefined;
-  readonly listedAtMs: number | undefined;
-  readonly frozen: string | undefined;
-  readonly growthHeld: string | undefined;
-  /** What AKS allows this group to have. */
-  readonly allowedSize: number;
-  /** The user's options of groups: the same object until they change. */
-  readonly namedOptions: AzureOptions['nodeGroupOptions'];
-}
 
 interface Built {
   readonly input: GroupInput;
@@ -287,29 +273,6 @@ export class CloudViewBuilder {
   }
 }
 
-function tagsOf({ row, size }: Pick<GroupInput, 'row' | 'size'>): Tags {
-  return (row?.value ?? size)?.tags ?? {};
-}
-
-/** A tag wins over the rule that selects the pool. */
-function maximumOrigin({ explicit, managed }: RegisteredGroup, input: GroupInput): NonNullable<NodeGroup['maxFrom']> {
-  if (explicit) return 'settings';
-  if (managed === true) return 'agent-pool';
-  const { max = '' } = { ...input.pool?.tags, ...tagsOf(input) };
-  return max.trim() === '' ? 'discovery-rule' : 'tag';
-}
-
-function agentPoolOf({ pool, frozen }: GroupRows & Pick<GroupInput, 'frozen'>): Pick<NodeGroup, 'agentPool'> {
-  if (pool === undefined) return {};
-  // Operations of our own do not freeze the group.
-  const operation = frozen === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
-  const { name, labels, tags, count } = pool;
-  return { agentPool: { name, labels, tags, ...defined({ count, operation }) } };
-}
-
-/** The rows of one group from Azure and AKS. */
-type GroupRows = Pick<GroupInput, 'row' | 'size' | 'pool'>;
-
 interface ViewContext {
   readonly ownership: Ownership;
   readonly exemplary: ExemplaryNodes;
@@ -331,8 +294,4 @@ function frozenByView(group: RegisteredGroup, { agents, nowMs, locked }: ViewCon
 
 function freshnessOf(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
   return checkFreshness(agent === undefined ? [] : [agent], nowMs);
-}
-
-function isSameInput(left: GroupInput, right: GroupInput): boolean {
-  return (Object.keys(left) as (keyof GroupInput)[]).every((key) => left[key] === right[key]);
 }

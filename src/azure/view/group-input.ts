@@ -1,0 +1,49 @@
+/** What a node group is made from, and the parts of it that follow from that alone. Must not know where it was read. */
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import { defined } from '../../lib/defined.ts';
+import type { AzureOptions } from '../arm/options.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
+import { isSettled } from '../rows/agent-pool.ts';
+import type { Tags } from '../rows/tags.ts';
+import type { GroupTemplateInput } from '../templates/group-template.ts';
+
+/** Everything a NodeGroup is made from. A group is rebuilt if any member is another value. */
+export interface GroupInput extends GroupTemplateInput {
+  readonly target: string;
+  readonly observedAtMs: number;
+  readonly instances: readonly Instance[] | undefined;
+  readonly listedAtMs: number | undefined;
+  readonly frozen: string | undefined;
+  readonly growthHeld: string | undefined;
+  /** What AKS allows this group to have. */
+  readonly allowedSize: number;
+  /** The user's options of groups: the same object until they change. */
+  readonly namedOptions: AzureOptions['nodeGroupOptions'];
+}
+
+/** The rows of one group from Azure and AKS. */
+export type GroupRows = Pick<GroupInput, 'row' | 'size' | 'pool'>;
+
+export function tagsOf({ row, size }: Pick<GroupInput, 'row' | 'size'>): Tags {
+  return (row?.value ?? size)?.tags ?? {};
+}
+
+/** A tag wins over the rule that selects the pool. */
+export function maximumOrigin({ explicit, managed }: RegisteredGroup, input: GroupInput): NonNullable<NodeGroup['maxFrom']> {
+  if (explicit) return 'settings';
+  if (managed === true) return 'agent-pool';
+  const { max = '' } = { ...input.pool?.tags, ...tagsOf(input) };
+  return max.trim() === '' ? 'discovery-rule' : 'tag';
+}
+
+export function agentPoolOf({ pool, frozen }: GroupRows & Pick<GroupInput, 'frozen'>): Pick<NodeGroup, 'agentPool'> {
+  if (pool === undefined) return {};
+  // Operations of our own do not freeze the group.
+  const operation = frozen === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
+  const { name, labels, tags, count } = pool;
+  return { agentPool: { name, labels, tags, ...defined({ count, operation }) } };
+}
+
+export function isSameInput(left: GroupInput, right: GroupInput): boolean {
+  return (Object.keys(left) as (keyof GroupInput)[]).every((key) => left[key] === right[key]);
+}
