@@ -100,6 +100,18 @@ describe('the page says', () => {
     expect(text).not.toMatch(/USD|Per hour|NaN|undefined|null/);
   });
 
+  it.each([
+    ['dark', 'light', 'rgb(14, 17, 22)'],
+    ['light', 'dark', 'rgb(246, 247, 249)'],
+  ] as const)('the same in %s where the address says so and the system is %s', async (theme, colorScheme, background) => {
+    const input = await calm();
+    const { page: tab, close } = await openPage(browser, `${await serve({ input: () => input })}/?theme=${theme}`, { colorScheme });
+    await tab.getByText('No pods are pending').first().waitFor();
+    expect(await tab.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
+    expect(await tab.evaluate(LOW_CONTRASTS)).toEqual([]);
+    await close();
+  });
+
   it('that it waits for the first loop, and shows it as soon as it ends', async () => {
     let input: DocumentInput | undefined;
     const { page: tab, close } = await openPage(browser, await serve({ input: () => input }));
