@@ -112,5 +112,7 @@ describe('capacity buffers', () => {
       .events()
       .filter(({ involvedObject, reason }) => involvedObject?.kind === 'CapacityBuffer' && reason === 'NotTriggerScaleUp');
     expect(told.map(({ message }) => message).join()).toContain('at its maximum (');
+    // Four chunks more, one on each node.
+    expect(told.map(({ message }) => message).join()).toMatch(/Fix that works: raise the maximum of aks-general-\S+ from 2 to 6\./);
   });
 });

@@ -41,7 +41,8 @@ export interface HelplessClass {
 export function helplessClasses({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly HelplessClass[] {
   const classes = new Map<Helpless, Pod[]>();
   for (const [pod, verdict] of verdicts) {
-    if (verdict.kind !== 'helpless' || pod.injected === true) continue;
+    // The room that a buffer asks for is helped as pods are; other pods that do not exist yet come with their controllers.
+    if (verdict.kind !== 'helpless' || (pod.injected === true && pod.holds !== 'buffer')) continue;
     const pods = classes.get(verdict);
     if (pods === undefined) classes.set(verdict, [pod]);
     else pods.push(pod);
@@ -167,9 +168,9 @@ class Search {
     return this.#isKnown(changes) ? undefined : { candidate, changes, simulation: yield* this.#simulate(changes) };
   }
 
-  /** A node for each pending pod: more are never needed. */
+  /** A node for each pending pod, or for each of the class if they do not exist: more are never needed. */
   #manyNodes(): NodesToAllow {
-    const all = this.#subject.input.observation.cluster.pendingPods.length;
+    const all = Math.max(this.#subject.input.observation.cluster.pendingPods.length, this.#pods.length);
     return { of: () => all, all };
   }
 

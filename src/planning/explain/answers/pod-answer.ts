@@ -145,7 +145,7 @@ function answerHelpless(answer: AnswerInput, pod: Pod, verdict: Helpless): Answe
   const grown = advice?.fix?.proof.groups[0];
   return {
     sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, grown),
-    equalPods: (helpless?.pods.length ?? 1) - 1,
+    equalPods: Math.max(0, (helpless?.pods ?? []).filter(({ injected }) => injected !== true).length - 1),
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
     waits,
