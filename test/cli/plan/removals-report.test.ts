@@ -59,9 +59,10 @@ describe('why nodes stay, in full', () => {
         utilization: 0.25,
       },
     ]);
+    const one = { nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2 };
     expect(explained.totals).toEqual([
-      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2, examples: ['n-2'] },
-      { reason: 'NotUnderutilized', nodes: 1, cores: 4, memoryGib: 16, perHour: 0.2, examples: ['n-0'] },
+      { reason: 'BlockedByPod', blockedBy: 'NotReplicated', ...one, wastedPerHour: 0.15, examples: ['n-2'] },
+      { reason: 'NotUnderutilized', ...one, wastedPerHour: 0.025, examples: ['n-0'] },
     ]);
     const argv = ['--cluster=c.json', '--pools=p.yaml', '--now=2026-11-21T10:00:00Z'];
     const all = await plan([...argv, '--all'], { 'p.yaml': POOLS, ...files });

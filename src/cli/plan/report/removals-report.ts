@@ -49,6 +49,8 @@ export interface RemovalsExplained {
     readonly cores: number;
     readonly memoryGib: number;
     readonly perHour?: number;
+    /** The part of it for capacity that no pod requests, of the nodes with a price: the metric of wasted cost. */
+    readonly wastedPerHour?: number;
     readonly examples: readonly string[];
     /** Of the fixes that were tried, the one that frees most nodes. Absent if none works, or time alone removes the nodes. */
     readonly fix?: RemovalFix;
@@ -85,11 +87,11 @@ export function explainRemovals(plan: ScaleDownPlan, observation: Observation, t
       ...defined({ group, reason, detail, blocker, unneededSince: isoOf(times.unneededSinceMs), looksAgainAt: isoOf(times.recheckAtMs) }),
       ...defined({ utilization: rounded(utilization) }),
     })),
-    totals: totals.map(({ blockedBy, perHour, cores, memoryGib, ...total }) => ({
+    totals: totals.map(({ blockedBy, perHour, wastedPerHour, cores, memoryGib, ...total }) => ({
       ...total,
       cores: rounded(cores) ?? 0,
       memoryGib: rounded(memoryGib) ?? 0,
-      ...defined({ blockedBy, perHour: rounded(perHour) }),
+      ...defined({ blockedBy, perHour: rounded(perHour), wastedPerHour: rounded(wastedPerHour) }),
     })),
   };
 }
