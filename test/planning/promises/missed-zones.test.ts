@@ -20,6 +20,9 @@ const POLICY = aPolicy({ scaleUp: { enforceMinSize: false } });
 const inZones = (...values: readonly string[]) => ({
   nodeAffinity: [{ expressions: [{ key: 'topology.kubernetes.io/zone', operator: 'In' as const, values }], fields: [] }],
 });
+/** A zonal disk of the Azure disk driver. */
+const inZone = { key: 'topology.disk.csi.azure.com/zone', operator: 'In' as const, values: ['r-1'] };
+const disk = { places: [{ kind: 'reachable' as const, terms: [{ expressions: [inZone], fields: [] }] }], blockers: [] };
 const pinned = aPod({ name: 'pinned', shape: { cpu: '3', ...inZones('r-1') } });
 
 interface World {
@@ -68,6 +71,11 @@ describe('a zone is missed', () => {
   it.each<{ name: string; world: World; missing?: readonly string[] }>([
     { name: 'after as many nodes in others as the group has zones', world: { arrivals: THREE }, missing: ['r-1'] },
     { name: 'also if they were requested again for the same pods meanwhile', world: { arrivals: THREE, again: 60 }, missing: ['r-1'] },
+    {
+      name: 'also for pods whose disk is there (user-voice 19)',
+      world: { arrivals: THREE, pods: [aPod({ shape: { cpu: '3', volumes: disk } })] },
+      missing: ['r-1'],
+    },
     { name: 'not before each zone had its turn', world: { arrivals: THREE.slice(0, 2) } },
     { name: 'not while the zone of a requested node is unknown', world: { arrivals: THREE, requested: 4 } },
     { name: 'not if one of the nodes came there', world: { arrivals: [...THREE, [85, 'r-1']] } },
