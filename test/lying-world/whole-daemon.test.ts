@@ -133,7 +133,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     grows: true,
     // The rest of the list is used.
     holds: ({ log, lied }) => {
-      expect(log).toContain('items of other sets or without a valid id');
+      expect(log).toContain('or without a valid id; they are skipped');
       expect(instanceIds(lied)).toEqual(['1']);
     },
   },
