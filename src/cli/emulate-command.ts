@@ -161,6 +161,7 @@ function introduction(
     '',
     `Kubernetes API  ${world.cluster.url}`,
     `Azure (ARM)     ${world.arm.url}`,
+    `Page            ${world.arm.url}/_emu/`,
     `State as JSON   ${world.arm.url}/_emu/state`,
     '',
     'Look at it:',
