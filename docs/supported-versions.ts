@@ -68,7 +68,7 @@ function sizingLines(root: string): readonly string[] {
   return [
     '## What it needs, by the size of the cluster',
     '',
-    'To choose `resources`, take the row above your cluster. One loop runs every ten seconds, and earlier when pods turn unschedulable.',
+    'To choose `resources`, take the row that is not smaller than your cluster. One loop runs every ten seconds, and earlier when pods turn unschedulable.',
     '',
     '| Nodes | Pods | Loop without news | Loop with 500 pending pods | Start | Peak memory |',
     '| --- | --- | --- | --- | --- | --- |',
