@@ -131,8 +131,8 @@ describe('defaults', () => {
     ]);
   });
 
-  it('are documented in the migration guide if they differ', () => {
-    const text = readFileSync(join(resolve(import.meta.dirname, '..', '..'), 'docs', 'migrate-from-cluster-autoscaler.md'), 'utf8');
+  it('are documented if they differ', () => {
+    const text = readFileSync(join(resolve(import.meta.dirname, '..', '..'), 'docs', 'differing-defaults.md'), 'utf8');
     for (const [name, value] of differs) expect(text).toContain(`| \`--${name}\` | \`${value}\` | `);
   });
 });

@@ -63,6 +63,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
     pattern: /^npm run (?:--silent )?(?:demo|test:e2e|bench|soak|image|workflows)\b/,
     why: 'the gate runs it, or it takes minutes and changes nothing',
   },
+  { pattern: /^npm run versus\b/, why: 'needs a Cluster Autoscaler, and takes minutes; a test reads its report' },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
   { pattern: /^aks-autoscaler init\b/, why: 'needs the right of a person in Azure; its tests use the emulated Azure' },
   { pattern: /^aks-autoscaler report\b/, why: 'needs a dry run of days; its tests and the demo with --shadow make one' },
