@@ -11,7 +11,9 @@ import { ArmCalls } from './arm/arm-client.ts';
 import { HeldCredential } from './arm/held-credential.ts';
 import type { ArmOperation } from './arm/call-list.ts';
 import { OperationTracker } from './arm/operations.ts';
+import { agentPoolId } from './arm/agent-pool-api.ts';
 import type { AzureOptions } from './arm/options.ts';
+import type { RegisteredGroup } from './groups/registry.ts';
 import { RateLimits } from './arm/rate-limits.ts';
 import { foldName } from './arm/resource-ids.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
@@ -131,7 +133,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     options.activityLog === true
       ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
       : undefined;
-  reportExternalChanges({ inventory, events, clock, log, metrics, activityLog });
+  reportExternalChanges({ inventory, options, events, clock, log, metrics, activityLog });
   wakeOnFailedInstances(inventory, events);
   return {
     calls,
@@ -190,6 +192,7 @@ function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps
 
 interface ExternalChangeDeps {
   readonly inventory: AzureInventory;
+  readonly options: AzureOptions;
   readonly events: CloudEventQueue;
   readonly clock: Clock;
   readonly log: Log;
@@ -199,7 +202,7 @@ interface ExternalChangeDeps {
 }
 
 /** Sizes that another writer changed become events, log lines and a metric. */
-function reportExternalChanges({ inventory, events, clock, log, metrics, activityLog }: ExternalChangeDeps): void {
+function reportExternalChanges({ inventory, options, events, clock, log, metrics, activityLog }: ExternalChangeDeps): void {
   for (const table of [inventory.scaleSets, inventory.vmsPools.sizes]) {
     table.subscribe((event) => {
       const group = event.kind === 'external-change' ? inventory.registration().groups.get(event.key) : undefined;
@@ -209,10 +212,17 @@ function reportExternalChanges({ inventory, events, clock, log, metrics, activit
       log.info({ nodeGroup: group.id, from, to }, 'Capacity changed by another writer');
       const change = { group: group.id, from, to, atMs: clock.now() };
       events.push({ kind: 'external-change', ...change });
-      const { armId = '' } = inventory.scaleSets.get(event.key)?.value ?? {};
-      if (armId !== '') activityLog?.note(armId, change);
+      const armId = writtenResource(inventory, options, group);
+      if (armId !== undefined) activityLog?.note(armId, change);
     });
   }
+}
+
+/** The resource that a writer of this group's size writes. undefined: unknown. */
+function writtenResource(inventory: AzureInventory, options: AzureOptions, { key, kind }: RegisteredGroup): string | undefined {
+  if (kind === 'scale-set') return inventory.scaleSets.get(key)?.value.armId || undefined;
+  const pool = inventory.vmsPools.sizes.get(key)?.value.pool;
+  return pool === undefined ? undefined : agentPoolId(options, pool);
 }
 
 /** A failed instance of an increase frees its pods for another group, so the loop must not wait for its next scan. */

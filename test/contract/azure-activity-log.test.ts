@@ -39,6 +39,18 @@ it('names the writer of a change, once the log has it', async () => {
   expect(asked(m)).toBe(2);
 });
 
+it('names the writer of a pool of type VirtualMachines, and not ourselves', async () => {
+  const pool = { name: 'machines', kind: 'vms-pool', vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 10 } as const;
+  const m = await meet(ON, { ...SPEC, pools: [...SPEC.pools, pool] }, { knobs: LONG_TOKENS });
+  await m.increase(m.group('machines'), 1);
+  await passAndLook(m, 10);
+  m.arm.control.raise({ foreignScale: { pool: 'machines', to: 5 } });
+  await passAndLook(m, 45);
+  expect(eventsOf(m, 'change-attributed')).toEqual([
+    expect.objectContaining({ group: m.group('machines').id, from: 2, to: 5, by: 'foreign-writer' }),
+  ]);
+});
+
 it('asks nothing for changes of our own, and nothing where it is off', async () => {
   const own = await meet(ON);
   await own.increase(own.group('general'), 2);

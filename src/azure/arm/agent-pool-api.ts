@@ -19,6 +19,16 @@ export const AKS_API_VERSION = '2026-06-01';
 const POOL_PATH =
   '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools/{pool}';
 
+/** The ARM id of an agent pool. undefined: the cluster is not configured. */
+export function agentPoolId(
+  { subscriptionId, clusterResourceGroup, clusterName }: Pick<AzureOptions, 'subscriptionId' | 'clusterName' | 'clusterResourceGroup'>,
+  pool: string,
+): string | undefined {
+  if (clusterResourceGroup === undefined || clusterName === undefined) return undefined;
+  const cluster = `/subscriptions/${subscriptionId}/resourceGroups/${clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${clusterName}`;
+  return `${cluster}/agentPools/${pool}`;
+}
+
 /** Makes a client for raw requests with the same options as the typed clients. */
 export function createRawClient(endpoint: string, credential: TokenCredential, options: Parameters<typeof getClient>[2]): Client {
   return getClient(endpoint, credential, options ?? {});

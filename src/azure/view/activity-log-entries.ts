@@ -5,7 +5,7 @@ import { isRecord } from '../arm/error-bodies.ts';
 export type OwnIdentity = readonly string[];
 
 /** A change as it was noticed, which is after it was made. Milliseconds since the epoch. */
-export interface ScaleSetChange {
+export interface CapacityWrite {
   readonly atMs: number;
 }
 
@@ -14,9 +14,11 @@ interface LogEntry {
   readonly caller: string;
 }
 
-/** Operations on a scale set that change its capacity. */
-const WRITES =
-  /^microsoft\.compute\/virtualmachinescalesets\/(?:write|delete\/action|deallocate\/action|virtualmachines\/(?:delete|write|deallocate\/action))$/i;
+/** Operations on a scale set or an agent pool that change its capacity. */
+const WRITES = [
+  /^microsoft\.compute\/virtualmachinescalesets\/(?:write|delete\/action|deallocate\/action|virtualmachines\/(?:delete|write|deallocate\/action))$/i,
+  /^microsoft\.containerservice\/managedclusters\/agentpools\/(?:write|deletemachines\/action)$/i,
+];
 /** Clocks of Azure and of this process differ by less. */
 const SLACK_MS = 30_000;
 /** Usually a change is noticed with the next list, one minute later. */
@@ -24,7 +26,7 @@ const RECENT_MS = 3 * 60_000;
 const MOST_NAMES = 3;
 
 /** Those who wrote in the minutes before the change was noticed, the last one first; else the last one before. Empty: none is known. */
-export function callersOf(raw: readonly unknown[], { atMs }: ScaleSetChange, own: OwnIdentity): readonly string[] {
+export function callersOf(raw: readonly unknown[], { atMs }: CapacityWrite, own: OwnIdentity): readonly string[] {
   const earlier = raw
     .flatMap((entry) => entryOf(entry, own))
     .filter((entry) => entry.atMs <= atMs + SLACK_MS)
@@ -38,7 +40,8 @@ function entryOf(raw: unknown, own: OwnIdentity): readonly LogEntry[] {
   if (!isRecord(raw)) return [];
   const { caller, claims, eventTimestamp, operationName, status } = raw;
   const atMs = Date.parse(textOf(eventTimestamp));
-  const isWrite = WRITES.test(textOf(isRecord(operationName) ? operationName['value'] : operationName));
+  const operation = textOf(isRecord(operationName) ? operationName['value'] : operationName);
+  const isWrite = WRITES.some((pattern) => pattern.test(operation));
   const hasFailed = textOf(isRecord(status) ? status['value'] : status) === 'Failed';
   const ids = [caller, ...(isRecord(claims) ? [claims['appid'], claims[OBJECT_ID]] : [])].map(textOf);
   if (Number.isNaN(atMs) || !isWrite || hasFailed || textOf(caller) === '') return [];

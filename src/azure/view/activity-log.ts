@@ -12,7 +12,7 @@ import type { ArmCalls } from '../arm/arm-client.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { type ArmClients, claimsOfToken } from '../arm/sdk-clients.ts';
-import { callersOf, type OwnIdentity, type ScaleSetChange } from './activity-log-entries.ts';
+import { callersOf, type OwnIdentity, type CapacityWrite } from './activity-log-entries.ts';
 
 const MINUTE = 60_000;
 /** After the change was seen. Entries appear in the log within minutes, sometimes within half an hour. */
@@ -38,7 +38,7 @@ export interface ActivityLogDeps {
   readonly closing: AbortSignal;
 }
 
-interface SeenChange extends ScaleSetChange {
+interface SeenChange extends CapacityWrite {
   readonly group: NodeGroupId;
   readonly from: number;
   readonly to: number;
@@ -46,7 +46,7 @@ interface SeenChange extends ScaleSetChange {
 
 export class ActivityLog {
   readonly #deps: ActivityLogDeps;
-  /** Changes without a name, by the ARM id of the scale set. A set is in here while it is followed. */
+  /** Changes without a name, by the ARM id of the scale set or agent pool. One is in here while it is followed. */
   readonly #open = new Map<string, SeenChange[]>();
   #askedMs: number[] = [];
   #isRefused = false;
@@ -55,7 +55,7 @@ export class ActivityLog {
     this.#deps = deps;
   }
 
-  /** Returns at once. `armId`: of the scale set. */
+  /** Returns at once. `armId`: of the scale set or agent pool. */
   note(armId: string, change: SeenChange): void {
     if (this.#isRefused) return;
     const open = this.#open.get(armId);

@@ -76,18 +76,17 @@ function assignmentCommand(role: string, objectId: string, scope: string): strin
 const ACTIVITY_LOG_READ = 'Microsoft.Insights/eventtypes/values/Read';
 
 /** Only for `azure.activityLog`. Decisions do not need it. */
-export function activityLogCheck(result: ReadResult<readonly RoleGrant[]>, azure: Azure, objectId: string): readonly Check[] {
+export function activityLogCheck(
+  result: ReadResult<readonly RoleGrant[]>,
+  { resourceGroup }: Pick<RequiredActions, 'resourceGroup'>,
+  azure: Azure,
+  objectId: string,
+): readonly Check[] {
   if (!azure.activityLog || 'error' in result) return [];
-  const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${azure.nodeResourceGroup ?? ''}`;
-  return isGranted(result.value, ACTIVITY_LOG_READ)
-    ? [ok('role', `${ACTIVITY_LOG_READ} is allowed on resource group ${azure.nodeResourceGroup ?? ''}`)]
-    : [
-        warning(
-          'role',
-          `${ACTIVITY_LOG_READ} is not allowed on resource group ${azure.nodeResourceGroup ?? ''}, so other writers have no name (azure.activityLog)`,
-          assignmentCommand('"Monitoring Reader"', objectId, scope),
-        ),
-      ];
+  if (isGranted(result.value, ACTIVITY_LOG_READ)) return [ok('role', `${ACTIVITY_LOG_READ} is allowed on resource group ${resourceGroup}`)];
+  const message = `${ACTIVITY_LOG_READ} is not allowed on resource group ${resourceGroup}, so other writers have no name (azure.activityLog)`;
+  const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${resourceGroup}`;
+  return [warning('role', message, assignmentCommand('"Monitoring Reader"', objectId, scope))];
 }
 
 /** A read of the subscription, checked by making it. */

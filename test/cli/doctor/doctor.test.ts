@@ -216,6 +216,15 @@ describe('doctor', () => {
     expect(without.checks.some(({ message }) => message.includes('eventtypes'))).toBe(false);
   });
 
+  it('role: writers of pools of type VirtualMachines are in the log of the cluster, too', async () => {
+    const spec = worldOf([aPool({ name: 'machines', kind: 'vms-pool' })], {
+      roleActions: ['Microsoft.Compute/*', 'Microsoft.ContainerService/*'],
+    });
+    const { checks } = await visit(spec, { env: { AZURE_ACTIVITY_LOG: 'true' } });
+    const groups = checks.filter(({ message }) => message.includes('eventtypes')).map(({ fix }) => fix?.split('/resourceGroups/')[1]);
+    expect(groups).toEqual([spec.nodeResourceGroup, spec.clusterResourceGroup]);
+  });
+
   it('pools: one that is not there, an autoscale rule, and a rule that selects nothing', async () => {
     const spec = worldOf([aPool({ name: 'general' })], {
       autoscaleRules: [

@@ -1,5 +1,5 @@
 /**
- * The activity log of the subscription: writes to scale sets with the caller of each, as `Microsoft.Insights` lists them (API version
+ * The activity log of the subscription: writes to scale sets and agent pools with the caller of each, as `Microsoft.Insights` lists them (API version
  * 2015-04-01). Only the patterns of `$filter` that its documentation names are accepted. Read only.
  */
 import { armError } from '../http/errors.ts';
@@ -16,6 +16,9 @@ const OPERATIONS: readonly (readonly [method: string, path: RegExp, operation: s
   ['PATCH', /\/virtualMachineScaleSets\/[^/]+$/i, 'Microsoft.Compute/virtualMachineScaleSets/write'],
   ['EVENT', /\/virtualMachineScaleSets\/[^/]+$/i, 'Microsoft.Compute/virtualMachineScaleSets/write'],
   ['POST', /\/virtualMachineScaleSets\/[^/]+\/delete$/i, 'Microsoft.Compute/virtualMachineScaleSets/delete/action'],
+  ['PUT', /\/agentPools\/[^/]+$/i, 'Microsoft.ContainerService/managedClusters/agentPools/write'],
+  ['EVENT', /\/agentPools\/[^/]+$/i, 'Microsoft.ContainerService/managedClusters/agentPools/write'],
+  ['POST', /\/agentPools\/[^/]+\/deleteMachines$/i, 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action'],
 ];
 /** What the platform does by itself has no caller. */
 const EVENT_WRITERS: ReadonlySet<string> = new Set([FOREIGN_WRITER.clientId, AKS_PRINCIPAL.clientId]);
@@ -77,7 +80,7 @@ function entryOf(world: ArmWorld, { seq, at, method, path, status, principal }: 
   const operation = OPERATIONS.find(([verb, pattern]) => verb === method && pattern.test(path))?.[2];
   if (operation === undefined || (method === 'EVENT' && !EVENT_WRITERS.has(principal))) return [];
   const isApplication = !EVENT_WRITERS.has(principal);
-  const resourceId = path.replace(/\/delete$/i, '');
+  const resourceId = path.replace(/\/(?:delete|deleteMachines)$/i, '');
   const objectId = world.draws.guid(`oid|${principal}`);
   const document = {
     caller: isApplication ? objectId : principal,
