@@ -157,11 +157,17 @@ function composeHistoryFiles({ config: { historyDirectory: directory }, clock, l
 
 /** What a dry run would have done is compared with what others did. */
 function composeShadow(
-  { config: { historyDirectory: directory }, clock, log }: ComposeInput,
+  { config: { historyDirectory: directory, azure }, clock, log }: ComposeInput,
   { kubernetes }: Connections,
   loop: Autoscaler,
 ): ShadowRecord {
-  const shadow = new ShadowRecord({ clock, log, directory, statements: (...asked) => kubernetes.foreignEvents(...asked) });
+  const shadow = new ShadowRecord({
+    clock,
+    log,
+    directory,
+    currency: azure.retailPrices?.currency,
+    statements: (...asked) => kubernetes.foreignEvents(...asked),
+  });
   loop.onLoop((report) => shadow.observe(report));
   return shadow;
 }

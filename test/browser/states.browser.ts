@@ -54,6 +54,7 @@ const SHADOW_REPORT: ShadowReport = {
   fromMs: START_MS - 3_600_000,
   toMs: START_MS,
   isPartial: true,
+  currency: 'USD',
   seenMs: 3_600_000,
   pools: 2,
   theirs: { cost: 1.2, podMinutes: 30, nodesAdded: 4, nodesRemoved: 1, longestWaitMs: 240_000 },

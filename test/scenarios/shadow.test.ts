@@ -171,7 +171,7 @@ describe('the report about a dry run', () => {
       await world.stopDaemon();
       const shown = await runCommand(['report', '--since', '7d', '--directory', directory, '--all']);
       expect(shown.code).toBe(0);
-      expect(shown.out).toMatch(/^aks-autoscaler would have saved \d\.\d\d USD \(\d+\.\d %\)\.\n/);
+      expect(shown.out).toMatch(/^aks-autoscaler would have saved \d\.\d\d of cost \(\d+\.\d %\)\.\n/);
       expect(shown.out).toContain('node removed that the AKS autoscaler kept');
       expect(world.writes()).toEqual([]);
     } finally {

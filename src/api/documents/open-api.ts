@@ -221,6 +221,7 @@ const REPORT = object({
   isPartial: flag,
   seenMs: amount,
   pools: count,
+  'currency?': text,
   theirs: object({ ...SIDE, longestWaitMs: amount }),
   ours: object(SIDE),
   disagreements: list(

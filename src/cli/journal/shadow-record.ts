@@ -4,6 +4,7 @@
  */
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { compareShadow } from '../../planning/shadow/compare.ts';
@@ -29,6 +30,8 @@ interface ShadowRecordDeps {
   readonly log: Log;
   /** Where lines are kept for later processes. undefined: only in memory. */
   readonly directory: string | undefined;
+  /** Of the price list. undefined: there is none. */
+  readonly currency: string | undefined;
   /** What the other autoscaler said after this time. Never rejects. */
   readonly statements: (component: string, sinceMs: number, signal: AbortSignal) => Promise<readonly ForeignStatement[]>;
 }
@@ -68,8 +71,9 @@ export class ShadowRecord {
   observe(report: LoopReport): void {
     const said = this.#said;
     this.#said = [];
-    const { memory, lines } = followLoop(this.#memory, report, said);
-    this.#memory = memory;
+    const followed = followLoop(this.#memory, report, said);
+    this.#memory = followed.memory;
+    const lines = followed.lines.map((line) => this.#withCurrency(line));
     this.#lines.push(...lines);
     this.#forgetOld();
     if (lines.length > 0) this.#files?.append(lines);
@@ -90,6 +94,10 @@ export class ShadowRecord {
     this.#closing.abort();
     this.#files?.append([...this.#said.map((statement) => ({ kind: 'said', ...statement })), ...this.#openLines()]);
     await this.#files?.settled();
+  }
+
+  #withCurrency(line: ShadowLine): ShadowLine {
+    return line.kind === 'pools' ? { ...line, ...defined({ currency: this.#deps.currency }) } : line;
   }
 
   #openLines(): readonly ShadowLine[] {

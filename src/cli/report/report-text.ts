@@ -1,5 +1,13 @@
 /** Renders the comparison of a dry run with what others did. At most 100 characters a line. Must not know how it was compared. */
-import { answerOf, DISAGREEMENT_TITLES, formatAmount, OTHER_AUTOSCALER, signedAmount } from '../../planning/shadow/report-words.ts';
+import {
+  answerOf,
+  costTitle,
+  DISAGREEMENT_TITLES,
+  formatAmount,
+  OTHER_AUTOSCALER,
+  signedAmount,
+  signedMoney,
+} from '../../planning/shadow/report-words.ts';
 import type { Disagreement, ShadowReport, SideTotals } from '../../planning/shadow/report.ts';
 import { formatSpan } from '../../planning/explain/spans.ts';
 import { facts, number, paragraph, table, text } from '../text/text-layout.ts';
@@ -19,8 +27,8 @@ export function renderReport({ report, all, nowMs, from }: ReportView): string {
     paragraph(answerOf(report)),
     paragraph(scopeOf(report)),
     totalsTable(report),
-    kindsTable(disagreements),
-    ...(all ? disagreements.map((each) => oneByOne(each, nowMs)) : []),
+    kindsTable(report),
+    ...(all ? disagreements.map((each) => oneByOne(each, { nowMs, currency: report.currency })) : []),
     `\n${paragraph(`Estimated: ${report.assumptions.join('; ')}.`)}`,
     ...(report.sizesWithoutPrice.length === 0
       ? []
@@ -42,12 +50,12 @@ function moment(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function totalsTable({ ours, theirs }: ShadowReport): string {
+function totalsTable({ ours, theirs, currency }: ShadowReport): string {
   const nodes = ({ nodesAdded, nodesRemoved }: SideTotals): string => `${nodesAdded}/${nodesRemoved}`;
   const rows = [
     ...(theirs.cost === undefined || ours.cost === undefined
       ? [['Cost', 'unknown', 'unknown', '']]
-      : [['Cost, USD', formatAmount(theirs.cost, 2), formatAmount(ours.cost, 2), percent(ours.cost, theirs.cost)]]),
+      : [[costTitle(currency), formatAmount(theirs.cost, 2), formatAmount(ours.cost, 2), percent(ours.cost, theirs.cost)]]),
     [
       'Pending, pod-minutes',
       formatAmount(theirs.podMinutes, 0),
@@ -61,7 +69,7 @@ function totalsTable({ ours, theirs }: ShadowReport): string {
 }
 
 /** Most money first, then most waiting. */
-function kindsTable(disagreements: readonly Disagreement[]): string {
+function kindsTable({ disagreements, currency = 'cost' }: ShadowReport): string {
   const rows = [...Map.groupBy(disagreements, ({ kind }) => kind)]
     .map(([kind, of]) => ({ kind, of, cost: sumOf(of, ({ cost }) => cost ?? 0), minutes: sumOf(of, ({ podMinutes }) => podMinutes) }))
     .sort((left, right) => Math.abs(right.cost) - Math.abs(left.cost) || Math.abs(right.minutes) - Math.abs(left.minutes))
@@ -75,7 +83,7 @@ function kindsTable(disagreements: readonly Disagreement[]): string {
         largestOf(of),
       ];
     });
-  return table([text('DISAGREEMENT'), number('TIMES'), number('USD'), number('POD-MIN'), text('LARGEST')], rows);
+  return table([text('DISAGREEMENT'), number('TIMES'), number(currency.toUpperCase()), number('POD-MIN'), text('LARGEST')], rows);
 }
 
 function largestOf(of: readonly Disagreement[]): string {
@@ -91,13 +99,15 @@ function shortPool(pool: string): string {
   return /^aks-(.+)-\d+-vmss$/.exec(pool)?.[1] ?? pool;
 }
 
-function oneByOne({ kind, atMs, pools, nodes, ours, theirs, cost, podMinutes }: Disagreement, nowMs: number): string {
-  const money = cost === undefined ? 'USD unknown' : `${signedAmount(cost, 2)} USD`;
+function oneByOne(
+  { kind, atMs, pools, nodes, ours, theirs, cost, podMinutes }: Disagreement,
+  { nowMs, currency }: { readonly nowMs: number; readonly currency: string | undefined },
+): string {
   return `\n${moment(atMs)}, ${formatSpan(nowMs - atMs)} ago: ${DISAGREEMENT_TITLES[kind]} (${pools.map(shortPool).join(', not ')}, ${counted(nodes)})${facts(
     [
       ['aks-autoscaler', ours],
       [OTHER_AUTOSCALER, theirs],
-      ['Difference', `${money}, ${signedAmount(podMinutes, 0)} pod-minutes`],
+      ['Difference', `${signedMoney(cost, currency)}, ${signedAmount(podMinutes, 0)} pod-minutes`],
     ],
   )}`;
 }

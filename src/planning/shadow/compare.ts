@@ -2,8 +2,9 @@
  * Compares the record of a dry run with what others did: totals of both sides, and every disagreement with both sides' reason.
  * What would have happened can only be estimated; each estimate is one rule, written at its function. Pure.
  */
+import { defined } from '../../lib/defined.ts';
 import { Ledger, type CompareInput, type Wish } from './ledger.ts';
-import type { RecordedPool, ShadowLine, SizeLine } from './record.ts';
+import type { ShadowLine, SizeLine } from './record.ts';
 import type { Disagreement, DisagreementKind, ShadowReport, SideTotals } from './report.ts';
 
 /** A node takes about this long from its request until pods run on it. Only decisions are compared, so both sides have the same. */
@@ -22,21 +23,22 @@ export function compareShadow(input: CompareInput): ShadowReport {
   const all = new Ledger(input);
   for (const line of input.lines) if (line.kind === 'said') all.said.push(line);
   const inside = input.lines.filter(({ atMs }) => atMs >= input.sinceMs);
-  for (const line of input.lines) if (line.kind === 'pools' && line.atMs < input.sinceMs) notePools(all, line.pools);
+  for (const line of input.lines) if (line.kind === 'pools' && line.atMs < input.sinceMs) notePools(all, line);
   for (const line of inside) readLine(all, line);
   for (const [pool, wish] of all.wishes) endWish(all, pool, { wish, atMs: input.nowMs });
   for (const [node, { pool, atMs, why }] of all.frees) removedOnlyHere(all, { node, pool, atMs, why, untilMs: input.nowMs, pods: 0 });
   return reportOf(all);
 }
 
-function notePools({ pools }: Ledger, lines: readonly RecordedPool[]): void {
-  for (const each of lines) pools.set(each.pool, each);
+function notePools(all: Ledger, { pools, currency }: Extract<ShadowLine, { kind: 'pools' }>): void {
+  for (const each of pools) all.pools.set(each.pool, each);
+  all.currency = currency;
 }
 
 function readLine(all: Ledger, line: ShadowLine): void {
   switch (line.kind) {
     case 'pools':
-      notePools(all, line.pools);
+      notePools(all, line);
       // A process that ended forgot its wishes.
       if (line.started === true) for (const [pool, wish] of all.wishes) endWish(all, pool, { wish, atMs: line.atMs });
       return;
@@ -275,6 +277,7 @@ function reportOf(all: Ledger): ShadowReport {
     isPartial: firstMs > sinceMs + MINUTE_MS,
     seenMs: theirs.seenMs,
     pools: all.pools.size,
+    ...defined({ currency: all.currency }),
     theirs: { ...costOf(theirs.cost), podMinutes, nodesAdded: theirs.added, nodesRemoved: theirs.removed, longestWaitMs: theirs.longestMs },
     ours: {
       ...costOf(theirs.cost === undefined ? undefined : Math.max(0, theirs.cost + money)),

@@ -28,6 +28,7 @@ export class Ledger {
   readonly pools = new Map<string, RecordedPool>();
   readonly wishes = new Map<string, Wish>();
   readonly frees = new Map<string, { readonly atMs: number; readonly pool: string; readonly why: string }>();
+  currency: string | undefined;
   readonly said: Extract<ShadowLine, { kind: 'said' }>[] = [];
   ours = { added: 0, removed: 0 };
   theirs = { added: 0, removed: 0, cost: undefined as number | undefined, waitedMs: 0, longestMs: 0, seenMs: 0 };

@@ -38,7 +38,14 @@ interface WishLine {
 
 export type ShadowLine =
   /** At the start of a process, and when a pool changes. */
-  | { readonly kind: 'pools'; readonly atMs: number; readonly pools: readonly RecordedPool[]; readonly started?: true }
+  | {
+      readonly kind: 'pools';
+      readonly atMs: number;
+      readonly pools: readonly RecordedPool[];
+      readonly started?: true;
+      /** Of the prices. If absent, they are the user's own, or there are none. */
+      readonly currency?: string;
+    }
   | SizeLine
   | WishLine
   /** No plan wants the increase any more. `nodes` and `pods` are the most that a plan wanted. */

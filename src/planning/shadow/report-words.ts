@@ -16,18 +16,22 @@ export const DISAGREEMENT_TITLES: Readonly<Record<DisagreementKind, string>> = {
 };
 
 /** The answer in one sentence: what would have been saved, or spent. */
-export function answerOf({ ours, theirs, disagreements }: ShadowReport): string {
-  if (disagreements.length === 0) return `aks-autoscaler would have done what the ${OTHER_AUTOSCALER} did: no disagreement.`;
+export function answerOf(report: ShadowReport): string {
+  if (report.disagreements.length === 0) return `aks-autoscaler would have done what the ${OTHER_AUTOSCALER} did: no disagreement.`;
+  const [first, second] = changesOf(report).map(describeChange);
+  if (first === undefined) return 'aks-autoscaler would have saved neither money nor waiting.';
+  const more = second === undefined ? '' : ` and ${second.verb === first.verb ? '' : `${second.verb} `}${second.what}`;
+  return `aks-autoscaler would have ${first.verb} ${first.what}${more}.`;
+}
+
+/** Without those that are too small to be shown. */
+function changesOf({ ours, theirs, currency = 'of cost' }: ShadowReport): readonly Change[] {
   const money = ours.cost === undefined || theirs.cost === undefined ? undefined : { saved: theirs.cost - ours.cost, whole: theirs.cost };
   const waits = { saved: theirs.podMinutes - ours.podMinutes, whole: theirs.podMinutes };
-  const changes = [
-    ...(money === undefined || Math.abs(money.saved) < 0.005 ? [] : [{ ...money, unit: 'USD', decimals: 2 }]),
+  return [
+    ...(money === undefined || Math.abs(money.saved) < 0.005 ? [] : [{ ...money, unit: currency, decimals: 2 }]),
     ...(Math.abs(waits.saved) < 0.5 ? [] : [{ ...waits, unit: 'pod-minutes of waiting', decimals: 0 }]),
   ];
-  if (changes.length === 0) return 'aks-autoscaler would have saved neither money nor waiting.';
-  const [first, second] = changes.map(describeChange);
-  const more = second === undefined ? '' : ` and ${second.verb === first?.verb ? '' : `${second.verb} `}${second.what}`;
-  return `aks-autoscaler would have ${first?.verb ?? ''} ${first?.what ?? ''}${more}.`;
 }
 
 interface Change {
@@ -41,6 +45,17 @@ function describeChange({ saved, whole, unit, decimals }: Change): { readonly ve
   const share = whole === 0 ? '' : ` (${formatAmount((100 * Math.abs(saved)) / whole, 1)} %)`;
   const what = `${formatAmount(Math.abs(saved), decimals)}${saved >= 0 ? '' : ' more'} ${unit}${share}`;
   return { verb: saved >= 0 ? 'saved' : 'cost', what };
+}
+
+/** `+18.20 USD`; without a known currency `cost +18.20`. */
+export function signedMoney(cost: number | undefined, currency: string | undefined): string {
+  if (cost === undefined) return 'cost unknown';
+  return currency === undefined ? `cost ${signedAmount(cost, 2)}` : `${signedAmount(cost, 2)} ${currency}`;
+}
+
+/** `Cost, USD`, or `Cost` where the currency is not known. */
+export function costTitle(currency: string | undefined): string {
+  return currency === undefined ? 'Cost' : `Cost, ${currency}`;
 }
 
 /** `+18.20`, `-1 884`; 0 has no sign. */

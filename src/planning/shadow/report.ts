@@ -41,6 +41,8 @@ export interface ShadowReport {
   /** For how much of the time loops were recorded. */
   readonly seenMs: number;
   readonly pools: number;
+  /** Of all money. If absent, it is that of the prices that the user configured, or none has a price. */
+  readonly currency?: string;
   /** The other autoscaler, as it was. */
   readonly theirs: SideTotals & { readonly longestWaitMs: number };
   /** aks-autoscaler, as estimated. */

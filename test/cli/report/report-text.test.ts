@@ -32,6 +32,7 @@ const REPORT: ShadowReport = {
   isPartial: false,
   seenMs: 7 * DAY,
   pools: 14,
+  currency: 'USD',
   theirs: { cost: 11_918.2, podMinutes: 5078, nodesAdded: 412, nodesRemoved: 398, longestWaitMs: 41 * 60_000 },
   ours: { cost: 10_925, podMinutes: 3194, nodesAdded: 377, nodesRemoved: 371 },
   disagreements: [skipped, removed],
@@ -39,10 +40,19 @@ const REPORT: ShadowReport = {
   assumptions: ['a node takes 3 min'],
 };
 
+const { currency: _currency, ...WITHOUT_CURRENCY } = REPORT;
+
 const shown = (change: Partial<ShadowReport> = {}, all = false) =>
   renderReport({ report: { ...REPORT, ...change }, all, nowMs: END, from: 'From here.' });
 
 describe('the text of a report', () => {
+  it("names no currency where the prices are the user's own", () => {
+    const text = renderReport({ report: WITHOUT_CURRENCY, all: true, nowMs: END, from: 'From here.' });
+    expect(text).toMatch(/^aks-autoscaler would have saved 993\.20 of cost \(8\.3 %\)/);
+    expect(text).toContain('cost +18.20, -1 884 pod-minutes');
+    expect(text).not.toContain('USD');
+  });
+
   it('begins with the answer, then the scope, the totals of both sides and the kinds of disagreement, most money first', () => {
     expect(shown()).toBe(`aks-autoscaler would have saved 993.20 USD (8.3 %) and 1 884 pod-minutes of waiting (37.1 %).
 Shadow mode, 2026-11-15 12:00 UTC to 2026-11-22 12:00 UTC, beside the AKS autoscaler: 14 pools, 2

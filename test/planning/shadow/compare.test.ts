@@ -175,6 +175,12 @@ describe('the totals', () => {
     expect(ours.cost).toBeCloseTo(20 + (2 * 5) / 60 - 1);
   });
 
+  it('has the currency of its prices, and none if it is not known', () => {
+    const priced: ShadowLine = { kind: 'pools', atMs: 0, pools: [], currency: 'EUR' };
+    expect(compareShadow({ lines: [priced], sinceMs: 0, nowMs: HOUR }).currency).toBe('EUR');
+    expect(compareShadow({ lines: [POOLS], sinceMs: 0, nowMs: HOUR })).not.toHaveProperty('currency');
+  });
+
   it('begin where the record begins, or at the time that was asked for', () => {
     expect(compared(lines)).toMatchObject({ fromMs: 0, isPartial: false, seenMs: 10 * MINUTE, pools: 2 });
     const later = compareShadow({ lines: [POOLS, ...lines], sinceMs: 15 * MINUTE, nowMs: 2 * HOUR });

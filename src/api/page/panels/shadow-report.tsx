@@ -1,7 +1,15 @@
 /** What a dry run would have done against what the other autoscaler did: totals, kinds of disagreement, and each of them with both reasons. */
 import { useState } from 'preact/hooks';
 import type { Disagreement, DisagreementKind, ShadowReport, SideTotals } from '../../../planning/shadow/report.ts';
-import { answerOf, DISAGREEMENT_TITLES, formatAmount, OTHER_AUTOSCALER, signedAmount } from '../../../planning/shadow/report-words.ts';
+import {
+  answerOf,
+  costTitle,
+  DISAGREEMENT_TITLES,
+  formatAmount,
+  OTHER_AUTOSCALER,
+  signedAmount,
+  signedMoney,
+} from '../../../planning/shadow/report-words.ts';
 import { Panel, Segments, Time } from '../parts/parts.tsx';
 import { counted, formatAge, formatCount, hashFor, poolLabel } from '../parts/text.ts';
 import { useDocument } from '../parts/use-document.ts';
@@ -37,7 +45,7 @@ export function ShadowReportPanel({ minute }: { readonly minute: number }) {
 
 function Compared({ report, span }: { readonly report: ShadowReport; readonly span: Span }) {
   const [kind, setKind] = useState<DisagreementKind>();
-  const { disagreements, assumptions, sizesWithoutPrice } = report;
+  const { disagreements, assumptions, sizesWithoutPrice, currency } = report;
   return (
     <>
       <div class="lead">
@@ -50,7 +58,9 @@ function Compared({ report, span }: { readonly report: ShadowReport; readonly sp
         <Totals report={report} />
       </div>
       {disagreements.length > 0 && <Kinds all={disagreements} kind={kind} setKind={setKind} />}
-      {disagreements.length > 0 && <OneByOne all={disagreements.filter((each) => kind === undefined || each.kind === kind)} />}
+      {disagreements.length > 0 && (
+        <OneByOne all={disagreements.filter((each) => kind === undefined || each.kind === kind)} currency={currency} />
+      )}
       <p class="none">
         Estimated: {assumptions.join('; ')}.
         {sizesWithoutPrice.length > 0 && ` Without a price, so not in any sum: ${sizesWithoutPrice.join(', ')}.`} The same in a terminal:{' '}
@@ -75,11 +85,11 @@ function Clock({ ms }: { readonly ms: number }) {
   return <Time at={new Date(ms).toISOString()} as="clock" />;
 }
 
-function Totals({ report: { ours, theirs } }: { readonly report: ShadowReport }) {
+function Totals({ report: { ours, theirs, currency } }: { readonly report: ShadowReport }) {
   const money = ({ cost }: SideTotals): string => (cost === undefined ? 'unknown' : formatAmount(cost, 2));
   const isPriced = ours.cost !== undefined && theirs.cost !== undefined;
   const rows: readonly (readonly [string, string, string, string])[] = [
-    ['Cost, USD', money(theirs), money(ours), isPriced ? signedAmount((ours.cost ?? 0) - (theirs.cost ?? 0), 2) : ''],
+    [costTitle(currency), money(theirs), money(ours), isPriced ? signedAmount((ours.cost ?? 0) - (theirs.cost ?? 0), 2) : ''],
     [
       'Pending, pod-minutes',
       formatAmount(theirs.podMinutes, 0),
@@ -146,7 +156,7 @@ function Kinds({ all, kind, setKind }: KindsProps) {
 }
 
 /** The newest first. */
-function OneByOne({ all }: { readonly all: readonly Disagreement[] }) {
+function OneByOne({ all, currency }: { readonly all: readonly Disagreement[]; readonly currency: string | undefined }) {
   const [most, setMost] = useState(FIRST_ROWS);
   return (
     <>
@@ -155,7 +165,7 @@ function OneByOne({ all }: { readonly all: readonly Disagreement[] }) {
           .toReversed()
           .slice(0, most)
           .map((each) => (
-            <Row key={`${each.atMs} ${each.kind} ${each.pools.join()} ${each.ours}`} of={each} />
+            <Row key={`${each.atMs} ${each.kind} ${each.pools.join()} ${each.ours}`} of={each} currency={currency} />
           ))}
       </ol>
       {all.length > most && (
@@ -169,7 +179,8 @@ function OneByOne({ all }: { readonly all: readonly Disagreement[] }) {
   );
 }
 
-function Row({ of: { kind, atMs, pools, nodes, ours, theirs, cost, podMinutes } }: { readonly of: Disagreement }) {
+function Row({ of, currency }: { readonly of: Disagreement; readonly currency: string | undefined }) {
+  const { kind, atMs, pools, nodes, ours, theirs, cost, podMinutes } = of;
   const [first = '', ...others] = pools;
   return (
     <li>
@@ -182,7 +193,7 @@ function Row({ of: { kind, atMs, pools, nodes, ours, theirs, cost, podMinutes } 
         </a>
         {others.length > 0 && `, not ${others.map(poolLabel).join(', ')}`}, {counted(nodes, 'node')}: <b>{DISAGREEMENT_TITLES[kind]}</b>
         <span class="cost">
-          {cost === undefined ? 'USD unknown' : `${signedAmount(cost, 2)} USD`}, {signedAmount(podMinutes, 0)} pod-minutes
+          {signedMoney(cost, currency)}, {signedAmount(podMinutes, 0)} pod-minutes
         </span>
       </p>
       <dl>
