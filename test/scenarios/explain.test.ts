@@ -87,6 +87,21 @@ describe('explain on a running daemon', () => {
     expect(answers.length).toBeLessThan(6);
   });
 
+  it('the API shows the capacity writes that the rate limit of a pool allows, once one was made', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
+    run = world;
+    const tokens = async (): Promise<unknown> => {
+      const answer = await fetch(`${world.daemon.url ?? ''}/api/v1/pools?q=general`);
+      const { items } = (await answer.json()) as { readonly items: readonly { readonly tokens?: unknown }[] };
+      return items.map(({ tokens: shown }) => shown);
+    };
+    await world.advance(2 * MINUTE);
+    expect(await tokens()).toEqual([undefined]);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1500m' }));
+    await world.advance(MINUTE);
+    expect(await tokens()).toEqual([{ left: expect.any(Number), of: expect.any(Number) }]);
+  });
+
   it('names who else changed a pool, where the activity log may be read', async () => {
     const env = { AZURE_ACTIVITY_LOG: 'true' };
     const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env });

@@ -13,7 +13,7 @@ import type { Advice, RemovalFix } from '../../planning/explain/fix.ts';
 /** The report of a loop that observed the cluster. */
 export type ObservedReport = LoopReport & { readonly observation: Observation };
 
-/** Azure's last report of remaining calls for the instances of one scale set. */
+/** Capacity writes that Azure's rate limit of one scale set allows now, and the most that it ever reported. */
 export interface PoolTokens {
   readonly left: number;
   readonly of: number;

@@ -47,7 +47,7 @@ export interface PoolRowDocument {
   readonly podsWaiting?: number;
   /** Of one node, in the currency of the price list. Absent if unknown. */
   readonly perHour?: number;
-  /** Azure's remaining calls for its instances. */
+  /** Capacity writes that Azure's rate limit of the pool allows now. Known after a first write. */
   readonly tokens?: { readonly left: number; readonly of: number };
   readonly zones: readonly string[];
   /** AKS counts another number than the scale set has. */

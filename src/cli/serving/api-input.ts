@@ -16,7 +16,6 @@ interface AgentCalls {
   readonly lastSuccessMs?: number | undefined;
   /** The message of the failure of its last run. */
   readonly lastError?: string | undefined;
-  readonly budget?: { readonly remaining: number; readonly largest: number };
 }
 
 export interface ApiInputDeps {
@@ -34,9 +33,8 @@ export interface ApiInputDeps {
   readonly replica: () => Pick<ReplicaIdentity, 'name' | 'startedAtMs' | 'leadsSinceMs' | 'configuration'>;
 }
 
-/** The agent that lists all scale sets, and the prefix of those that list the instances of one. */
+/** The agent that lists all scale sets. */
 const SCALE_SETS = 'scaleSets';
-const INSTANCES = 'instances/';
 
 /** Makes the input once per loop: asked again, it returns the same. undefined: nothing was decided yet. */
 export function apiInput(deps: ApiInputDeps): () => DocumentInput | undefined {
@@ -75,21 +73,19 @@ function gather(deps: GatherDeps, report: ObservedReport, pods: AnswerInput): Do
       scanIntervalMs: config.loop.scanIntervalMs,
     },
     azureReadAtMs: agents.find(({ id }) => id === SCALE_SETS)?.lastSuccessMs,
-    tokens: tokensByPool(report, agents),
+    tokens: tokensByPool(report, pods),
     ...defined({ wasteFixes }),
     refusals: agents.flatMap(({ lastError }) => lastError ?? []),
     history,
   };
 }
 
-/** An agent is named after the folded key of its scale set, which ends in the set's name. */
-function tokensByPool({ observation }: ObservedReport, agents: readonly AgentCalls[]): ReadonlyMap<string, PoolTokens> {
-  const tokens = new Map<string, PoolTokens>();
-  for (const { id, budget } of agents) {
-    if (budget === undefined || !id.startsWith(INSTANCES)) continue;
-    const set = id.split(/[|/]/).at(-1);
-    const group = observation.cloud.groups.find((each) => each.id.toLowerCase() === set);
-    if (group !== undefined) tokens.set(group.id, { left: budget.remaining, of: budget.largest });
-  }
-  return tokens;
+/** Known after the first write of this process. */
+function tokensByPool({ observation }: ObservedReport, { remainingWrites }: AnswerInput): ReadonlyMap<string, PoolTokens> {
+  return new Map(
+    observation.cloud.groups.flatMap(({ id }) => {
+      const writes = remainingWrites?.(id);
+      return writes === undefined ? [] : [[id, { left: writes.left, of: writes.of }]];
+    }),
+  );
 }

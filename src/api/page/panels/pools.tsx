@@ -145,7 +145,7 @@ function Table({ rows }: { readonly rows: readonly PoolRowDocument[] }) {
               Zones
             </th>
             {hasTokens && (
-              <th scope="col" class="num" title="Azure's remaining calls">
+              <th scope="col" class="num" title="Capacity writes that Azure's rate limit of the pool allows now">
                 Tokens
               </th>
             )}
