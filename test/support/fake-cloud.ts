@@ -2,6 +2,7 @@
  * Node groups that remember. Guards as the real adapter does: a stale version is a conflict, nothing goes above max or
  * (for nodes) below min, an instance that is gone is success.
  */
+import { defined } from '../../src/lib/defined.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
@@ -82,7 +83,12 @@ export class FakeCloud implements CloudNodeGroups {
     const objections = await request.objections?.(request.instances, signal);
     const left = request.instances.filter((key) => objections?.has(key) !== true);
     if (left.length === 0) return { kind: 'refused', group: request.group, reason: [...(objections ?? new Map()).values()].join(', ') };
-    return this.#delete({ group: request.group, instances: left, allowBelowMin: request.allowBelowMin });
+    return this.#delete({
+      group: request.group,
+      instances: left,
+      allowBelowMin: request.allowBelowMin,
+      ...defined({ failed: request.failed }),
+    });
   }
 
   #delete(request: DeleteRequest): DeleteOutcome {

@@ -358,6 +358,20 @@ describe('executeScaleDown', () => {
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([deleted.map(keyOf)]);
   });
 
+  it('a deletion of instances that failed demands that they have still failed, and says nothing about others', async () => {
+    const world = setUp();
+    const states = ['failed', 'creating'] as const;
+    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
+      ...group,
+      instances: states.map((state, index) => anInstance({ node: `g-${index}`, state, hostName: `host-${index}` })),
+    }));
+    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
+    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await settle();
+    expect(world.cloud.deletes.map(({ failed }) => [...(failed ?? [])])).toEqual([[keyOf('g-0')]]);
+  });
+
   it.each([
     ['the watch shows a node with its provider id', 'other-name', 'azure:///G-0', true],
     ['the API has a node with the name of its host, and the watch is late', 'host-0', 'azure:///something', false],

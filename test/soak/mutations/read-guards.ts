@@ -51,6 +51,14 @@ export const READ_GUARDS: readonly Guard[] = [
     test: LOOKS,
   },
   {
+    guard: 'an instance that was to go because it failed must have failed still',
+    file: 'src/loop/scale-down/instance-looks.ts',
+    text: "state === 'failed' ? [key] : []",
+    instead: "state === 'failed' && key === '' ? [key] : []",
+    test: LOOKS,
+    row: 'a deletion of instances that failed demands that they have still failed',
+  },
+  {
     guard: 'the rest of an atomic group that is in use is not deleted',
     file: 'src/loop/scale-down/instance-looks.ts',
     text: 'isRestOfGroup(instance, deps) && isUnused(node.pods)',
