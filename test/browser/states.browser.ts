@@ -260,6 +260,15 @@ describe('the page says', () => {
     await close();
   });
 
+  it('that it needs the token, although the refusal comes before the page was drawn', async () => {
+    const input = await calm();
+    const { page: tab, close } = await openPage(browser, 'about:blank');
+    await tab.addInitScript('window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 2_000);');
+    await tab.goto(await serve({ input: () => input, token: 'open-sesame' }));
+    await tab.getByLabel('Token').waitFor();
+    await close();
+  });
+
   it('at least what it costs, where a size has no price', async () => {
     const groups = [
       aGroup({ id: 'priced', target: 1, vmSize: 'Standard_D4s_v5', instances: [anInstance({ node: 'n1' })] }),

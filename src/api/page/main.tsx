@@ -31,11 +31,14 @@ function useLive(): LiveState {
   // Several changes may come in one frame: the page is drawn once.
   useEffect(() => {
     let frame = 0;
-    return live.subscribe(() => {
+    const stop = live.subscribe(() => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => setState(live.state));
       if (document.visibilityState !== 'visible') setState(live.state);
     });
+    // Effects run after the first drawing: an answer may have come before, and a refusal for want of a token is the last one.
+    setState(live.state);
+    return stop;
   }, []);
   return state;
 }
