@@ -92,6 +92,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
+  lab: [['lab'], ['lab/loads']],
   cli: [
     ['cli'],
     ['cli/report', 'cli/init'],
@@ -157,6 +158,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'kubernetes/watch': 'reflector.ts',
   'kubernetes/writes': 'events.ts',
   lab: 'virtual-run.ts',
+  'lab/loads': 'load.ts',
   lib: 'errors.ts',
   loop: 'autoscaler.ts',
   'loop/capacity-objects': 'capacity-statuses.ts',
@@ -214,6 +216,8 @@ const MOST_NOUNS = 28;
 
 /** Only these may reach the simulator and the laboratory from the composition root: the image carries neither. */
 const SIMULATOR_COMMANDS = ['cli/emulate-command', 'cli/demo/'];
+/** The form of a load needs no simulator: a recorder runs beside a live cluster. */
+const WITHOUT_SIMULATOR = 'lab/loads';
 
 /** Packages with one home each. */
 const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
@@ -224,7 +228,7 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
   {
     pattern: /^(zod|yaml)$/,
-    homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'cli/journal/', 'loop/memory/', 'simulator/world-file.ts'],
+    homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'cli/journal/', 'loop/memory/', 'lab/loads/', 'simulator/world-file.ts'],
   },
   { pattern: /^esbuild$/, homes: ['api/page/build-page.ts'] },
   { pattern: /^preact(\/|$)/, homes: ['api/page/'] },
@@ -410,9 +414,20 @@ describe('architecture', () => {
     const breaches = all
       .filter((source) => source.ring === 'cli' && !SIMULATOR_COMMANDS.some((home) => source.path.startsWith(home)))
       .filter((source) =>
-        source.imports.some((specifier) => specifier.startsWith('.') && ['simulator', 'lab'].includes(ringOf(targetOf(source, specifier)))),
+        source.imports
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => targetOf(source, specifier))
+          .some((target) => ['simulator', 'lab'].includes(ringOf(target)) && dirname(target) !== WITHOUT_SIMULATOR),
       )
       .map((source) => source.path);
+    expect(breaches).toEqual([]);
+  });
+
+  it('keeps the form of a load free of the simulator', () => {
+    const breaches = all
+      .filter(({ room }) => room === WITHOUT_SIMULATOR)
+      .flatMap((source) => source.imports.filter((name) => name.startsWith('.')).map((name) => targetOf(source, name)))
+      .filter((target) => dirname(target) !== WITHOUT_SIMULATOR && !['lib', 'domain'].includes(ringOf(target)));
     expect(breaches).toEqual([]);
   });
 
