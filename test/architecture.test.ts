@@ -71,7 +71,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['observers'],
     ['observers/metrics', 'observers/cluster-autoscaler-metrics', 'observers/events', 'observers/status', 'observers/history'],
   ],
-  api: [['api/served', 'api/page'], ['api/page/panels'], ['api/page/parts'], ['api/documents']],
+  api: [['api/served', 'api/page'], ['api/page/panels'], ['api/page/parts', 'api/documents/open-api'], ['api/documents']],
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
     ['azure', 'azure/doctor'],

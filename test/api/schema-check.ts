@@ -1,6 +1,6 @@
 /** Compares a document with a JSON schema, as far as the API's own schemas go. */
 
-import { openApi } from '../../src/api/documents/open-api.ts';
+import { openApi } from '../../src/api/documents/open-api/open-api.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

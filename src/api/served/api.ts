@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
 import type { DocumentInput } from '../documents/document-input.ts';
-import { openApi } from '../documents/open-api.ts';
+import { openApi } from '../documents/open-api/open-api.ts';
 import { overviewOf, type Overview } from '../documents/overview.ts';
 import { withoutCredentials } from '../documents/redacted.ts';
 import { EventStreams, type StreamTarget } from './event-streams.ts';
