@@ -100,7 +100,7 @@ export interface NodeTemplate {
   /** Keys of taints that nodes of the group lost while they started. If absent, only the built-in ones are known. */
   readonly startupTaints?: readonly string[];
   /** If absent, everything that matters is known. */
-  readonly untold?: TemplateUnknowns;
+  readonly unknowns?: TemplateUnknowns;
   /** What may differ from the plan on such a node, as sentences for people. If absent, nothing is known to. */
   readonly cautions?: readonly string[];
   /** A real node offered less than this template promised at first. The parts above are what it offered. Absent if none did. */

@@ -16,7 +16,7 @@ export type FitReason =
       readonly requested: number;
       readonly free: number;
       /** How much of it a new node has is unknown until a node was seen. */
-      readonly untold?: true;
+      readonly unknown?: true;
     }
   | { readonly kind: 'untolerated-taint'; readonly taint: string }
   | {
@@ -25,12 +25,12 @@ export type FitReason =
       /** What the nearest alternative requires of the node's labels and the node does not have. Absent in dumps of earlier versions. */
       readonly gaps?: readonly LabelGap[];
       /** The label that decides and is unknown until a node was seen. */
-      readonly untold?: string;
+      readonly unknown?: string;
     }
   | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
   | { readonly kind: 'unschedulable' }
-  /** Features that the node does not declare. `untold`: whether a new node declares them is unknown. */
-  | { readonly kind: 'node-features'; readonly features: readonly string[]; readonly untold?: true }
+  /** Features that the node does not declare. `unknown`: whether a new node declares them is unknown. */
+  | { readonly kind: 'node-features'; readonly features: readonly string[]; readonly unknown?: true }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
   /** `rule`: a rule of the pod itself, or (`repelled`) one of existing pods. */
   | {

@@ -85,16 +85,16 @@ describe('GPUs that are cut', () => {
   });
 
   it('are not guessed where the owner of the cluster chooses their names, and said to be unknown', () => {
-    const { capacity, untold } = made(pool({ gpuInstanceProfile: 'MIG1g', gpuProfile: { nvidia: { migStrategy: 'Single' } } }));
+    const { capacity, unknowns } = made(pool({ gpuInstanceProfile: 'MIG1g', gpuProfile: { nvidia: { migStrategy: 'Single' } } }));
     expect(Object.keys(resourceNames.toRecord(capacity)).filter((name) => name.startsWith('nvidia'))).toEqual([]);
-    expect(untold?.resources).toEqual(['nvidia.com/*']);
+    expect(unknowns?.resources).toEqual(['nvidia.com/*']);
   });
 
   it('are what a tag of the pool says', () => {
     const tags = { 'k8s.io_cluster-autoscaler_node-template_resources_nvidia.com_mig-1g.5gb': '56' };
-    const { capacity, origins, untold } = made(pool({ gpuInstanceProfile: 'MIG1g' }), { tags });
+    const { capacity, origins, unknowns } = made(pool({ gpuInstanceProfile: 'MIG1g' }), { tags });
     expect(resourceNames.toRecord(capacity)).toMatchObject({ 'nvidia.com/mig-1g.5gb': 56 });
-    expect([origins?.capacity['nvidia.com/mig-1g.5gb'], untold?.resources]).toEqual(['tag', []]);
+    expect([origins?.capacity['nvidia.com/mig-1g.5gb'], unknowns?.resources]).toEqual(['tag', []]);
   });
 
   it('say where they are known from', () => {
@@ -114,7 +114,7 @@ describe('labels that no document states', () => {
     ['the build of an unnamed Windows', { os: 'windows' }, 'node.kubernetes.io/windows-build', true],
     ['which Linux has not', {}, 'node.kubernetes.io/windows-build', false],
   ])('%s', (_what, source, label, expected) => {
-    expect(made(pool(), source).untold?.labels.includes(label)).toBe(expected);
+    expect(made(pool(), source).unknowns?.labels.includes(label)).toBe(expected);
   });
 });
 
@@ -237,7 +237,7 @@ describe('the list of pools', () => {
       cautions: [expect.stringContaining('TopologyAffinityError')],
     });
     const [report] = r.azure.templateReports();
-    expect(report).toMatchObject({ cautions: template?.cautions, untold: template?.untold });
+    expect(report).toMatchObject({ cautions: template?.cautions, unknowns: template?.unknowns });
   });
 
   it.each([

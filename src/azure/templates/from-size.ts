@@ -44,7 +44,7 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
     ...attachLimits(context.sku),
     source: 'cloud',
     origins: originsOf(source, context, layers),
-    untold: { labels: unknownLabels(labels, source, context), resources: unknownResources(source, context) },
+    unknowns: { labels: unknownLabels(labels, source, context), resources: unknownResources(source, context) },
   };
 }
 

@@ -21,7 +21,7 @@ export interface TemplateReport {
   readonly allocatable: Readonly<Record<string, Known>>;
   readonly zones: readonly string[];
   /** What only a node of the group will show, if anything. */
-  readonly untold?: NodeTemplate['untold'];
+  readonly unknowns?: NodeTemplate['unknowns'];
   /** Effects of its nodes that planning cannot include, if any are known. */
   readonly cautions?: readonly string[];
   /** What was learned from former nodes, whether it is used now or not. */
@@ -34,7 +34,7 @@ export interface TemplateReport {
 export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
   const learned = record === undefined ? {} : { learned: learnedPart(record) };
   if (template === undefined) return { group: id, labels: {}, taints: {}, capacity: {}, allocatable: {}, zones: [], ...learned };
-  const { labels, capacity, allocatable, zones, source, origins, untold, cautions } = template;
+  const { labels, capacity, allocatable, zones, source, origins, unknowns, cautions } = template;
   const taints = Object.fromEntries(template.taints.map(({ key, value, effect }) => [key, `${value}:${effect}`]));
   return {
     group: id,
@@ -44,7 +44,7 @@ export function reportTemplate({ id, template }: NodeGroup, record: LearnedTempl
     capacity: known(names.toRecord(capacity), origins?.capacity),
     allocatable: known(names.toRecord(allocatable), origins?.allocatable),
     zones,
-    ...defined({ untold, cautions }),
+    ...defined({ unknowns, cautions }),
     ...learned,
   };
 }

@@ -44,7 +44,7 @@ function sentenceOf(reason: FitReason): string {
     case 'host-port-taken':
       return `host port ${reason.port}/${reason.protocol} is already in use on the node`;
     case 'node-features':
-      if (reason.untold === true) return `unknown whether the node declares ${reason.features.join(', ')}: ${UNSEEN}`;
+      if (reason.unknown === true) return `unknown whether the node declares ${reason.features.join(', ')}: ${UNSEEN}`;
       return `${describeFit(reason)}: ${reason.features.join(', ')}`;
     case 'unschedulable':
     case 'unsupported':
@@ -54,15 +54,15 @@ function sentenceOf(reason: FitReason): string {
 
 const UNSEEN = 'no node of the group was seen yet';
 
-function describeShortResource({ resource, requested, free, untold }: Extract<FitReason, { kind: 'insufficient-resource' }>): string {
+function describeShortResource({ resource, requested, free, unknown }: Extract<FitReason, { kind: 'insufficient-resource' }>): string {
   if (isAttachResource(resource)) return `needs ${requested} volumes attached, the node has room for ${Math.max(0, free)}`;
   if (resource === 'pods') return `the node has room for ${Math.max(0, free)} pods besides its DaemonSet and static pods`;
-  if (untold === true) return `unknown how much ${resource} the node has: ${UNSEEN}`;
+  if (unknown === true) return `unknown how much ${resource} the node has: ${UNSEEN}`;
   return describeNeed(resource, requested, free);
 }
 
-function describeMismatch({ untold, gaps = [], detail }: Extract<FitReason, { kind: 'node-selector-mismatch' }>): string {
-  if (untold !== undefined) return `unknown whether the node has the label ${untold}: ${UNSEEN}`;
+function describeMismatch({ unknown, gaps = [], detail }: Extract<FitReason, { kind: 'node-selector-mismatch' }>): string {
+  if (unknown !== undefined) return `unknown whether the node has the label ${unknown}: ${UNSEEN}`;
   return gaps.length === 0 ? detail : gaps.map(describeGap).join(' and ');
 }
 

@@ -306,8 +306,8 @@ describe('facts from nodes of other pools', () => {
     const clusterLabels = labels.labelsFor('linux');
     const made = templateFromSize(source, { sku: SKU, pool: undefined, nodeResourceGroup: 'g', names: resourceNames, clusterLabels });
     expect(made.labels[aks('network-subnet')]).toBe(expected);
-    expect(made.untold?.labels.includes(aks('network-subnet'))).toBe(expected === undefined);
-    expect(made.untold?.labels).not.toContain(aks('ebpf-dataplane'));
+    expect(made.unknowns?.labels.includes(aks('network-subnet'))).toBe(expected === undefined);
+    expect(made.unknowns?.labels).not.toContain(aks('ebpf-dataplane'));
   });
 
   it('goes behind what the pool’s own documents say', () => {

@@ -69,7 +69,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
   [
     'a pool may have the label that it asks for, which no document tells',
     'impossible',
-    { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
+    { groups: [group({ template: { ...aTemplate(), unknowns: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
     'start one node of a, or state kubernetes.azure.com/localdns-state=enabled in a label tag of it if its nodes have that label',
   ],
   ['there is no pool', 'impossible', { groups: [] }, undefined],

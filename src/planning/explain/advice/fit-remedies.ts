@@ -36,7 +36,7 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
     case 'device':
       return remediesForDevices(reason, input.shape);
     case 'node-features':
-      return reason.untold === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
+      return reason.unknown === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
     case 'unsupported':
       return DROPPABLE.has(reason.feature)
         ? [[[{ kind: 'drop-unsupported', feature: reason.feature, detail: reason.detail }, 7]]]
@@ -75,9 +75,9 @@ const REDUCIBLE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-stor
 
 /** The larger the part of a request that would have to be cut, the less likely it is that the pod can do without. */
 function remediesForResource(reason: Extract<FitReason, { kind: 'insufficient-resource' }>, { group, names }: CandidateInput): Remedies {
-  const { resource, requested, free, untold } = reason;
+  const { resource, requested, free, unknown } = reason;
   const { id, template } = group;
-  if (untold === true) return [[[{ kind: 'declare-resource', group: id, resource, amount: requested }, 2]]];
+  if (unknown === true) return [[[{ kind: 'declare-resource', group: id, resource, amount: requested }, 2]]];
   // The node's own pods need their part, too.
   const ownPods = Math.max(0, (template?.allocatable[names.indexOf(resource)] ?? 0) - free);
   const offers = { [resource]: isAttachResource(resource) ? requested : speakable(resource, requested + ownPods, 'up') };
@@ -90,12 +90,12 @@ function remediesForResource(reason: Extract<FitReason, { kind: 'insufficient-re
 }
 
 function remediesForLabels(
-  { gaps = [], untold }: Extract<FitReason, { kind: 'node-selector-mismatch' }>,
+  { gaps = [], unknown }: Extract<FitReason, { kind: 'node-selector-mismatch' }>,
   { group }: CandidateInput,
 ): Remedies {
   if (gaps.length === 0) return undefined;
   const perGap = gaps.map((gap): Remedies => {
-    if (untold !== undefined) return [[[{ kind: 'declare-label', group: group.id, key: gap.key, value: gap.values[0] ?? 'true' }, 2]]];
+    if (unknown !== undefined) return [[[{ kind: 'declare-label', group: group.id, key: gap.key, value: gap.values[0] ?? 'true' }, 2]]];
     return remediesForGap(gap, group.id);
   });
   return combine(perGap);

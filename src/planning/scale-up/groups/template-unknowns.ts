@@ -9,19 +9,19 @@ import { undecidedLabel } from '../../../scheduling/predicates/node-affinity.ts'
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
 export function isUnknown(reason: FitReason): boolean {
-  return 'untold' in reason && reason.untold !== undefined;
+  return 'unknown' in reason && reason.unknown !== undefined;
 }
 
 /** The reason, with what is unknown about the template if that decides it. */
-export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { untold, source }: NodeTemplate): FitReason {
+export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { unknowns, source }: NodeTemplate): FitReason {
   // Only a node shows what its kubelet can do.
-  if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, untold: true } : reason;
-  if (untold === undefined) return reason;
+  if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, unknown: true } : reason;
+  if (unknowns === undefined) return reason;
   if (reason.kind === 'insufficient-resource')
-    return reason.free <= 0 && isAmong(untold.resources, reason.resource) ? { ...reason, untold: true } : reason;
+    return reason.free <= 0 && isAmong(unknowns.resources, reason.resource) ? { ...reason, unknown: true } : reason;
   if (reason.kind !== 'node-selector-mismatch') return reason;
-  const label = undecidedLabel(ruleOf(reason.gaps, shape), node, (key) => isAmong(untold.labels, key));
-  return label === undefined ? reason : { ...reason, untold: label };
+  const label = undecidedLabel(ruleOf(reason.gaps, shape), node, (key) => isAmong(unknowns.labels, key));
+  return label === undefined ? reason : { ...reason, unknown: label };
 }
 
 /** The part of the shape that the reason is about: one label of the selector, or the affinity. */

@@ -102,8 +102,8 @@ describe('the daemons of a template', () => {
 });
 
 describe('what is unknown about a new node', () => {
-  const untold = { labels: ['kubernetes.azure.com/localdns-state', 'nvidia.com/*'], resources: ['nvidia.com/*'] };
-  const template = { ...aTemplate({ cpu: '4', labels: { team: 'a' } }), untold };
+  const unknowns = { labels: ['kubernetes.azure.com/localdns-state', 'nvidia.com/*'], resources: ['nvidia.com/*'] };
+  const template = { ...aTemplate({ cpu: '4', labels: { team: 'a' } }), unknowns };
   const refusal = (shape: Parameters<typeof aShape>[0], of: NodeTemplate = template) => {
     const pod = aPod({ shape: aShape(shape) });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, template: of })], pods: [pod] });
