@@ -37,6 +37,13 @@ function pool(name: string, over: Partial<PoolSpec> = {}): PoolSpec {
   return { name, vmSize: D4, count: 1, min: 1, max: 20, ...over };
 }
 
+/** Two empty pools. The first costs less for these pods. */
+const TWO_SIZES: readonly PoolSpec[] = [
+  SYSTEM,
+  pool('general', { count: 0, min: 0, vmSize: 'Standard_D4s_v5' }),
+  pool('large', { count: 0, min: 0, vmSize: 'Standard_E16s_v5' }),
+];
+
 /** Three fit on a node. */
 function addWeb(world: RunningWorld, count: number, spec: Readonly<Record<string, unknown>> = {}): void {
   world.addPods({ name: 'web', count, cpu: '1100m', memory: '1Gi', spec });
@@ -97,11 +104,7 @@ export const CASES: readonly VersusCase[] = [
   {
     name: 'no stock',
     what: 'The better of two pools has no stock; the other one could take the pods.',
-    pools: [
-      SYSTEM,
-      pool('general', { count: 0, min: 0, vmSize: 'Standard_D4s_v5' }),
-      pool('large', { count: 0, min: 0, vmSize: 'Standard_E16s_v5' }),
-    ],
+    pools: TWO_SIZES,
     spec: { stock: { 'Standard_D4s_v5/0': 0 } },
     act: (world) => addWeb(world, 6),
     isDone: allBound(6),
@@ -110,11 +113,7 @@ export const CASES: readonly VersusCase[] = [
   {
     name: 'partial stock',
     what: 'Six nodes are needed, and the stock has three of the better size.',
-    pools: [
-      SYSTEM,
-      pool('general', { count: 0, min: 0, vmSize: 'Standard_D4s_v5' }),
-      pool('large', { count: 0, min: 0, vmSize: 'Standard_E16s_v5' }),
-    ],
+    pools: TWO_SIZES,
     spec: { stock: { 'Standard_D4s_v5/0': 3 } },
     act: (world) => addWeb(world, 18),
     isDone: allBound(18),

@@ -23,6 +23,19 @@ function nodeOf(name: string, set: string, id: string, rest: Parameters<typeof a
 
 const BY_TAG = { nodeGroups: [], discovery: [{ selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: undefined }] };
 
+/** A set of one instance that was listed twice in the last minute, as often as it may be, and the requests until then. */
+async function afterTwoLists(): Promise<{ readonly r: Rig; readonly set: ReturnType<Rig['arm']['addSet']>; readonly before: number }> {
+  const r = await prepared();
+  const set = r.arm.addSet(USER_POOL, 1);
+  await r.azure.start(r.signal);
+  await r.pass(61_000);
+  for (const round of [1, 2]) {
+    void r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+    await r.pass(round * 1_000);
+  }
+  return { r, set, before: r.arm.requests.length };
+}
+
 /** A time of Azure's clock, which is a day ahead, as HTTP writes it. */
 const aDayAhead = (ms: number): string => new Date(START_MS + 86_400_000 + ms).toUTCString();
 
@@ -117,15 +130,7 @@ describe('azure: reading', () => {
   });
 
   it('fifty nodes that join in waves of ten cost no more single reads than Azure takes at once', async () => {
-    const r = await prepared();
-    const set = r.arm.addSet(USER_POOL, 1);
-    await r.azure.start(r.signal);
-    await r.pass(61_000);
-    for (const round of [1, 2]) {
-      void r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
-      await r.pass(round * 1_000);
-    }
-    const before = r.arm.requests.length;
+    const { r, set, before } = await afterTwoLists();
     for (const wave of [1, 2, 3, 4, 5]) {
       r.view(joined(r, set, wave * 10));
       await r.pass(2_000);
@@ -138,15 +143,7 @@ describe('azure: reading', () => {
   });
 
   it('after two lists in a minute ten nodes are read singly, and the others wait for the next list', async () => {
-    const r = await prepared();
-    const set = r.arm.addSet(USER_POOL, 1);
-    await r.azure.start(r.signal);
-    await r.pass(61_000);
-    for (const round of [1, 2]) {
-      void r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
-      await r.pass(round * 1_000);
-    }
-    const before = r.arm.requests.length;
+    const { r, set, before } = await afterTwoLists();
     const cluster = joined(r, set, 14);
     r.view(cluster);
     await r.pass(20_000);
