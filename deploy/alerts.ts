@@ -1,9 +1,10 @@
 /**
- * The eight alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster, except that
+ * The nine alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster, except that
  * AksCountDiffers names a danger that lasts until AKS's count is brought in step. A pod that waits
  * for a decision of people (a maximum, a quota) is not a failure of the autoscaler and raises no alert.
  */
 import type { JsonMap } from './notation.ts';
+import { RECORDING_GROUP, RECORDING_RULES } from './recording-rules.ts';
 
 export interface AlertRule {
   readonly alert: string;
@@ -149,7 +150,8 @@ export function alertGroups(runbooks: string = RUNBOOKS): readonly AlertGroup[] 
   return [{ name: 'aks-autoscaler', rules }];
 }
 
-/** The `spec` of a PrometheusRule, and the whole of a rule file. */
-export function alertRules(runbooks: string = RUNBOOKS): JsonMap {
-  return { groups: alertGroups(runbooks).map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule })) })) };
+/** The whole of a rule file: the alerts, and what is recorded. */
+export function ruleFile(runbooks: string = RUNBOOKS): JsonMap {
+  const alerts = alertGroups(runbooks).map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule })) }));
+  return { groups: [...alerts, { name: RECORDING_GROUP, rules: RECORDING_RULES.map((rule) => ({ ...rule })) }] };
 }

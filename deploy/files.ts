@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { alertRules } from './alerts.ts';
+import { ruleFile } from './alerts.ts';
 import { capacityDefinitions, capacityDefinitionsTemplate } from './capacity-definitions.ts';
 import { chartReadme } from './chart-readme.ts';
 import { azureRuleGroup } from './azure-rule-group.ts';
@@ -68,7 +68,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
   files.set(join('deploy', 'grafana', 'fleet.json'), `${JSON.stringify(fleetDashboard(), undefined, 2)}\n`);
   files.set(join('deploy', 'prometheus', 'azure-rule-group.json'), `${JSON.stringify(azureRuleGroup(), undefined, 2)}\n`);
-  files.set(join('deploy', 'prometheus', 'rules.yaml'), HEADER + stringify(alertRules(), { lineWidth: 0 }));
+  files.set(join('deploy', 'prometheus', 'rules.yaml'), HEADER + stringify(ruleFile(), { lineWidth: 0 }));
 
   const example = plainNotation(variantValues(root, 'example'), release);
   const resources: string[] = [];

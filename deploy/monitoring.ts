@@ -3,6 +3,7 @@ import { alertGroups, runbookOf, type AlertRule } from './alerts.ts';
 import { dashboard, fleetDashboard } from './dashboard.ts';
 import { annotations, labels, selector } from './objects.ts';
 import type { Json, JsonMap, Notation } from './notation.ts';
+import { RECORDING_GROUP, RECORDING_RULES } from './recording-rules.ts';
 
 /** The Prometheus operator's. Azure's managed Prometheus reads monitors of its own group, so that both can run in one cluster. */
 const OPERATOR = 'monitoring.coreos.com/v1';
@@ -25,13 +26,16 @@ export function podMonitor(n: Notation): readonly Json[] {
   return [n.when('podMonitor.enabled', { apiVersion, kind: 'PodMonitor', metadata: placed(n, 'podMonitor'), spec })];
 }
 
-/** The alerts of alerts.ts and the user's own. Without an address of the runbooks, no alert links to one. */
+/** The alerts of alerts.ts and the user's own, and what is recorded. Without an address of the runbooks, no alert links to one. */
 export function prometheusRule(n: Notation): readonly Json[] {
-  const groups = alertGroups().map(({ name, rules }) => ({
+  const interval = n.when('prometheusRule.interval', n.value('prometheusRule.interval'));
+  const alerts = alertGroups().map(({ name, rules }) => ({
     name,
-    interval: n.when('prometheusRule.interval', n.value('prometheusRule.interval')),
+    interval,
     rules: [...rules.map((rule) => withRunbook(rule, n)), ...n.more('prometheusRule.rules')],
   }));
+  const recorded = { name: RECORDING_GROUP, interval, rules: RECORDING_RULES.map((rule) => n.literal({ ...rule })) };
+  const groups = [...alerts, recorded];
   const metadata = {
     name: n.name,
     namespace: n.orNamespace('prometheusRule.namespace'),

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alertGroups, runbookOf } from '../../deploy/alerts.ts';
+import { RECORDING_RULES } from '../../deploy/recording-rules.ts';
 import { catalogue } from '../../docs/reference.ts';
 import { FAILURE_REASONS } from '../../src/azure/arm/errors.ts';
 import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
@@ -27,8 +28,30 @@ function hasPromtool(): boolean {
   }
 }
 
+describe('recorded series', async () => {
+  const known = new Map((await catalogue()).map((entry) => [entry.name, new Set(entry.labels)]));
+
+  it.each(RECORDING_RULES)('$record is named after its metric, and has the labels of one daemon', ({ record, expr }) => {
+    const [level, of = '', operation] = record.split(':');
+    const [series] = seriesIn(expr);
+    expect(known.has(familyOf(series?.metric ?? '')) || known.has(series?.metric ?? '')).toBe(true);
+    expect(series?.metric.replace(/_(?:total|bucket)$/, '')).toBe(of);
+    expect([level, operation]).toEqual(['cluster_job', expect.stringMatching(/^(?:sum|p90_1h|increase1h|rate5m)$/)]);
+    expect(labelsIn(expr).filter((label) => label !== 'le')).toEqual(['cluster', 'namespace', 'job']);
+  });
+});
+
 describe('the alerts', async () => {
   const known = new Map((await catalogue()).map((entry) => [entry.name, new Set(entry.labels)]));
+
+  it.each(RULES)('$alert is about one cluster', ({ expr }) => {
+    // One that is well must not hide another: each aggregation and each comparison of two series keeps the label.
+    const lists = [...expr.matchAll(/\b(?:by|on)\s*\(([^)]*)\)/g)].map(([, list = '']) => list.split(', '));
+    expect(lists.length).toBeGreaterThan(0);
+    for (const list of lists) expect(list).toContain('cluster');
+    const aggregations = expr.match(/\b(?:sum|max|min|avg|count|group)\b/g) ?? [];
+    expect(expr.match(/\b(?:sum|max|min|avg|count|group) by \(cluster, /g) ?? []).toHaveLength(aggregations.length);
+  });
 
   it('has nine rules, each with a severity, a time, a summary and a runbook', () => {
     expect(RULES).toHaveLength(9);
@@ -76,9 +99,13 @@ describe('the alerts', async () => {
     expect(said.toString()).toContain('SUCCESS');
   });
 
-  it("has a row in promtool's tests in which each alert fires", () => {
+  it("has a row in promtool's tests in which each alert fires, and one beside a cluster that is well", () => {
     const tests = text('test', 'deploy', 'alerts.promtool.yaml');
-    for (const { alert } of RULES) expect(tests).toMatch(new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:\\n\\s+- exp_labels`));
+    for (const { alert } of RULES) {
+      expect(tests).toMatch(new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:\\n\\s+- exp_labels`));
+      expect(tests).toContain(`alertname="${alert}",cluster="north"`);
+    }
+    for (const { record } of RECORDING_RULES) expect(tests).toContain(`'${record}{cluster="north"`);
   });
 });
 
@@ -92,7 +119,7 @@ describe('the runbooks', async () => {
 
   it.each(files)('%s states its meaning and what helps, and its links exist', (file) => {
     const book = text('docs', 'runbooks', file);
-    expect(book).toMatch(/^# AksAutoscaler\w+\n\n\*\*Meaning\.\*\*/);
+    expect(book).toMatch(/^# AksAutoscaler\w+\n\nTo end this alert, .+\n\n\*\*Meaning\.\*\*/);
     expect(runbookOf(/^# (\w+)/.exec(book)?.[1] ?? '')).toBe(file);
     for (const word of ['**Look.**', 'helps']) expect(book).toContain(word);
     for (const [, link = ''] of book.matchAll(/\]\((?!https:)([^)#]+)/g))

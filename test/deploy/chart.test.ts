@@ -9,6 +9,7 @@ import { dashboard } from '../../deploy/dashboard.ts';
 import { variants, variantValues } from '../../deploy/files.ts';
 import { mergedValues, plainNotation, plainText } from '../../deploy/notation.ts';
 import { prometheusRule } from '../../deploy/monitoring.ts';
+import { RECORDING_RULES } from '../../deploy/recording-rules.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { CHART, configuredBy, deploymentIn, golden, kindIn, ROOT, specOf, statusRules } from './kube-objects.ts';
 
@@ -122,6 +123,10 @@ describe('monitoring objects', () => {
     expect(resources[0]?.properties.rules.map(({ alert, expression, for: lasting }) => [alert, expression, lasting])).toEqual(
       ours?.rules.map(({ alert, expr, for: lasting }) => [alert, expr, `PT${lasting.toUpperCase()}`]),
     );
+    expect(JSON.stringify(resources[0])).toContain("concat(parameters('runbookBaseUrl'), '/aks-autoscaler-not-looping.md')");
+    expect(resources[1]?.properties.rules).toEqual(
+      RECORDING_RULES.map(({ record, expr }) => ({ record, expression: expr, enabled: true })),
+    );
   });
 
   it('alerts link to no runbook if people have no address for one', () => {
@@ -136,6 +141,7 @@ describe('monitoring objects', () => {
     const [ours] = alertGroups('https://wiki.example/runbooks');
     expect(groups[0]?.rules.slice(0, -1)).toEqual(ours?.rules);
     expect(groups[0]?.rules.at(-1)).toMatchObject({ alert: 'AutoscalerIsThere' });
+    expect(groups[1]?.rules).toEqual(RECORDING_RULES);
   });
 
   it('select the pods', () => {

@@ -7,7 +7,7 @@ export interface NamedSeries {
   readonly excluded: ReadonlyMap<string, readonly string[]>;
 }
 
-const SERIES = /\b((?:aks|cluster)_autoscaler_\w+)(?:\{([^}]*)\})?/g;
+const SERIES = /(?<![\w:])((?:\w+:)?(?:aks|cluster)_autoscaler_\w+(?::\w+)?)(?:\{([^}]*)\})?/g;
 const MATCHER = /(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g;
 
 export function seriesIn(expression: string): readonly NamedSeries[] {
