@@ -36,18 +36,25 @@ beforeAll(async () => {
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(join(dir, 'ca.pem'), 'utf8')]);
   // The Azure SDK reads them from the process when a client is made.
   process.env['HTTPS_PROXY'] = `http://127.0.0.1:${azureProxy.port}`;
+  process.env['NO_PROXY'] = '169.254.169.254,127.0.0.1';
 });
 
 afterAll(async () => {
   delete process.env['HTTPS_PROXY'];
+  delete process.env['NO_PROXY'];
   await world.stop();
   await azureProxy.stop();
   await clusterProxy.stop();
   rmSync(dir, { recursive: true });
 });
 
-async function doctor(): Promise<readonly Check[]> {
-  const env = { ...clientEnvironment(dir, world), KUBECONFIG: join(dir, 'kubeconfig') };
+/** `azureHost`: the name by which the program calls Azure. */
+async function doctor(azureHost = 'localhost'): Promise<readonly Check[]> {
+  const named = Object.entries(clientEnvironment(dir, world)).map(([name, value]) => [
+    name,
+    value.replace('//localhost', `//${azureHost}`),
+  ]);
+  const env = { ...(Object.fromEntries(named) as Record<string, string>), KUBECONFIG: join(dir, 'kubeconfig') };
   const { out } = await runCommand(['doctor', '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true', '--json'], { env });
   return (JSON.parse(out) as { readonly checks: readonly Check[] }).checks;
 }
@@ -64,6 +71,13 @@ describe('a program behind proxies', () => {
     expect(new Set(azureProxy.targets)).toEqual(new Set([hostOf(world.arm.url)]));
     expect(new Set(clusterProxy.targets)).toEqual(new Set([hostOf(world.cluster.url)]));
     expect(new Set(clusterProxy.credentials)).toEqual(new Set([`Basic ${Buffer.from('me:secret!').toString('base64')}`]));
+  });
+
+  it('reaches directly what NO_PROXY names', async () => {
+    const before = azureProxy.targets.length;
+    const checks = await doctor('127.0.0.1');
+    expect(checks.filter(({ area, status }) => status === 'ok' && area === 'pool').length).toBeGreaterThan(0);
+    expect(azureProxy.targets.slice(before)).toEqual([]);
   });
 
   it('names a proxy that refuses the tunnel to the API server', async () => {
