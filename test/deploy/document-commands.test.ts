@@ -26,10 +26,11 @@ describe('the commands of the documents', () => {
 });
 
 describe('a page of the documents', () => {
-  const docs = resolve(import.meta.dirname, '..', '..', 'docs');
+  const root = resolve(import.meta.dirname, '..', '..');
+  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
 
-  it.each(readdirSync(docs).filter((file) => file.endsWith('.md')))('%s starts with the task that it is for', (file) => {
-    const text = readFileSync(join(docs, file), 'utf8').replace(/<!--[\s\S]*?-->/g, '');
+  it.each(['CONTRIBUTING.md', ...pages.map((file) => join('docs', file))])('%s starts with the task that it is for', (file) => {
+    const text = readFileSync(join(root, file), 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     const [first = ''] = text
       .split('\n\n')
       .map((block) => block.trim())
