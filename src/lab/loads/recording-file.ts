@@ -49,10 +49,18 @@ function flushed(gzip: Gzip): Promise<void> {
   return new Promise((resolve) => gzip.flush(constants.Z_SYNC_FLUSH, () => resolve()));
 }
 
+/** Milliseconds after the start. */
+interface RecordingGap {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 interface Recording {
   readonly scenario: Scenario;
-  /** false: the file has no end, because its writer was interrupted. The scenario ends with the last line. */
+  /** false: the file has no end, because its writer was interrupted or still works. The scenario ends with the last event. */
   readonly isComplete: boolean;
+  /** Times that nothing was seen of, in order. */
+  readonly gaps: readonly RecordingGap[];
 }
 
 /** @throws AutoscalerError `config` with the file, the line and what is wrong. */
@@ -113,6 +121,7 @@ class CollectedLines {
   readonly #pools: LoadPool[] = [];
   readonly #workloads: Workload[] = [];
   readonly #events: LoadEvent[] = [];
+  readonly #gaps: RecordingGap[] = [];
   readonly #knownPools = new Set<string>();
   readonly #knownWorkloads = new Set<string>();
   #header: RecordingHeader | undefined;
@@ -151,6 +160,7 @@ class CollectedLines {
     const { name, startMs, currency } = this.#header;
     return {
       isComplete: this.#ended,
+      gaps: this.#gaps.toSorted((left, right) => left.fromMs - right.fromMs),
       scenario: {
         name,
         startMs,
@@ -158,7 +168,7 @@ class CollectedLines {
         durationMs: this.#lastMs,
         pools: this.#pools,
         workloads: this.#workloads,
-        events: this.#events,
+        events: this.#header.isOpen === true ? this.#events.toSorted((left, right) => left.atMs - right.atMs) : this.#events,
       },
     };
   }
@@ -166,7 +176,8 @@ class CollectedLines {
   /** Why the line cannot stand here. */
   #misplaced(line: RecordingLine): string | undefined {
     if (this.#ended) return 'follows the end';
-    if ('atMs' in line && line.atMs < this.#lastMs) return `is at ${line.atMs} ms, before the line above it`;
+    if ('atMs' in line && line.atMs < this.#lastMs && this.#header?.isOpen !== true)
+      return `is at ${line.atMs} ms, before the line above it`;
     if ('workload' in line && typeof line.workload === 'string' && !this.#knownWorkloads.has(line.workload))
       return `names the workload ${line.workload}, which no line above it describes`;
     if ('pool' in line && typeof line.pool === 'string' && !this.#knownPools.has(line.pool))
@@ -176,10 +187,13 @@ class CollectedLines {
   }
 
   #take(line: RecordingLine): void {
-    if ('atMs' in line) this.#lastMs = line.atMs;
+    if ('atMs' in line) this.#lastMs = Math.max(this.#lastMs, line.atMs);
     switch (line.kind) {
       case 'end':
         this.#ended = true;
+        return;
+      case 'gap':
+        this.#gaps.push({ fromMs: line.atMs, untilMs: line.untilMs });
         return;
       case 'start-pool':
         this.#pools.push(line.pool);

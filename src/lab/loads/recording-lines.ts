@@ -11,6 +11,8 @@ export interface RecordingHeader {
   /** Milliseconds since the epoch. Times of all other lines count from here. */
   readonly startMs: number;
   readonly currency: string;
+  /** It is being written: its lines are in the order in which they became known, and events are earlier than events before. */
+  readonly isOpen?: true;
 }
 
 /** Every other line. Pools come before all events, a workload before the first event that names it. `end` is the last line. */
@@ -18,6 +20,8 @@ export type RecordingLine =
   | { readonly kind: 'start-pool'; readonly pool: LoadPool }
   | { readonly kind: 'workload'; readonly workload: Workload }
   | LoadEvent
+  /** Nothing was seen from `atMs` until `untilMs`: pods that came and ended between them are missing. */
+  | { readonly kind: 'gap'; readonly atMs: number; readonly untilMs: number }
   | { readonly kind: 'end'; readonly atMs: number };
 
 /** A year. */
@@ -103,14 +107,21 @@ const line = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('failure'), atMs: time, pool: name, how: z.enum(['refused', 'no-node']), count }),
   z.strictObject({ kind: z.literal('pool'), atMs: time, pool }),
   z.strictObject({ kind: z.literal('pool-removed'), atMs: time, pool: name }),
+  z.strictObject({ kind: z.literal('gap'), atMs: time, untilMs: time }),
   z.strictObject({ kind: z.literal('end'), atMs: time }),
 ]);
 
-const header = z.object({ name, startMs: z.number().min(0).max(8.64e15), currency: z.string().regex(/^[A-Z]{3}$/) });
+const header = z.object({
+  name,
+  startMs: z.number().min(0).max(8.64e15),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  isOpen: z.literal(true).exactOptional(),
+});
 
 /** The header of the file as a line. */
-export function headerLine({ name, startMs, currency }: RecordingHeader): string {
-  return JSON.stringify({ format: RECORDING_FORMAT, version: RECORDING_VERSION, name, startMs, currency });
+export function headerLine({ name, startMs, currency, isOpen }: RecordingHeader): string {
+  const open = isOpen === undefined ? {} : { isOpen };
+  return JSON.stringify({ format: RECORDING_FORMAT, version: RECORDING_VERSION, name, startMs, currency, ...open });
 }
 
 /** @returns the header, or what is wrong with it as the rest of a sentence. */

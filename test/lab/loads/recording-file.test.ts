@@ -57,7 +57,8 @@ async function fileOf(name: string, lines: readonly (string | object)[]): Promis
 
 describe('a recording', () => {
   it.each(['plain.jsonl', 'small.jsonl.gz'])('%s is read as it was written', async (name) => {
-    const { scenario, isComplete } = await readRecording(await written(name));
+    const { scenario, isComplete, gaps } = await readRecording(await written(name));
+    expect(gaps).toEqual([]);
     expect(scenario).toEqual({ ...HEADER, durationMs: 90_000, pools: [POOL], workloads: [WEB], events: EVENTS });
     expect(isComplete).toBe(true);
   });
@@ -115,6 +116,24 @@ describe('a recording', () => {
   ])('refuses $what', async ({ what, lines, says }) => {
     const path = await fileOf(`${what}.jsonl`, lines);
     await expect(readRecording(path)).rejects.toThrow(says);
+  });
+
+  it('is in order of time, if it was being written', async () => {
+    const open = JSON.stringify({ ...JSON.parse(FIRST), isOpen: true });
+    const events = [EVENTS[2], EVENTS[1], EVENTS[0]];
+    const { scenario, isComplete } = await readRecording(
+      await fileOf('open.jsonl', [open, LINES[0]!, LINES[1]!, ...events.map((event) => event!)]),
+    );
+    expect(scenario.events).toEqual(EVENTS.slice(0, 3));
+    expect(scenario.durationMs).toBe(6_000);
+    expect(isComplete).toBe(false);
+  });
+
+  it('has the times that nothing was seen of', async () => {
+    const path = await fileOf('gap.jsonl', [FIRST, { kind: 'gap', atMs: 5_000, untilMs: 8_000 }, { kind: 'end', atMs: 9_000 }]);
+    const { scenario, gaps } = await readRecording(path);
+    expect(gaps).toEqual([{ fromMs: 5_000, untilMs: 8_000 }]);
+    expect(scenario.events).toEqual([]);
   });
 
   it('refuses a line without an end', async () => {
