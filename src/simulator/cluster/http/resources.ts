@@ -13,6 +13,7 @@ import { strategicMerge } from '../store/strategic-merge.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { tableOf, wantsTable } from './tables.ts';
+import { warnOfIdleKind } from './warnings.ts';
 import { defined } from '../../../lib/defined.ts';
 
 // The scale subresource: replicas of a workload under the autoscaling/v1 name.
@@ -54,7 +55,13 @@ export interface Backend {
 type NamedRoute = ResourceRoute & { readonly name: string };
 
 /** Handles one request on a resource. */
-export function handleRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+export function handleRequest(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  const plain = route.subresource === undefined || route.subresource === 'scale';
+  const reply = answerRequest(backend, route, request);
+  return plain ? warnOfIdleKind(route.type, request, reply) : reply;
+}
+
+function answerRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
   const rehearsed = isDryRun(request);
   if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
   const backend = { api: rehearsed ? dryRunStore(api) : api, lists };
