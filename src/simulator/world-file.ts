@@ -7,15 +7,16 @@ import { type BackgroundActorOptions, parseBackgroundActorOptions } from './arm/
 import { isJsonObject, type Json, type JsonObject } from './arm/http/json.ts';
 import { DEFAULT_LATENCIES, type ArmLatencies } from './arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from './base/world-spec.ts';
+import { defined } from '../lib/defined.ts';
 
 export interface WorldFile {
   /** Each given key replaces that of the named world. */
-  readonly spec: Partial<Pick<WorldSpec, 'pools' | 'stock' | 'quota'>>;
+  readonly spec: Partial<Pick<WorldSpec, 'pools' | 'stock' | 'quota' | 'subnetPrefix' | 'addressesPerNode'>>;
   readonly knobs: Partial<ArmLatencies>;
   readonly ambient: BackgroundActorOptions;
 }
 
-const KEYS = ['pools', 'stock', 'quota', 'knobs', 'ambient'];
+const KEYS = ['pools', 'stock', 'quota', 'subnetPrefix', 'addressesPerNode', 'knobs', 'ambient'];
 
 /** @throws AutoscalerError of kind `config` with the problem. */
 export function parseWorldFile(document: Json | undefined): WorldFile {
@@ -28,6 +29,7 @@ export function parseWorldFile(document: Json | undefined): WorldFile {
       ...(pools === undefined ? {} : { pools: poolsOf(pools) }),
       ...(stock === undefined ? {} : { stock: countsOf('stock', stock) }),
       ...(quota === undefined ? {} : { quota: countsOf('quota', quota) }),
+      ...subnetOf(whole['subnetPrefix'], whole['addressesPerNode']),
     },
     knobs: knobsOf(whole['knobs'] ?? {}),
     ambient,
@@ -43,6 +45,18 @@ function objectAt(place: string, value: Json | undefined, known: readonly string
   const unknown = known === undefined ? undefined : Object.keys(value).find((key) => !known.includes(key));
   if (unknown !== undefined) throw worldFileError(`${place} has no setting "${unknown}"; it has ${(known ?? []).join(', ')}`);
   return value;
+}
+
+function subnetOf(subnetPrefix: Json | undefined, addressesPerNode: Json | undefined): WorldFile['spec'] {
+  if (subnetPrefix !== undefined && !isPrefix(subnetPrefix))
+    throw worldFileError('subnetPrefix must be like 10.224.0.0/16, from /8 to /29');
+  if (addressesPerNode !== undefined && (!isCount(addressesPerNode) || addressesPerNode === 0))
+    throw worldFileError('addressesPerNode must be a whole number from 1');
+  return defined({ subnetPrefix, addressesPerNode });
+}
+
+function isPrefix(value: Json): value is string {
+  return typeof value === 'string' && /^(\d{1,3}\.){3}\d{1,3}\/([89]|1\d|2\d)$/.test(value);
 }
 
 function isCount(value: Json | undefined): value is number {

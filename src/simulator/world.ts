@@ -71,6 +71,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     token: options.token,
     ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),
   });
+  arm.publishApiServer({ url: cluster.url, caPem: tls.caPem, token: options.token });
   const stopManaged = options.managedAutoscaler === true ? startManagedAutoscaler({ spec, clock, arm: arm.control, cluster }) : undefined;
   const hash = hashOf({ arm, cluster, clock }, options.onInstant);
   return {

@@ -12,6 +12,11 @@ describe('a world file', () => {
     expect(parseWorldFile(undefined)).toEqual({ spec: {}, knobs: {}, ambient: {} });
   });
 
+  it('may have a small subnet, and more than one address of it per node', () => {
+    const given = { subnetPrefix: '10.224.0.0/27', addressesPerNode: 31 };
+    expect(parseWorldFile(given).spec).toEqual(given);
+  });
+
   it('is what the documentation shows', () => {
     const text = readFileSync('docs/on-a-laptop.md', 'utf8');
     const example = /--world-file FILE[^]*?```yaml\n([^]*?)```/.exec(text)?.[1] ?? '';
@@ -34,6 +39,9 @@ describe('a world file', () => {
     [{ pools: [{ ...POOL, labels: { a: 1 } }] }, 'pools[0].labels'],
     [{ stock: { x: -1 } }, 'stock.x must be a whole number'],
     [{ quota: 3 }, 'quota must be an object'],
+    [{ subnetPrefix: '10.0.0.0/31' }, 'subnetPrefix must be like 10.224.0.0/16'],
+    [{ subnetPrefix: 24 }, 'subnetPrefix must be like 10.224.0.0/16'],
+    [{ addressesPerNode: 0 }, 'addressesPerNode must be a whole number from 1'],
     [{ knobs: { speed: 1 } }, 'knobs has no setting "speed"'],
     [{ knobs: { throttling: 1 } }, 'knobs.throttling must be true or false'],
     [{ knobs: { pageSize: true } }, 'knobs.pageSize must be a number'],

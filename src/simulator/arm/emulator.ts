@@ -24,7 +24,7 @@ import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
-import { allVms, later, type ArmWorld } from './state/arm-state.ts';
+import { allVms, later, type ApiServerAccess, type ArmWorld } from './state/arm-state.ts';
 import type { Vm } from './state/vm.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 
@@ -60,6 +60,8 @@ export interface ArmEmulator {
    * emulator. AZURE_POD_IDENTITY_AUTHORITY_HOST points clients to it.
    */
   startMetadata(): Promise<string>;
+  /** The API server of the managed cluster, for its credentials. */
+  publishApiServer(access: ApiServerAccess): void;
   stop(): Promise<void>;
 }
 
@@ -108,6 +110,9 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
       metadata ??= await listenPlainly((raw) => answer(raw).reply);
       return metadata.url;
     },
+    publishApiServer: (access) => {
+      world.apiServer = access;
+    },
     stop: async () => {
       await metadata?.stop();
       for (const forget of world.timers) forget();
@@ -138,6 +143,7 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     quota: lowerCased(spec.quota),
     scheduledEvents: new Map(),
     eventIncarnation: 1,
+    apiServer: undefined,
     clusterTags: {},
     clusterStopped: false,
     clusterWork: 'Updating',

@@ -2,6 +2,7 @@
 import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './aks/agent-pools.ts';
 import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
 import { simulateEviction } from './compute/spot-eviction.ts';
+import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
 import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
 import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './compute/instance-actions.ts';
@@ -105,6 +106,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'PATCH', template: `${CLUSTERS}/{cluster}`, answer: patchCluster },
   { method: 'POST', template: `${CLUSTERS}/{cluster}/stop`, answer: stopCluster },
   { method: 'POST', template: `${CLUSTERS}/{cluster}/start`, answer: startCluster },
+  ...CREDENTIALS.map((name) => ({ method: 'POST', template: `${CLUSTERS}/{cluster}/${name}`, answer: listCredentials(name) })),
   { method: 'GET', template: POOLS, answer: listAgentPools, aks: 'ListAgentPoolsHandler' },
   { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },

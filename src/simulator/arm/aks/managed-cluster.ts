@@ -14,11 +14,11 @@ import type { ArmWorld, Operation } from '../state/arm-state.ts';
 /** Operations on the cluster belong to no pool. */
 const CLUSTER = '';
 
-function isCluster(world: ArmWorld, request: ArmRequest): boolean {
+export function isCluster(world: ArmWorld, request: ArmRequest): boolean {
   return param(request, 'cluster').toLowerCase() === world.spec.clusterName.toLowerCase();
 }
 
-function clusterNotFound(request: ArmRequest): ArmReply {
+export function clusterNotFound(request: ArmRequest): ArmReply {
   return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
 }
 

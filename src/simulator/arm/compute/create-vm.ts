@@ -26,6 +26,7 @@ function addRunningVm(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
   vm.power = 'running';
   vm.visibleAtMs = world.clock.now();
   vm.holdsStock = true;
+  vm.holdsAddresses = true;
   home.set(vm.key, vm);
   return vm;
 }
@@ -132,6 +133,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     power: 'none',
     failure: undefined,
     holdsStock: false,
+    holdsAddresses: false,
     surplus: false,
     uncounted: false,
     batch: undefined,

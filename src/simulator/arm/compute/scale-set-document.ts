@@ -2,7 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
 import { identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
-import { subnetId } from '../state/neighbouring-resources.ts';
+import { subnetId } from '../state/subnet-addresses.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ScaleSet } from '../state/arm-state.ts';
 import { defined } from '../../../lib/defined.ts';

@@ -12,6 +12,7 @@ import { settleOverprovisioned } from './overprovisioning.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { returnStock, takeStock } from '../state/stock-and-quota.ts';
+import { takeAddresses } from '../state/subnet-addresses.ts';
 import { recordPoolChange, recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
@@ -27,9 +28,10 @@ export function beginCreation(world: ArmWorld, vm: Vm, { onRefused, refused = fa
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
   const fate = creationEffectOf(world, vm);
-  vm.holdsStock = !refused && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
+  const unaddressed = takeAddresses(world, vm, targetOf(vm));
+  vm.holdsStock = !refused && unaddressed === undefined && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
   if (!vm.holdsStock) {
-    const failure = fate?.how === 'refused' ? failureOfEffect(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
+    const failure = fate?.how === 'refused' ? failureOfEffect(vm, fate) : (unaddressed ?? allocationFailure(vm.zone, targetOf(vm)));
     runLater(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
     return;
   }

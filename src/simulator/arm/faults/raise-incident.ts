@@ -4,6 +4,7 @@ import type { WorldEvent } from './world-event.ts';
 import type { Fault, FaultMatch } from '../state/fault-rules.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { stockKey, usages } from '../state/stock-and-quota.ts';
+import { subnetId } from '../state/subnet-addresses.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
 export interface IncidentRequest {
@@ -45,8 +46,7 @@ function targetOf({ agentPools, spec }: ArmWorld, number: number, named: string 
   const fitting = users.find((pool) => !SPOT_NUMBERS.has(number) || pool.spec.priority === 'Spot') ?? users[0];
   const pool = named === undefined ? fitting : agentPools.get(named.toLowerCase());
   if (pool === undefined) return undefined;
-  const subnet = `/subscriptions/${spec.subscriptionId}/resourceGroups/${spec.nodeResourceGroup}/providers/Microsoft.Network/virtualNetworks/aks-vnet/subnets/aks-subnet`;
-  return { pool: pool.name, vmSize: pool.spec.vmSize, zone: pool.spec.zones?.[0], subnet, location: spec.location };
+  return { pool: pool.name, vmSize: pool.spec.vmSize, zone: pool.spec.zones?.[0], subnet: subnetId(spec), location: spec.location };
 }
 
 /** Whether the fault matches requests of a single pool. */

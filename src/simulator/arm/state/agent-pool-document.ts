@@ -2,7 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { pick, pickObject, type JsonObject } from '../http/json.ts';
 import { clusterId } from './resource-names.ts';
-import { subnetId } from './neighbouring-resources.ts';
+import { subnetId } from './subnet-addresses.ts';
 import { nodeTaints } from './vm-feed-publisher.ts';
 import type { AgentPool, ArmWorld } from './arm-state.ts';
 import type { Vm } from './vm.ts';

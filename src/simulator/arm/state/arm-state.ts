@@ -115,6 +115,13 @@ export interface ListHistory {
   vms(occasion: string): readonly Listed[] | undefined;
 }
 
+/** How a client reaches an API server and signs in there. */
+export interface ApiServerAccess {
+  readonly url: string;
+  readonly caPem: string;
+  readonly token: string;
+}
+
 export interface ArmWorld {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
@@ -138,6 +145,8 @@ export interface ArmWorld {
   readonly scheduledEvents: Map<string, ScheduledEvent>;
   /** Rises with every change of the scheduled events. */
   eventIncarnation: number;
+  /** The API server behind the managed cluster; undefined until the world has one. */
+  apiServer: ApiServerAccess | undefined;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */

@@ -4,7 +4,7 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { groupPath } from './resource-names.ts';
 import { answerPage } from '../http/paging.ts';
 import { allVms, setOfPool, type ArmWorld } from './arm-state.ts';
-import type { WorldSpec } from '../../base/world-spec.ts';
+import { addressesPerVm, SUBNET, subnetId, subnetPrefix } from './subnet-addresses.ts';
 
 /** Rules by which Azure Monitor would change the capacity of a scale set. */
 export function listAutoscaleSettings(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -27,21 +27,15 @@ export function listAutoscaleSettings(world: ArmWorld, request: ArmRequest): Arm
   });
 }
 
-const SUBNET = { network: 'aks-vnet', name: 'aks-subnet', prefix: '10.224.0.0/16' };
-
-export function subnetId(spec: WorldSpec): string {
-  return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Network/virtualNetworks/${SUBNET.network}/subnets/${SUBNET.name}`;
-}
-
-/** With overlay networking a node takes one address of the subnet. With flat networking each of its pods takes one more. */
 export function getSubnet(world: ArmWorld, request: ArmRequest): ArmReply {
   const name = param(request, 'subnet');
   if (name.toLowerCase() !== SUBNET.name) {
     return resourceNotFound('Microsoft.Network/virtualNetworks', param(request, 'network'), param(request, 'rg'));
   }
   const id = subnetId(world.spec);
-  const each = Array.from({ length: world.spec.addressesPerNode ?? 1 }, (_, index) => `ipconfig${index + 1}`);
-  const configurations = allVms(world).flatMap((vm) =>
+  const each = Array.from({ length: addressesPerVm(world.spec) }, (_, index) => `ipconfig${index + 1}`);
+  const holders = allVms(world).filter((vm) => vm.holdsAddresses);
+  const configurations = holders.flatMap((vm) =>
     each.map((one) => ({ id: `${vm.resourceId}/networkInterfaces/nic/ipConfigurations/${one}` })),
   );
   return {
@@ -52,7 +46,7 @@ export function getSubnet(world: ArmWorld, request: ArmRequest): ArmReply {
       type: 'Microsoft.Network/virtualNetworks/subnets',
       properties: {
         provisioningState: 'Succeeded',
-        addressPrefix: world.spec.subnetPrefix ?? SUBNET.prefix,
+        addressPrefix: subnetPrefix(world.spec),
         ipConfigurations: configurations,
         delegations: [],
       },

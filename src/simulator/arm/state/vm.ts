@@ -28,6 +28,8 @@ export interface Vm {
   failure: OperationFailure | undefined;
   /** Whether it took from the region's stock and returns that at its removal. */
   holdsStock: boolean;
+  /** Whether it has its addresses of the subnet, which it gives back when it is gone. */
+  holdsAddresses: boolean;
   /** Overprovisioned: it counts nowhere. */
   surplus: boolean;
   /** Its agent pool's count is decreased already. A removal that fails reverts that. */
