@@ -11,9 +11,10 @@ import { parseWorldFile } from '../simulator/world-file.ts';
 import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
 import { realSimClock } from '../simulator/base/sim-clock.ts';
 import { writeClientFiles } from '../simulator/entry/client-files.ts';
-import { startWorld, type World } from '../simulator/world.ts';
+import { startWorld } from '../simulator/world.ts';
 import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { defined } from '../lib/defined.ts';
+import { introduction } from './emulate/introduction.ts';
 
 const HELP = `Run a simulated AKS cluster on this machine until SIGTERM or Ctrl-C.
 
@@ -27,7 +28,9 @@ Usage: emulate [OPTIONS]
   --managed-autoscaler
                      turn on AKS's own autoscaler for every pool, and imitate it
   --seed N           seed of ids, latencies and random events (default 1)
-  --speed N          speed of the simulation, as a multiple of Azure's (default 10)
+  --speed N          speed of the simulation, as a multiple of Azure's (default 10); timers
+                     inside clients are not faster: scan intervals, cool-downs, cache times,
+                     leases, retries, and polls without Retry-After
   --arm-port N       port of the ARM endpoint (default: a free port)
   --kube-port N      port of the Kubernetes API (default: a free port)
 `;
@@ -79,7 +82,19 @@ export async function run(argv: readonly string[]): Promise<number> {
     client: CLIENT,
   };
   const files = await writeClientFiles(options.dir, source);
-  process.stdout.write(introduction(options, world, files));
+  const { seed, speed } = options;
+  process.stdout.write(
+    introduction({
+      name: options.world,
+      seed,
+      speed,
+      pools: world.spec.pools,
+      kubernetesUrl: cluster.url,
+      azureUrl: arm.url,
+      files,
+      command: COMMAND,
+    }),
+  );
   await signalled();
   await world.stop();
   return 0;
@@ -141,40 +156,6 @@ async function readDocument(file: string | undefined): Promise<Json> {
 function wholeNumber(flag: string, text: string, least: number): number {
   if (/^\d+$/.test(text) && Number(text) >= least) return Number(text);
   throw configError(`${flag} is "${text}"; it must be a whole number from ${least}.`);
-}
-
-function introduction(
-  options: EmulateOptions,
-  world: World,
-  files: { readonly kubeconfig: string; readonly azure: string; readonly env: string },
-): string {
-  const rows = [
-    ['POOL', 'VM SIZE', 'NODES', 'MIN', 'MAX'],
-    ...world.spec.pools.map(({ name, vmSize, count, min, max }) => [name, vmSize, `${count}`, `${min}`, `${max}`]),
-  ];
-  const pools = rows.map(
-    ([name = '', size = '', ...counts]) => `  ${name.padEnd(10)}  ${size.padEnd(18)}  ${counts.map((cell) => cell.padStart(5)).join('  ')}`,
-  );
-  return [
-    `A simulated AKS cluster is running (world ${options.world}, seed ${options.seed}, ${options.speed} times as fast as Azure).`,
-    ...pools,
-    '',
-    `Kubernetes API  ${world.cluster.url}`,
-    `Azure (ARM)     ${world.arm.url}`,
-    `Page            ${world.arm.url}/_emu/`,
-    `State as JSON   ${world.arm.url}/_emu/state`,
-    '',
-    'Look at it:',
-    `kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
-    '',
-    'Run the autoscaler against it:',
-    `. ${files.env} && ${COMMAND} run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
-    `  --node-group-auto-discovery=label:cluster-autoscaler-enabled=true --leader-elect=false`,
-    'Then its page is at http://127.0.0.1:8085/',
-    '',
-    'SIGTERM or Ctrl-C stops it.',
-    '',
-  ].join('\n');
 }
 
 function signalled(): Promise<void> {

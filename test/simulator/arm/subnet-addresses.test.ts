@@ -12,7 +12,7 @@ async function addressesInUse(rig: Rig): Promise<number> {
 
 const states = (rig: Rig) => stateOf(rig, 'a').instances.map(({ provisioningState, error }) => error ?? provisioningState);
 
-describe('a subnet of eight addresses, of which five are reserved', () => {
+describe('a subnet of eight addresses; Azure reserves five', () => {
   it('has room for three nodes; the fourth fails with SubnetIsFull, and the capacity stays', async () => {
     const rig = await startRig(aWorld([aPool('a')], { subnetPrefix: '10.224.0.0/29' }));
     const put = await scale(rig, 'a', 4);

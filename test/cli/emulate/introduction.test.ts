@@ -1,0 +1,33 @@
+/** What `emulate` says about its speed: what is faster, and which timers of clients are not. */
+import { describe, expect, it } from 'vitest';
+import { introduction, speedLines, type IntroductionInput } from '../../../src/cli/emulate/introduction.ts';
+
+const FACTS: IntroductionInput = {
+  name: 'small',
+  seed: 1,
+  speed: 10,
+  pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 2, min: 1, max: 5 }],
+  kubernetesUrl: 'https://127.0.0.1:1',
+  azureUrl: 'https://localhost:2',
+  files: { kubeconfig: '/w/kubeconfig', azure: '/w/azure.json', env: '/w/env' },
+  command: 'npx aks-autoscaler',
+};
+
+describe('the speed of a world', () => {
+  it.each([
+    [10, 'Ten minutes of this world take 60 s', 'divide those that you can set by 10'],
+    [7, 'Ten minutes of this world take 85.7 s', 'divide those that you can set by 7'],
+    [600, 'Ten minutes of this world take 1 s', 'divide those that you can set by 600'],
+  ])('%i: how long things take, and which timers of clients it cannot speed up', (speed, takes, advice) => {
+    const text = introduction({ ...FACTS, speed });
+    expect(text).toContain(takes);
+    expect(text).toContain(advice);
+    for (const timer of ['scan intervals', 'cool-downs', 'cache times', 'leases', 'retries', 'polls without Retry-After'])
+      expect(text).toContain(timer);
+  });
+
+  it('of Azure itself needs no advice', () => {
+    expect(speedLines(1)).toEqual([]);
+    expect(introduction({ ...FACTS, speed: 1 })).not.toContain('Timers inside clients');
+  });
+});
