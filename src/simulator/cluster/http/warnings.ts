@@ -25,7 +25,7 @@ function warningValue(text: string): string {
 }
 
 /** The reply with these warnings, beside those that it has. */
-export function withWarnings(reply: ApiReply, texts: readonly string[]): ApiReply {
+function withWarnings(reply: ApiReply, texts: readonly string[]): ApiReply {
   if (texts.length === 0) return reply;
   const values = [...(reply.headers?.['warning'] === undefined ? [] : [reply.headers['warning']]), ...texts.map(warningValue)];
   return { ...reply, headers: { ...reply.headers, warning: values.join(', ') } };
