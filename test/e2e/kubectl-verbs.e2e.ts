@@ -1,5 +1,8 @@
-/** The simulated API server against the real kubectl. Waiting is kubectl's own: `wait`, `rollout status`, `delete`. */
-import { execFile, spawnSync } from 'node:child_process';
+/**
+ * The simulated API server against the real kubectl, the one of the control plane. Waiting is kubectl's own: `wait`, `rollout status`,
+ * `delete`.
+ */
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,11 +14,12 @@ import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
 import { findHelm } from '../deploy/helm.ts';
+import { givenBinaries } from './given.ts';
 import { aBudgetDraft, aDeployment, aMachine, SPEC, TestVmFeed, TOKEN } from '../simulator/cluster/stage.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const HELM = findHelm(process.env);
-const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+const [KUBECTL, ...FIRST] = givenBinaries().kubectl;
 
 let cluster: SimCluster;
 let park: TestVmFeed;
@@ -30,7 +34,7 @@ interface Output {
 function kubectl(...args: readonly string[]): Promise<Output> {
   const options = { cwd: dir, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 250_000 };
   return new Promise((resolve) => {
-    execFile('kubectl', [...args], options, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
+    execFile(KUBECTL, [...FIRST, ...args], options, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
   });
 }
 
@@ -46,8 +50,7 @@ async function ok(...args: readonly string[]): Promise<string> {
   return out;
 }
 
-// A machine without kubectl cannot run these; everything they show is tested without it elsewhere too.
-describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)', () => {
+describe('kubectl against the simulated API server', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'simulated-cluster-'));
     park = new TestVmFeed([aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')]);
