@@ -16,7 +16,7 @@ import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
-import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
+import type { Config, ConfigErrors, ConfigInput, DiscoveryConfig, RetailPricesConfig } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
 type Reading = { readonly text: string } | { readonly error: string };
@@ -180,13 +180,20 @@ function azureOf(
     adoptsManagedPools: dryRun,
     nodeGroups,
     nodeGroupOptions,
-    discovery,
+    discovery: nodeGroups.length + discovery.length === 0 ? defaultDiscovery(azure) : discovery,
     requestTimeoutMs: azure.requestTimeout,
     maxConcurrentCalls: azure.maxConcurrentCalls,
     rateLimit: azure.rateLimit,
     readRetries: azure.readRetries,
     userAgentSuffix: azure.userAgentSuffix,
   };
+}
+
+/** The pools that carry the Cluster Autoscaler's tags with the name of this cluster. Without that name nothing is selected. */
+function defaultDiscovery({ clusterName }: Parsed['azure']): readonly DiscoveryConfig[] {
+  if (clusterName === undefined) return [];
+  const tags = { 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName };
+  return [{ selectors: Object.entries(tags).map(([key, value]) => ({ key, value })), min: undefined, max: undefined, byDefault: true }];
 }
 
 function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefined): Config['kubernetes'] {

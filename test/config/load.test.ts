@@ -131,6 +131,25 @@ describe('sources', () => {
     }
   });
 
+  it.each<[readonly string[], boolean, readonly string[]]>([
+    [[], true, ['cluster-autoscaler-enabled=true', 'cluster-autoscaler-name=shop', 'by default']],
+    [['--dry-run'], true, ['cluster-autoscaler-enabled=true', 'cluster-autoscaler-name=shop', 'by default']],
+    [['--node-group-auto-discovery=label:a=b'], true, ['a=b']],
+    [['--nodes=0:3:p'], true, []],
+    [[], false, []],
+  ])('%j, with the name of the cluster: %s: the tags %j select pools', (argv, isNamed, expected) => {
+    const env = { ...GOOD_ENV, ...(isNamed ? { CLUSTER_NAME: 'shop', ARM_CLUSTER_RESOURCE_GROUP: 'rg-shop' } : {}) };
+    const config = loadConfig({ argv, env, readFile: () => '' });
+    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    const rules = config.azure.discovery.flatMap(({ selectors, byDefault }) => [
+      ...selectors.map(({ key, value }) => `${key}=${value}`),
+      ...(byDefault === true ? ['by default'] : []),
+    ]);
+    expect(rules).toEqual(expected);
+    const isNothingChosen = expected.length === 0 && argv.length === 0;
+    expect(config.warnings.some((text) => text.startsWith('No node group is configured'))).toBe(isNothingChosen);
+  });
+
   it('the etag is on unless turned off, in each source', () => {
     expect(configOf({}).azure.enableVmssEtag).toBe(true);
     expect(configOf({ env: { AZURE_ENABLE_VMSS_ETAG: 'false' } }).azure.enableVmssEtag).toBe(false);

@@ -245,7 +245,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
   });
 
   it('three values are enough on a node of the cluster: the rest comes from its metadata and from the webhook', () => {
-    const objects = rendered({ azureClusterName: 'shop', azureResourceGroup: 'rg-shop', azureClientID: 'c', extraArgs: ['--dry-run'] });
+    const objects = rendered({ azureClusterName: 'shop', azureResourceGroup: 'rg-shop', azureClientID: 'c' });
     expect(kindIn(objects, 'ServiceAccount')?.metadata.annotations).toMatchObject({ 'azure.workload.identity/client-id': 'c' });
     const { azure, dryRun, warnings } = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/t', AZURE_TENANT_ID: 't' });
     expect(azure).toMatchObject({
@@ -254,8 +254,9 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
       nodeResourceGroup: undefined,
       subscriptionId: undefined,
       credential: { method: 'workload-identity', clientId: 'c', tokenFile: '/t' },
+      discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled' }, { key: 'cluster-autoscaler-name', value: 'shop' }] }],
     });
-    expect([dryRun, warnings]).toEqual([true, []]);
+    expect([dryRun, warnings]).toEqual([false, []]);
   });
 
   it('waits longer for an answer of the liveness probe than the longest plan takes', () => {
@@ -286,6 +287,11 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
 
   it.each<readonly [string, object, RegExp]>([
     ['no pool is chosen', {}, /No pool is chosen, so nothing will be scaled/],
+    [
+      'three values',
+      { azureClusterName: 'shop', azureResourceGroup: 'a' },
+      /It scales the pools with the tags cluster-autoscaler-enabled=true and cluster-autoscaler-name=shop\./,
+    ],
     ['a pool is chosen', { autoDiscovery: { clusterName: 'shop' } }, /installed as aks-autoscaler in kube-system\.\n\n1\. Wait/],
     ['a dry run', { config: { dryRun: true } }, /It is a dry run/],
   ])('says after the installation what to do: %s', (_what, values, says) => {

@@ -27,6 +27,30 @@ async function retag(world: VirtualRun, pool: string, tags: Readonly<Record<stri
   if (wrong !== undefined) throw new Error(wrong);
 }
 
+describe('without rules, names and flags', () => {
+  const other = { 'cluster-autoscaler-name': 'another' };
+
+  it("the pools that are tagged for the cluster are managed; those of AKS's own autoscaler are listed, and never written", async () => {
+    const pools = [
+      aPool({ name: 'aaa', count: 1, max: 3 }),
+      aPool({ name: 'bbb', count: 1, max: 3, tags: other }),
+      aPool({ name: 'ccc', count: 1, max: 4, tags: other, managedAutoscaler: true }),
+    ];
+    const world = await start({ spec: worldOf(pools), discovery: [] });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
+    await world.advance(5 * MINUTE);
+    expect(groups(world)).toEqual(['aaa 0:3', 'ccc 0:4', 'system 1:3']);
+    expect(['aaa', 'bbb', 'ccc'].map((pool) => capacity(world, pool))).toEqual([3, 1, 1]);
+  });
+
+  it('nothing is managed if the name of the cluster is not known', async () => {
+    const env = { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' };
+    const world = await start({ spec: worldOf([aPool({ name: 'aaa', count: 1, max: 3 })]), discovery: [], env });
+    await world.advance(30 * SECOND);
+    expect(groups(world)).toEqual([]);
+  });
+});
+
 describe('discovery by tags', () => {
   it('a pool is managed if any selector matches with all of its tags; of several, all limits apply; other pools are not touched', async () => {
     const pools = [

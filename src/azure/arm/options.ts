@@ -47,6 +47,8 @@ export interface DiscoveryRule {
   /** Used if a set has no `min` tag. */
   readonly min: number | undefined;
   readonly max: number | undefined;
+  /** Present: it holds because the user set neither rules nor groups, so it need not select anything. */
+  readonly byDefault?: true;
 }
 
 /** How the size of a scale set is written: to the set, or as the count of its agent pool. */

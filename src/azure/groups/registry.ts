@@ -52,7 +52,7 @@ export interface RegistrationInput {
 export function registerGroups(input: RegistrationInput): Registration {
   const { discovery } = input.options;
   const idleRules = discovery.flatMap((rule, index) =>
-    isIdleRule({ ...input, options: { nodeGroups: [], discovery: [rule] } }) ? [index] : [],
+    rule.byDefault !== true && isIdleRule({ ...input, options: { nodeGroups: [], discovery: [rule] } }) ? [index] : [],
   );
   return { ...selectGroups(input), idleRules };
 }
@@ -112,7 +112,7 @@ function discoveredSizes(poolSizes: NonNullable<RegistrationInput['poolSizes']>,
  * would show why no pool is scaled.
  */
 function showsManagedPools({ adoptsManagedPools = false, nodeGroups, discovery }: RegistrationInput['options']): boolean {
-  return adoptsManagedPools || nodeGroups.length + discovery.length === 0;
+  return adoptsManagedPools || (nodeGroups.length === 0 && discovery.every(({ byDefault }) => byDefault === true));
 }
 
 /** Later entries of the same key win. */

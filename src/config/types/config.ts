@@ -32,10 +32,12 @@ interface NodeGroupOptionsConfig {
   readonly options: NodeGroupOptions;
 }
 
-interface DiscoveryConfig {
+export interface DiscoveryConfig {
   readonly selectors: readonly { readonly key: string; readonly value: string }[];
   readonly min: number | undefined;
   readonly max: number | undefined;
+  /** Present: it is not the user's; it holds because no group and no rule is configured. */
+  readonly byDefault?: true;
 }
 
 interface CallRateConfig {

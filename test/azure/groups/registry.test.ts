@@ -127,6 +127,8 @@ describe('groups that a rule selects', () => {
       agentPools: new Map([['old', pool]]),
     });
     expect(idleRules).toEqual([0, 3]);
+    const byDefault = { ...rule('no'), byDefault: true as const };
+    expect(registerGroups({ options: { nodeGroups: [], discovery: [byDefault] }, scaleSets: new Map() }).idleRules).toEqual([]);
   });
 
   it("by the tags of the agent pool as well, the set's own before them", () => {
@@ -166,6 +168,7 @@ describe("groups that AKS's own autoscaler scales", () => {
     ['in a dry run, without its own autoscaler', { adoptsManagedPools: true }, { enableAutoScaling: false }, OF_POOL, []],
     ['without any selection', {}, {}, OF_POOL, [shown]],
     ['beside selected ones', { discovery: [RULE] }, {}, OF_POOL, []],
+    ['beside ones that a rule by default selects', { discovery: [{ ...RULE, byDefault: true }] }, {}, OF_POOL, [shown]],
     ['and a rule selects', { discovery: [RULE] }, {}, tags, [`${VMSS} = scale-set aks-general-1-vmss 1:9`]],
   ])('%s', (_what, options, change, ofSet, expected) => {
     expect(registered({ [VMSS]: ofSet }, options, [pool(change)]).shown).toEqual(expected);
