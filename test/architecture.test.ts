@@ -77,6 +77,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['azure', 'azure/doctor'],
     ['azure/view', 'azure/writes'],
     ['azure/inventory', 'azure/templates'],
+    ['azure/agents'],
     ['azure/groups', 'azure/prices'],
     ['azure/rows'],
     ['azure/sizes'],

@@ -4,7 +4,7 @@ import { ArmCalls } from '../../src/azure/arm/arm-client.ts';
 import { readPages, type PagedResult } from '../../src/azure/arm/pages.ts';
 import { RateLimits } from '../../src/azure/arm/rate-limits.ts';
 import { createClients, type ArmClients } from '../../src/azure/arm/sdk-clients.ts';
-import { listSkus } from '../../src/azure/inventory/agents.ts';
+import { listSkus } from '../../src/azure/agents/agents.ts';
 import { agentPoolPages } from '../../src/azure/rows/agent-pool-list.ts';
 import { LogicalClock } from '../../src/cache/logical-clock.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

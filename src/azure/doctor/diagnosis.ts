@@ -8,7 +8,7 @@ import { LogicalClock } from '../../cache/logical-clock.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { listSkus } from '../inventory/agents.ts';
+import { listSkus } from '../agents/agents.ts';
 import { ArmCalls } from '../arm/arm-client.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmOperation } from '../arm/call-list.ts';

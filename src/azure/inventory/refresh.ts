@@ -4,8 +4,8 @@ import { CallAllowance } from '../../cache/call-allowance.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { instanceListAgentId } from './instance-list-agents.ts';
-import type { AgentDeps } from './agents.ts';
+import { instanceListAgentId } from '../agents/instance-list-agents.ts';
+import type { AgentDeps } from '../agents/agents.ts';
 import { readInstance, readScaleSet, type ScaleSetReading } from './single-reads.ts';
 import { INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
 

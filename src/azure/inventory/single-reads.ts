@@ -1,6 +1,6 @@
 /** Reads of one row, after a write, a conflict or a contradiction. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
-import type { AgentDeps } from './agents.ts';
+import type { AgentDeps } from '../agents/agents.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { foldName, instanceRefOf, type InstanceRef } from '../arm/resource-ids.ts';
 import type { InstanceKey } from '../../domain/ids.ts';

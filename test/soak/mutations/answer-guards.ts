@@ -70,7 +70,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'a negative usage is no usage',
-    file: 'src/azure/inventory/usage-agent.ts',
+    file: 'src/azure/agents/usage-agent.ts',
     text: 'Number.isFinite(value) && value >= 0;',
     instead: 'Number.isFinite(value);',
     test: WHOLE,

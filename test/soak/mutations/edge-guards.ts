@@ -44,7 +44,7 @@ export const EDGE_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'an instance of another resource group is not taken for our own',
-    file: 'src/azure/inventory/agents.ts',
+    file: 'src/azure/agents/agents.ts',
     text: ' || !isInScope(value.ref, options)',
     instead: '',
     test: AZURE,

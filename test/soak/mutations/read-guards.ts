@@ -145,14 +145,14 @@ export const READ_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'a usage that decides soon is read by the process itself',
-    file: 'src/azure/inventory/usage-agent.ts',
+    file: 'src/azure/agents/usage-agent.ts',
     text: 'const matters = isNearlyUsed(value) && !isRecent(ownMs);',
     instead: 'const matters = isNearlyUsed(value) && isRecent(Infinity);',
     test: USAGE,
   },
   {
     guard: 'a shared usage that Azure has contradicted is read again',
-    file: 'src/azure/inventory/usage-agent.ts',
+    file: 'src/azure/agents/usage-agent.ts',
     text: ' || value.atMs < deps.doubtedAtMs() ?',
     instead: ' ?',
     test: USAGE,

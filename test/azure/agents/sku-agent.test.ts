@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { skusAgent } from '../../../src/azure/inventory/sku-agent.ts';
+import { skusAgent } from '../../../src/azure/agents/sku-agent.ts';
 import type { SharedText } from '../../../src/domain/ports/shared-text.ts';
 import { readCatalog, writeCatalog, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
 import { skuFolder } from '../../../src/cli/connect/shared-files.ts';
