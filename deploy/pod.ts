@@ -134,6 +134,7 @@ function environment(n: Notation): readonly Json[] {
     plain('ARM_USER_ASSIGNED_IDENTITY_ID', 'azureUserAssignedIdentityID'),
     plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
     plain('AZURE_SYNC_AGENT_POOL_COUNT', 'azureSyncAgentPoolCount'),
+    plain('AZURE_CACHE_READ_ON_CHANGE', 'azureReadOnChange'),
     ...sharedStore(n),
     plain('AZURE_ACTIVITY_LOG', 'azureActivityLog'),
     ...n.lines(ENV),

@@ -49,6 +49,7 @@ const AZURE: JsonMap = {
   azureVMType: oneOf('', 'vmss'),
   azureEnableForceDelete: flag,
   azureSyncAgentPoolCount: flag,
+  azureReadOnChange: flag,
   azureActivityLog: flag,
   azureTenantID: text,
   azureClientID: text,

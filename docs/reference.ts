@@ -31,6 +31,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.redis.username': 'its user (default: none)',
   'azure.cache.redis.keyPrefix': 'beginning of each key in it (default: `aks-autoscaler`); another for each environment that shares a server',
   'azure.cache.redis.password': 'its password; set the variable from a Secret',
+  'azure.cache.readOnChange':
+    'skip the lists of instances, agent pools and usages while nothing in the cluster or in the tags of Azure moves, for up to 15 minutes (usages: an hour); see [fewer calls at rest](troubleshooting.md#fewer-calls-at-rest)',
   'azure.cache.skuFolder': 'folder that stores the VM sizes for later processes; clusters of one subscription may share it (default: none)',
   'scaleUp.retailPrices.currency': 'currency of those prices, three letters',
   'azure.agents.enabled': 'caching agents that run (/debug/agents lists them), or patterns with * and ?',

@@ -136,7 +136,7 @@ class AzureAdapter implements AzureNodeGroups {
     const life = this.#untilClosed(signal);
     await Promise.all([
       group.kind === 'scale-set' ? inventory.refreshScaleSet(group.key, life) : inventory.vmsPools.refresh(group.key, life),
-      inventory.hasInstanceList(group.key) ? inventory.refreshInstances(group.key, life, { atAnyRate: true }) : undefined,
+      inventory.lists.has(group.key) ? inventory.lists.refresh(group.key, life, { atAnyRate: true }) : undefined,
     ]);
   }
 

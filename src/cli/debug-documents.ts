@@ -146,16 +146,18 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-type AgentTimes = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'nextDueMs'> & { readonly id: string };
+type AgentTimes = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'lastRestMs' | 'nextDueMs'> & { readonly id: string };
 
 /** The agents, with each time in milliseconds for programs and as ISO text for people. */
 export function agentReport(agents: readonly AgentTimes[]): readonly object[] {
-  return agents.map(({ lastStartMs, lastSuccessMs, nextDueMs, ...rest }) => ({
+  return agents.map(({ lastStartMs, lastSuccessMs, lastRestMs, nextDueMs, ...rest }) => ({
     ...rest,
     lastStart: roundedTime(lastStartMs),
     lastStartMs: wholeMs(lastStartMs),
     lastSuccess: roundedTime(lastSuccessMs),
     lastSuccessMs: wholeMs(lastSuccessMs),
+    lastRest: roundedTime(lastRestMs),
+    lastRestMs: wholeMs(lastRestMs),
     nextDue: roundedTime(nextDueMs),
     nextDueMs: wholeMs(nextDueMs),
   }));

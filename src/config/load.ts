@@ -168,6 +168,7 @@ function azureOf(
     spotSizeTtlMs: azure.cache.spotSizeTtl,
     vmssVmsCacheTtlMs: azure.cache.vmssVmsTtl,
     vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
+    readOnChange: azure.cache.readOnChange,
     skuCacheTtlMs: azure.cache.skuTtl,
     skuFolder: azure.cache.skuFolder,
     redis: azure.cache.redis,

@@ -88,7 +88,7 @@ describe('the alerts', async () => {
       'aks_autoscaler_node_group_drift kind': ['instances', 'nodes', 'agent-pool'],
       'aks_autoscaler_node_group_size kind': ['target'],
     });
-    const agents = text('src', 'azure', 'inventory', 'agents.ts');
+    const agents = text('src', 'azure', 'agents', 'agents.ts');
     for (const kind of ['scaleSets', 'instances', 'vms', 'agentPools']) expect(agents).toContain(`kind: '${kind}', order:`);
   });
 

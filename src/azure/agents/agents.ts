@@ -1,9 +1,9 @@
 /**
  * The caching agents: what each reads, how often, and what absence from its list means. At rest they need O(pools) calls
- * together. They throw on failure: an error is never an empty list.
+ * together. They throw on failure: an error is never an empty list. Must not know the groups that are made of what they read.
  */
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
-import type { AgentPolicy, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
+import type { AgentPolicy, AgentRest, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ListCommit, ListedRow } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
@@ -29,6 +29,8 @@ import {
 } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import type { ForeignItems, SkippedItems } from '../rows/foreign-items.ts';
+import type { RestWatch } from './rest-watch.ts';
+import { defined } from '../../lib/defined.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
@@ -43,6 +45,10 @@ export interface AgentDeps {
   readonly foreign: ForeignItems;
   /** Instances whose nodes have been silent for a while, by folded key. */
   readonly silent: () => ReadonlySet<string>;
+  /** Which agents may skip a turn. If absent, none. */
+  readonly rest?: RestWatch | undefined;
+  /** The groups that have no scale set. If absent, none. */
+  readonly vmsGroups?: () => readonly string[];
 }
 
 const SECOND = 1000;
@@ -54,6 +60,7 @@ const INSTANCE_LISTS = { runs: 2, withinMs: MINUTE } as const;
 const SPREAD: Jitter = { kind: 'spread', fraction: 0.1 };
 
 interface AgentShape {
+  readonly rest?: AgentRest | undefined;
   readonly id: string;
   readonly kind: string;
   readonly order: number;
@@ -73,6 +80,7 @@ export function cachingAgent(shape: AgentShape, load: (context: RunContext) => P
     order: shape.order,
     bucket: OPERATIONS[shape.operation].family,
     policy: shape.policy,
+    ...defined({ rest: shape.rest }),
     load,
   };
 }
@@ -129,14 +137,20 @@ export function scaleSetInstancesAgent(deps: AgentDeps, setKey: string): Caching
     requestedRate: INSTANCE_LISTS,
   };
   const id = instancesAgent(setKey);
-  return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
+  const rest = deps.rest?.restOf(id, policy.intervalMs);
+  return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy, rest }, async ({ signal }) => {
+    const wasListed = deps.rest?.beginList([setKey]);
     const set = deps.scaleSets.get(setKey)?.value;
     const skipped = deps.foreign.startList(INSTANCES.name, setKey);
     const read = { deps, skipped, signal };
     const list = set?.orchestration === 'Flexible' ? await readFlexible(read, set) : await readUniform(read, set?.name ?? setKey);
     skipped.report();
     return loaded(list, (complete) =>
-      deps.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
+      believed(
+        deps.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
+        complete,
+        wasListed,
+      ),
     );
   });
 }
@@ -178,7 +192,9 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
     timeoutMs: 45 * SECOND,
     requestedRate: INSTANCE_LISTS,
   };
-  return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
+  const rest = deps.rest?.restOf(VMS_AGENT, policy.intervalMs);
+  return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy, rest }, async ({ signal }) => {
+    const wasListed = deps.rest?.beginList(deps.vmsGroups?.() ?? []);
     const silent = deps.silent();
     const skipped = deps.foreign.startList(INSTANCES.name, VMS_AGENT);
     const unclear = new Set<string>();
@@ -197,7 +213,9 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
     });
     skipped.report();
     const pages = await withViews(deps, list.pages, unclear, signal);
-    return loaded(list, (complete) => deps.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }));
+    return loaded(list, (complete) =>
+      believed(deps.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }), complete, wasListed),
+    );
   });
 }
 
@@ -215,28 +233,32 @@ export function agentPoolsAgent(
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 30 * SECOND,
   };
-  return cachingAgent({ id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy }, async ({ signal }) => {
-    const list = await readPages(deps, {
-      call: { operation: 'listAgentPools', resource: cluster.name },
-      signal,
-      open: () => agentPoolPages(deps, cluster),
-      project: (raw) => {
-        const value = projectAgentPool(raw);
-        return value === undefined ? undefined : { key: foldName(value.name), value };
-      },
-    });
-    // A cluster has at least a system pool, and pools that AKS scales itself must stay known.
-    if (list.error === undefined && rowCount(list) === 0) {
-      throw new AutoscalerError(
-        { kind: 'unavailable', effect: 'none' },
-        `AKS returned an empty list of agent pools for cluster ${cluster.name}.`,
-      );
-    }
-    return replaceAll(list, (rows) => {
-      const byName = new Map(rows.map(({ key, value }) => [key, value]));
-      keep({ observedAtMs: deps.clock.now(), byName, pages: list.pages });
-    });
-  });
+  const rest = deps.rest?.restOf(AGENT_POOLS_AGENT, policy.intervalMs);
+  return cachingAgent(
+    { id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy, rest },
+    async ({ signal }) => {
+      const list = await readPages(deps, {
+        call: { operation: 'listAgentPools', resource: cluster.name },
+        signal,
+        open: () => agentPoolPages(deps, cluster),
+        project: (raw) => {
+          const value = projectAgentPool(raw);
+          return value === undefined ? undefined : { key: foldName(value.name), value };
+        },
+      });
+      // A cluster has at least a system pool, and pools that AKS scales itself must stay known.
+      if (list.error === undefined && rowCount(list) === 0) {
+        throw new AutoscalerError(
+          { kind: 'unavailable', effect: 'none' },
+          `AKS returned an empty list of agent pools for cluster ${cluster.name}.`,
+        );
+      }
+      return replaceAll(list, (rows) => {
+        const byName = new Map(rows.map(({ key, value }) => [key, value]));
+        keep({ observedAtMs: deps.clock.now(), byName, pages: list.pages });
+      });
+    },
+  );
 }
 
 /** Every size of the region. @throws AutoscalerError if a page could not be read: part of the list is useless. */
@@ -274,6 +296,12 @@ function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean)
     return { rows: rowCount(list), added, changed, evicted, rejected, runAgain: listAgain };
   };
   return list.error === undefined ? { commit } : { commit, error: list.error };
+}
+
+/** Notes a list that shows all instances. */
+function believed(commit: ListCommit, complete: boolean, listed: (() => void) | undefined): ListCommit {
+  if (complete && !commit.listAgain && commit.dropped === undefined) listed?.();
+  return commit;
 }
 
 /** For data that is replaced as a whole: part of the list is useless. */

@@ -38,7 +38,15 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: share === undefined ? MINUTE / 2 : 2 * MINUTE,
   };
-  const shape = { id: USAGE_AGENT, kind: 'usage', order: 1, operation: 'listUsages', policy, optional: true } as const;
+  const shape = {
+    id: USAGE_AGENT,
+    kind: 'usage',
+    order: 1,
+    operation: 'listUsages',
+    policy,
+    optional: true,
+    rest: deps.rest?.restOf(USAGE_AGENT, policy.intervalMs),
+  } as const;
   let ownMs = Number.NEGATIVE_INFINITY;
   const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
     const list = await readList(deps, signal);

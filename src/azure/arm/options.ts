@@ -80,6 +80,8 @@ export interface AzureOptions {
   readonly vmssVmsCacheTtlMs: number;
   /** Upper bound of the random reduction of `vmssVmsCacheTtlMs`. */
   readonly vmssVmsCacheJitterMs: number;
+  /** Whether lists of what is at rest are skipped, up to a quarter of an hour. If absent, they are not. */
+  readonly readOnChange?: boolean;
   readonly skuCacheTtlMs: number;
   /** Which caching agents run. If absent, all. */
   readonly agents?: AgentSelection;

@@ -2,7 +2,6 @@
  * What is known of Azure: the tables, the agents that fill them, single reads between the lists, and the groups registered from
  * them. Must not know Kubernetes, nor decide or write anything.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
@@ -15,16 +14,19 @@ import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from '../agents/agents.ts';
+import type { AgentDeps } from '../agents/agents.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions, GroupSelection } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { QuotaLedger } from '../sizes/core-quotas.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
-import { GroupRegistry, type RegisteredGroup, type Registration } from '../groups/registry.ts';
+import type { Registration } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { AgentRoster, instanceListAgentId } from '../agents/instance-list-agents.ts';
+import { RestWatch } from '../agents/rest-watch.ts';
+import { InstanceLists } from './instance-lists.ts';
+import { KnownGroups } from './known-groups.ts';
 import { loadInitially } from './initial-load.ts';
 import { ForeignItems } from '../rows/foreign-items.ts';
 import { EarlyLooks } from './early-looks.ts';
@@ -35,8 +37,8 @@ import { allAgents } from '../agents/all-agents.ts';
 import { Refresh } from './refresh.ts';
 import { countInstances, type ScaleSetReading } from './single-reads.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
-import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
-import { AGENT_POOLS_AGENT, INSTANCES, VMS_AGENT, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
+import type { SkuCatalog } from '../sizes/sku-catalog.ts';
+import { AGENT_POOLS_AGENT, INSTANCES, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
 import { VmsPools } from './vms-pools.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
@@ -69,22 +71,20 @@ export class AzureInventory {
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
   readonly changes: GroupChanges;
+  readonly lists: InstanceLists;
+  /** Agents that rest while nothing moves. undefined: each runs at each of its turns. */
+  readonly rest: RestWatch | undefined;
   readonly #deps: AzureInventoryDeps;
   readonly #agentDeps: AgentDeps;
   readonly #reads: Refresh;
   readonly #looks: EarlyLooks;
   readonly #roster: AgentRoster;
-  readonly #registrations: GroupRegistry;
-  #choice: GroupSelection;
-  #pools: AgentPools | undefined;
-  #catalog: SkuCatalog | undefined;
-  #silent: ReadonlySet<string> = new Set();
+  readonly #known: KnownGroups;
   #usageDoubtedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AzureInventoryDeps) {
     const { clock, hooks, options } = deps;
     this.#deps = deps;
-    this.#choice = options;
     const order = new LogicalClock(clock);
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
     const table = { clock, order, hooks };
@@ -100,9 +100,32 @@ export class AzureInventory {
     });
     this.#roster = new AgentRoster(this.scheduler);
     const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
-    this.vmsPools = new VmsPools({ ...deps, order, slots, list: listPools, named: () => this.#choice.nodeGroups });
+    this.vmsPools = new VmsPools({ ...deps, order, slots, list: listPools, named: () => this.#known.selection.nodeGroups });
+    this.#known = new KnownGroups({
+      selection: options,
+      scaleSets: this.scaleSets,
+      poolSizes: () => this.vmsPools.sizes,
+      log: deps.log,
+    });
     const foreign = new ForeignItems(deps);
-    this.#agentDeps = { ...deps, order, foreign, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
+    this.rest = options.readOnChange === true ? this.#restWatch() : undefined;
+    this.lists = new InstanceLists({
+      roster: this.#roster,
+      scheduler: this.scheduler,
+      instances: this.instances,
+      agents: () => this.#agentDeps,
+      hasScaleSet: (key) => this.scaleSets.get(key) !== undefined,
+    });
+    this.#agentDeps = {
+      ...deps,
+      order,
+      foreign,
+      scaleSets: this.scaleSets,
+      instances: this.instances,
+      silent: () => this.lists.silent,
+      rest: this.rest,
+      vmsGroups: () => this.#known.vmsGroups(),
+    };
     this.#reads = new Refresh({
       agents: this.#agentDeps,
       clock,
@@ -110,10 +133,8 @@ export class AzureInventory {
       hooks,
       runNow: (id, signal) => this.scheduler.runNow(id, signal),
     });
-    this.#registrations = new GroupRegistry(deps.log);
-    const groups = (): Iterable<RegisteredGroup> => this.registration().groups.values();
     const { scaleSets, instances, vmsPools, quota } = this;
-    const known = { pools: () => this.#pools, catalog: () => this.#catalog, groups };
+    const known = { pools: () => this.#known.pools, catalog: () => this.#known.catalog, groups: () => this.#known.groups() };
     this.facts = new GroupFacts({
       options,
       clock,
@@ -125,22 +146,31 @@ export class AzureInventory {
       quota,
       ...known,
     });
-    const lists = { listedAtMs: (key: string) => this.instancesListedAtMs(key), listDue: (key: string) => this.requestInstanceList(key) };
+    const { lists } = this;
+    const listDue = (key: string): void => lists.request(key);
     const lookSoon = (key: string): void => this.#looks.begin(key);
-    this.changes = new GroupChanges({ clock, scaleSets, instances, vmsPools, ...lists, lookSoon });
+    this.changes = new GroupChanges({
+      clock,
+      scaleSets,
+      instances,
+      vmsPools,
+      listDue,
+      lookSoon,
+      listedAtMs: (key) => lists.listedAtMs(key),
+    });
     this.#looks = new EarlyLooks({
       clock,
       log: deps.log,
       countFailed: (key, signal) => this.#countFailed(key, signal),
       listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
       newInstances: (key) => this.changes.newInstances(key),
-      listWaitMs: (key) => this.listWaitMs(key),
+      listWaitMs: (key) => lists.waitMs(key),
       singleReadsLeft: (key) => this.singleReadsLeft(key),
       readEach: (keys, groupKey) => keys.forEach((key) => this.requestInstance(key, groupKey)),
-      listDue: (key) => this.requestInstanceList(key),
+      listDue,
       noteListDue: (key) => this.changes.listTiming.noteListRequested(key, clock.now()),
     });
-    this.prices = createRetailPrices(deps, () => [...groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
+    this.prices = createRetailPrices(deps, () => [...this.#known.groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
     if (options.agents !== undefined) this.scheduler.select(options.agents);
     this.scaleSets.subscribe((event) => {
@@ -148,7 +178,7 @@ export class AzureInventory {
       if (event.kind === 'changed' && event.after === undefined) this.instances.endScope(event.key);
       if (event.kind === 'external-change') this.changes.noteExternalChange(event);
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
-      if (isForeign) this.requestInstanceList(event.key);
+      if (isForeign) lists.request(event.key);
       // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
       if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
     });
@@ -159,30 +189,22 @@ export class AzureInventory {
   }
 
   get catalog(): SkuCatalog | undefined {
-    return this.#catalog;
+    return this.#known.catalog;
   }
 
   /** Returns the same object until a scale set, a pool or one of its sizes changes. */
   registration(): Registration {
-    return this.#registrations.registrationFrom({
-      selection: this.#choice,
-      version: this.scaleSets.version + this.vmsPools.sizes.version,
-      scaleSets: this.scaleSets,
-      poolSizes: this.vmsPools.sizes,
-      pools: this.#pools,
-    });
+    return this.#known.registration();
   }
 
   /** The selected groups, with options for single ones. */
   get selection(): GroupSelection {
-    return this.#choice;
+    return this.#known.selection;
   }
 
   /** Applies other groups or limits. Pools are read at once for newly named sizes: AKS leaves out sizes without an instance. */
-  selectGroups({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupSelection): void {
-    const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#choice;
-    if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return;
-    this.#choice = { ...this.#choice, nodeGroups, discovery, nodeGroupOptions };
+  selectGroups(selection: GroupSelection): void {
+    if (!this.#known.select(selection)) return;
     this.#syncAgents();
     this.#roster.due(AGENT_POOLS_AGENT);
   }
@@ -226,42 +248,10 @@ export class AzureInventory {
     return this.#reads.refreshInstance(key, scope, signal);
   }
 
-  /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
-  refreshInstances(groupKey: string, signal: AbortSignal, options: { readonly atAnyRate?: boolean } = {}): Promise<void> {
-    return this.scheduler.runNow(instanceListAgentId(groupKey), signal, options);
-  }
-
   /** Requests a read of the usages: the ones known so far are in doubt. */
   requestUsage(): void {
     this.#usageDoubtedAtMs = this.#deps.clock.now();
     this.scheduler.dueNow(USAGE_AGENT);
-  }
-
-  hasInstanceList(groupKey: string): boolean {
-    return this.#roster.has(instanceListAgentId(groupKey));
-  }
-
-  /** The instances of VMs pools whose nodes are silent: lists read their instance views, and a new one is listed soon. */
-  noteSilent(instances: ReadonlySet<InstanceKey>): void {
-    const isNew = [...instances].some((key) => !this.#silent.has(key));
-    this.#silent = instances;
-    if (isNew) this.#roster.due(VMS_AGENT);
-  }
-
-  /** Requests a list of a group's instances. */
-  requestInstanceList(groupKey: string): void {
-    this.#roster.due(instanceListAgentId(groupKey));
-  }
-
-  /** How long a list of a group's instances has to wait, ms, since the last minute had as many as it should have; 0: it may be sent. */
-  listWaitMs(groupKey: string): number {
-    return this.scheduler.requestedRunWaitMs(instanceListAgentId(groupKey));
-  }
-
-  /** Start of the last complete list of a group's instances, ms since the epoch. */
-  instancesListedAtMs(groupKey: string): number | undefined {
-    const id = instanceListAgentId(groupKey);
-    return id === VMS_AGENT ? this.instances.listedAtMs(id) : this.instances.listedAtMs(id, groupKey);
   }
 
   invalidate(groupKey?: string): void {
@@ -313,28 +303,29 @@ export class AzureInventory {
       prices: this.prices?.cache,
       setDue: (key) => this.#wantSet(key),
       keepPools: (pools) => this.#keepPools(pools),
-      keepCatalog: (catalog) => void (this.#catalog = renewCatalog(this.#catalog, catalog)),
-      catalog: () => this.#catalog,
-      isRestricted: () => [...this.registration().groups.values()].some((group) => this.facts.restrictedReason(group) !== undefined),
+      keepCatalog: (catalog) => this.#known.keepCatalog(catalog),
+      catalog: () => this.#known.catalog,
+      isRestricted: () => [...this.#known.groups()].some((group) => this.facts.restrictedReason(group) !== undefined),
     });
     for (const agent of agents) this.#roster.add(agent.id, () => agent);
     this.#syncAgents();
   }
 
   #keepPools(pools: AgentPools): void {
-    this.#pools = pools;
+    this.#known.keepPools(pools);
     this.vmsPools.commitList(pools.pages, true);
-    if ([...pools.byName.values()].some((pool) => pool.type === 'VirtualMachines'))
-      this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentDeps));
+    if (this.#known.hasVmsPool()) this.lists.addVms();
   }
 
-  /** One agent for the instances of each registered scale set that exists. */
   #syncAgents(): void {
-    const wanted = new Set<string>();
-    for (const group of this.registration().groups.values()) {
-      if (group.kind === 'vms-pool') this.#roster.add(VMS_AGENT, () => vmsAgent(this.#agentDeps));
-      else if (this.scaleSets.get(group.key) !== undefined) wanted.add(group.key);
-    }
-    this.#roster.syncInstanceLists(wanted, (key) => scaleSetInstancesAgent(this.#agentDeps, key));
+    this.lists.sync(this.#known.groups());
+  }
+
+  #restWatch(): RestWatch {
+    return new RestWatch({
+      tagOf: (key) => (this.scaleSets.get(key) ?? this.vmsPools.sizes.get(key))?.etag,
+      arePoolsChanging: () => this.#known.hasVmsPool() || this.#known.hasOperation(),
+      endRest: (id) => this.scheduler.endRest(id),
+    });
   }
 }

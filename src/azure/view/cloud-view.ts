@@ -12,6 +12,7 @@ import type { CloudEvent, CloudView, ClusterView } from '../../domain/observatio
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterLabels } from '../templates/aks-labels.ts';
 import { InstanceMapper } from './instances.ts';
+import { restSigns } from './group-signs.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
 import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput, type GroupRows } from './group-input.ts';
@@ -83,7 +84,7 @@ export class CloudViewBuilder {
       instance: (key) => store.instances.get(key),
     });
     this.#unlisted.requestUnlisted(ownership, registration, cluster);
-    store.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
+    store.lists.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {
       ownership,
@@ -99,6 +100,7 @@ export class CloudViewBuilder {
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, context));
     this.#built = built;
     for (const { input, group } of built.values()) this.#unlisted.requestWhileSettling(input.group, group, nowMs);
+    if (store.rest !== undefined) store.rest.observe(restSigns(store, built.values(), ownership, cluster));
     const { scaleDownBlocked, scaleUpBlocked } = freshnessOf(agents.get(SCALE_SETS_AGENT), nowMs);
     const tagged = [...built.values()].map(({ input }) => ({ key: input.group.key, tags: tagsOf(input) }));
     const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));
@@ -128,7 +130,7 @@ export class CloudViewBuilder {
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
     const size = store.vmsPools.sizes.view(group.key);
     const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group) };
-    const listedAtMs = store.instancesListedAtMs(group.key);
+    const listedAtMs = store.lists.listedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
     const refused = this.#deps.backoffs.reasonFor(group.key, context.nowMs);
     const frozen = this.#frozenReason(group, own, context) ?? refused ?? frozenByView(group, context);
@@ -233,7 +235,7 @@ export class CloudViewBuilder {
   }
 
   #isListNewer(key: string, view: RowView<ScaleSetRow>): boolean {
-    return (this.#deps.store.instancesListedAtMs(key) ?? 0) > view.seen.atMs;
+    return (this.#deps.store.lists.listedAtMs(key) ?? 0) > view.seen.atMs;
   }
 
   /** The entity tag. Without conditional writes, or without a tag: a text that changes with every change of the row. */

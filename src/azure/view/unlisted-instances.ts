@@ -35,7 +35,7 @@ export class UnlistedInstances {
    */
   requestUnlisted(ownership: Ownership, registration: Registration, { nodes }: ClusterView): void {
     for (const [key, names] of this.#unlistedOf(ownership, registration, nodes)) {
-      const listedAtMs = this.#store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
+      const listedAtMs = this.#store.lists.listedAtMs(key) ?? Number.NEGATIVE_INFINITY;
       const requested = this.#requested.get(key);
       const joined = names.flatMap((name) => {
         const node = nodes.get(name);
@@ -73,13 +73,13 @@ export class UnlistedInstances {
   }
 
   #read(key: string, joined: readonly Node[]): void {
-    const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.listWaitMs(key) === 0;
+    const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.lists.waitMs(key) === 0;
     const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.singleReadsLeft(key)));
     for (const { providerId } of each) {
       const parsed = parseProviderId(providerId);
       if (parsed.ok) this.#store.requestInstance(parsed.ref.key, key);
     }
-    if (each.length < joined.length) this.#store.requestInstanceList(key);
+    if (each.length < joined.length) this.#store.lists.request(key);
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */
@@ -90,7 +90,7 @@ export class UnlistedInstances {
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
     const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#store.changes.listTiming.isListDue(key, awaited)) this.#store.requestInstanceList(key);
+    if (this.#store.changes.listTiming.isListDue(key, awaited)) this.#store.lists.request(key);
   }
 }
 

@@ -103,7 +103,7 @@ function scaleSetBackend(
 
 /** Whether so many instances are read one by one instead of by a list. */
 function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
-  const most = inventory.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
+  const most = inventory.lists.waitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
   return count <= Math.min(most, inventory.singleReadsLeft(key, 'delete'));
 }
 
@@ -113,7 +113,7 @@ async function untilReadable(
   { group, count }: { readonly group: RegisteredGroup; readonly count: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const waitMs = areReadSingly(deps, group, count) ? 0 : deps.inventory.listWaitMs(group.key);
+  const waitMs = areReadSingly(deps, group, count) ? 0 : deps.inventory.lists.waitMs(group.key);
   if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
 }
 
@@ -126,7 +126,7 @@ async function readFreshly(deps: WriteDeps, { group, keys }: InstancesToRead, si
   const { inventory } = deps;
   const areKnown = keys.every((key) => inventory.instances.get(key) !== undefined);
   const areSingle = areKnown && areReadSingly(deps, group, keys.length);
-  if (!areSingle || !(await readEach(deps, { group, keys }, signal))) await inventory.refreshInstances(group.key, signal);
+  if (!areSingle || !(await readEach(deps, { group, keys }, signal))) await inventory.lists.refresh(group.key, signal);
 }
 
 /** False: Azure throttles reads of single instances. Lists have a limit of their own. */

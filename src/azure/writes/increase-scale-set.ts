@@ -99,7 +99,7 @@ export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: 
   // such a number may lower the true one, and its entity tag does not protect against that.
   if (request.to >= alive + failed && request.from >= alive) return undefined;
   deps.inventory.requestScaleSet(group.key);
-  deps.inventory.requestInstanceList(group.key);
+  deps.inventory.lists.request(group.key);
   const listed = `it has ${alive + failed} listed instances`;
   const reason = `${listed}, and setting the capacity from ${request.from} to ${request.to} could remove some of them`;
   return { kind: 'refused', group: group.id, reason };

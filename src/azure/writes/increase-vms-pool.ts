@@ -74,7 +74,7 @@ function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: In
   if (refusal !== undefined) return refusal;
   const alive = countAlive(inventory, group.key);
   if (request.to >= alive) return undefined;
-  inventory.requestInstanceList(group.key);
+  inventory.lists.request(group.key);
   const reason = `it has ${alive} listed instances; a count of ${request.to} would remove some of them`;
   return { kind: 'refused', group: group.id, reason };
 }

@@ -104,17 +104,17 @@ export class UnfilledIncreaseUndo {
   async #read(group: RegisteredGroup): Promise<Verdict | undefined> {
     const { inventory, clock, closing } = this.#deps.writes;
     // The lock is held: our own increases must not wait for a list.
-    if (inventory.listWaitMs(group.key) > 0) return { kind: 'again', reason: 'its instances were listed twice within a minute' };
+    if (inventory.lists.waitMs(group.key) > 0) return { kind: 'again', reason: 'its instances were listed twice within a minute' };
     const beganAtMs = clock.now();
     try {
-      await inventory.refreshInstances(group.key, closing);
+      await inventory.lists.refresh(group.key, closing);
       await inventory.refreshScaleSet(group.key, closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
       return { kind: 'again', reason: `the scale set could not be read: ${error.message}` };
     }
-    const isComplete = (inventory.instancesListedAtMs(group.key) ?? Number.NEGATIVE_INFINITY) >= beganAtMs;
+    const isComplete = (inventory.lists.listedAtMs(group.key) ?? Number.NEGATIVE_INFINITY) >= beganAtMs;
     return isComplete ? undefined : { kind: 'again', reason: 'the list of its instances is incomplete' };
   }
 

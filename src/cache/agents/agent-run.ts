@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Loaded } from './agent.ts';
 import { type AgentState, type Run, dueAfterColdRun, dueAfterSuccess, errorDelayMs } from './agent-state.ts';
+import { noteRunForRest } from './agent-rest.ts';
 import type { RunOutcome } from '../table/hooks.ts';
 import { withTimeout } from '../../lib/abort.ts';
 
@@ -68,6 +69,7 @@ export function afterSuccess(state: AgentState, run: Run, { nowMs, random, stret
   state.failures = 0;
   state.lastError = undefined;
   state.lastSuccessMs = run.startedAtMs;
+  noteRunForRest(state, run.startMs);
   state.dueMs = run.cold
     ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
     : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);

@@ -22,6 +22,7 @@ import {
   compareCandidates,
   phaseOf,
 } from './agent-state.ts';
+import { endRest, skipTurn } from './agent-rest.ts';
 import { ThrottlingBuckets } from './throttling-buckets.ts';
 import { runByRank, type ColdStartResult } from './cold-start.ts';
 import { callHook, type CacheHooks } from '../table/hooks.ts';
@@ -131,7 +132,9 @@ export class AgentScheduler {
   tick(): number {
     const nowMs = this.#deps.clock.now();
     const monotonicMs = this.#deps.clock.monotonic();
-    const due = [...this.#states.values()].filter((state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs);
+    const due = [...this.#states.values()].filter(
+      (state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs && !skipTurn(state, { nowMs, monotonicMs }),
+    );
     const line = due.map((state) => ({ state, candidate: candidateOf(state, nowMs, monotonicMs) }));
     line.sort((left, right) => compareCandidates(left.candidate, right.candidate));
     let started = 0;
@@ -193,6 +196,12 @@ export class AgentScheduler {
   /** While on, the bucket's intervals double from the next run on, because few calls are left. */
   stretch(bucket: string, on: boolean): void {
     this.#buckets.stretch(bucket, on);
+  }
+
+  /** A read of the agent may show something new: it is due if it has skipped a turn since its last run. */
+  endRest(agentId: string): void {
+    const state = this.#states.get(agentId);
+    if (state !== undefined && endRest(state, this.#deps.clock.monotonic())) this.#wake();
   }
 
   /** Sorted by id. */

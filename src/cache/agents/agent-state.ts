@@ -122,6 +122,10 @@ export interface AgentState {
   lastOutcome: RunOutcome | undefined;
   lastError: AutoscalerError | undefined;
   lastCommit: CommitSummary | undefined;
+  /** Until when turns may be skipped (monotonic). */
+  restUntilMs: number;
+  /** The last skipped turn since the last run. If undefined, none was. */
+  lastRestMs: number | undefined;
 }
 
 export function newAgentState(
@@ -146,6 +150,8 @@ export function newAgentState(
     lastOutcome: undefined,
     lastError: undefined,
     lastCommit: undefined,
+    restUntilMs: Number.NEGATIVE_INFINITY,
+    lastRestMs: undefined,
   };
 }
 
@@ -173,6 +179,7 @@ export function statusOf(state: AgentState, moment: Moment): AgentStatus {
     lastDurationMs: state.lastDurationMs,
     lastOutcome: state.lastOutcome,
     lastSuccessMs: state.lastSuccessMs,
+    lastRestMs: state.lastRestMs,
     lastError: state.lastError?.message,
     heldUntilMs: held ? toEpoch(moment.heldUntilMs) : undefined,
     consecutiveFailures: state.failures,

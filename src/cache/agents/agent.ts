@@ -53,6 +53,14 @@ export interface Loaded {
   readonly error?: AutoscalerError;
 }
 
+/** Lets an agent skip turns while a read would show nothing new. */
+export interface AgentRest {
+  /** Asked at each turn, never for a requested run. */
+  readonly mayRest: () => boolean;
+  /** The agent runs this long after the start of its last successful run in any case, ms. */
+  readonly atMostMs: number;
+}
+
 export interface CachingAgent {
   /** `<kind>` or `<kind>/<scope>`, unique. */
   readonly id: string;
@@ -67,6 +75,8 @@ export interface CachingAgent {
   /** Calls that share a throttling limit share a bucket; a 429 holds all of it. */
   readonly bucket?: string;
   readonly policy: AgentPolicy;
+  /** If absent, the agent runs at each of its turns. */
+  readonly rest?: AgentRest;
   /** Reads. Throws an AutoscalerError on failure: an error is never an empty list. */
   load(context: RunContext): Promise<Loaded>;
 }

@@ -39,6 +39,8 @@ export interface AgentFreshness {
   readonly intervalMs: number;
   /** Start of the last successful run. */
   readonly lastSuccessMs: number | undefined;
+  /** When it last skipped a turn because a read would have shown nothing new. If absent, it has run since. */
+  readonly lastRestMs?: number | undefined;
   readonly heldUntilMs: number | undefined;
   readonly lastError: string | undefined;
 }
@@ -65,7 +67,9 @@ export function checkFreshness(agents: readonly AgentFreshness[], nowMs: number)
 }
 
 function intervalsBehind(agent: AgentFreshness, nowMs: number): number {
-  return agent.lastSuccessMs === undefined ? Number.POSITIVE_INFINITY : (nowMs - agent.lastSuccessMs) / agent.intervalMs;
+  if (agent.lastSuccessMs === undefined) return Number.POSITIVE_INFINITY;
+  // An agent that rests is not behind: it could have read, and its rest has an end of its own.
+  return (nowMs - Math.max(agent.lastSuccessMs, agent.lastRestMs ?? agent.lastSuccessMs)) / agent.intervalMs;
 }
 
 function describe(agent: AgentFreshness, nowMs: number): string {

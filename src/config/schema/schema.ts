@@ -137,6 +137,7 @@ const cache = z
     spotSizeTtl: duration(0),
     vmssVmsTtl: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
     vmssVmsJitter: duration(0),
+    readOnChange: flag(false),
     skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
     skuFolder: text('a folder that processes may share').optional(),
     redis: redis.optional(),

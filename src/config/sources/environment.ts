@@ -42,6 +42,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_TTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_JITTER', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },
+  { name: 'AZURE_CACHE_READ_ON_CHANGE', path: 'azure.cache.readOnChange', kind: 'boolean' },
   { name: 'AZURE_SKU_FOLDER', path: 'azure.cache.skuFolder', kind: 'text' },
   { name: 'AZURE_CACHE_REDIS_URL', path: 'azure.cache.redis.url', kind: 'text' },
   { name: 'AZURE_CACHE_REDIS_USERNAME', path: 'azure.cache.redis.username', kind: 'text' },

@@ -100,6 +100,8 @@ interface AzureConfig {
   readonly spotSizeTtlMs: number;
   readonly vmssVmsCacheTtlMs: number;
   readonly vmssVmsCacheJitterMs: number;
+  /** Whether lists of what is at rest are skipped, up to a quarter of an hour. */
+  readonly readOnChange: boolean;
   readonly skuCacheTtlMs: number;
   readonly agents: AgentsConfig;
   /** Folder that stores VM sizes for later processes and other clusters; undefined for none. */

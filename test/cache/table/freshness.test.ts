@@ -42,6 +42,13 @@ describe('freshness of agents', () => {
     expect(checkFreshness([{ ...FRESH, ...over }], 121_000).scaleDownBlocked).toBe(reason);
   });
 
+  it('an agent that rests is not behind, and is again once its rest is over', () => {
+    const rested = { ...FRESH, lastRestMs: 1_000_000 };
+    expect(checkFreshness([rested], 1_120_000)).toEqual({ scaleDownBlocked: undefined, scaleUpBlocked: undefined, degraded: [] });
+    expect(checkFreshness([rested], 1_120_001).scaleDownBlocked).toBe('sets last succeeded 1120 s ago');
+    expect(checkFreshness([{ ...rested, lastSuccessMs: undefined }], 1_000_000).scaleUpBlocked).toBe('sets has never succeeded');
+  });
+
   it('an agent that no decision needs stops nothing', () => {
     const verdict = checkFreshness([{ ...FRESH, required: false, lastSuccessMs: undefined }], 121_000);
     expect(verdict).toEqual({ scaleDownBlocked: undefined, scaleUpBlocked: undefined, degraded: [] });

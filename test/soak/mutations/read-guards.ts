@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 const READS = 'test/contract/azure-reads.test.ts';
 const HOLDS = 'test/contract/azure-holds.test.ts';
 const LISTS = 'test/scenarios/instance-lists.test.ts';
+const RESTS = 'test/scenarios/reads-on-change.test.ts';
 const LOOKS = 'test/loop/scale-down/execute.test.ts';
 const HINTS = 'test/store/redis/redis-shared-hints.test.ts';
 const TEXT = 'test/store/redis/redis-shared-text.test.ts';
@@ -34,6 +35,46 @@ export const READ_GUARDS: readonly Guard[] = [
     text: 'return Math.max(0, this.#burst - Math.ceil(usedMs / this.#refillMs));',
     instead: 'return usedMs < 0 ? 0 : this.#burst;',
     test: 'test/cache/call-allowance.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'a list that rests is read after a quarter of an hour in any case',
+    file: 'src/cache/agents/agent-rest.ts',
+    text: ' || monotonicMs >= state.restUntilMs) return false;',
+    instead: ') return false;',
+    test: 'test/cache/agents/agent-rest.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'a moved tag ends the rest of a list',
+    file: 'src/azure/agents/rest-rule.ts',
+    text: "if (tag !== listedTag) return 'tag-moved';",
+    instead: '',
+    test: 'test/azure/agents/rest-rule.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'a node that is not ready ends the rest of a list',
+    file: 'src/azure/agents/rest-rule.ts',
+    text: "return readyNodes === nodes ? undefined : 'node-not-ready';",
+    instead: 'return undefined;',
+    test: RESTS,
+    row: 'Azure evicts and keeps an instance',
+  },
+  {
+    guard: 'a missing node ends the rest of a list, whatever the tag',
+    file: 'src/azure/agents/rest-rule.ts',
+    text: "if (nodes !== listed) return 'node-missing';",
+    instead: 'if (nodes !== listed) return undefined;',
+    test: RESTS,
+    row: 'a tag that lies',
+  },
+  {
+    guard: 'a rest that is over is no rest until the next turn',
+    file: 'src/azure/agents/rest-watch.ts',
+    text: 'if (!this.mayRest(id)) this.#deps.endRest(id);',
+    instead: 'void id;',
+    test: 'test/azure/agents/rest-watch.test.ts',
     quick: true,
   },
   {

@@ -1,0 +1,93 @@
+/** The groups that the user's selection makes of the known rows, and what was last listed for all of them: agent pools and VM sizes. Sends no call. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Table } from '../../cache/table/table.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { GroupSelection } from '../arm/options.ts';
+import { GroupRegistry, type RegisteredGroup, type Registration } from '../groups/registry.ts';
+import { isSettled, type AgentPools } from '../rows/agent-pool.ts';
+import type { ScaleSetRow } from '../rows/scale-set.ts';
+import type { PoolSizeRow } from '../rows/vms-pool.ts';
+import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
+
+export interface KnownGroupsDeps {
+  readonly selection: GroupSelection;
+  readonly scaleSets: Table<ScaleSetRow>;
+  readonly poolSizes: () => Table<PoolSizeRow>;
+  readonly log: Log;
+}
+
+export class KnownGroups {
+  readonly #deps: KnownGroupsDeps;
+  readonly #registry: GroupRegistry;
+  #selection: GroupSelection;
+  #pools: AgentPools | undefined;
+  #catalog: SkuCatalog | undefined;
+
+  constructor(deps: KnownGroupsDeps) {
+    this.#deps = deps;
+    this.#selection = deps.selection;
+    this.#registry = new GroupRegistry(deps.log);
+  }
+
+  /** The selected groups, with options for single ones. */
+  get selection(): GroupSelection {
+    return this.#selection;
+  }
+
+  /** undefined: never listed. */
+  get pools(): AgentPools | undefined {
+    return this.#pools;
+  }
+
+  /** undefined: never read. */
+  get catalog(): SkuCatalog | undefined {
+    return this.#catalog;
+  }
+
+  keepPools(pools: AgentPools): void {
+    this.#pools = pools;
+  }
+
+  keepCatalog(catalog: SkuCatalog): void {
+    this.#catalog = renewCatalog(this.#catalog, catalog);
+  }
+
+  /** Returns false if these groups, limits and options are selected already. */
+  select({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupSelection): boolean {
+    const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#selection;
+    if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return false;
+    this.#selection = { ...this.#selection, nodeGroups, discovery, nodeGroupOptions };
+    return true;
+  }
+
+  /** Returns the same object until a scale set, a pool or one of its sizes changes. */
+  registration(): Registration {
+    const { scaleSets } = this.#deps;
+    const poolSizes = this.#deps.poolSizes();
+    const version = scaleSets.version + poolSizes.version;
+    return this.#registry.registrationFrom({ selection: this.#selection, version, scaleSets, poolSizes, pools: this.#pools });
+  }
+
+  groups(): Iterable<RegisteredGroup> {
+    return this.registration().groups.values();
+  }
+
+  /** The groups that have no scale set. */
+  vmsGroups(): readonly string[] {
+    return [...this.groups()].flatMap(({ kind, key }) => (kind === 'vms-pool' ? [key] : []));
+  }
+
+  /** Whether the list of agent pools shows sizes of groups. */
+  hasVmsPool(): boolean {
+    return this.#listedPools().some(({ type }) => type === 'VirtualMachines');
+  }
+
+  /** Whether the list of agent pools shows an operation in progress. */
+  hasOperation(): boolean {
+    return this.#listedPools().some(({ provisioningState }) => !isSettled(provisioningState));
+  }
+
+  #listedPools() {
+    return [...(this.#pools?.byName.values() ?? [])];
+  }
+}
