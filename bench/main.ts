@@ -7,21 +7,21 @@ import type { BenchRow } from './row.ts';
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
-  peer: async () => (await import('./peer.bench.ts')).peerBench(rivalFile),
+  peer: async () => (await import('./peer.bench.ts')).peerBench(valueOf('--rival-results')),
   turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
+  idle: async () => (await import('./idle.bench.ts')).idleBench(valueOf('--beside')),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   sizing: async () => (await import('./sizing.bench.ts')).sizingBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 
 const given = process.argv.slice(2);
-const rivalAt = given.indexOf('--rival-results');
-const rivalFile = rivalAt < 0 ? undefined : given[rivalAt + 1];
-const args = given.filter((_, at) => rivalAt < 0 || (at !== rivalAt && at !== rivalAt + 1));
+const WITH_VALUE = ['--rival-results', '--beside'];
+const args = given.filter((arg, at) => !WITH_VALUE.includes(arg) && !WITH_VALUE.includes(given[at - 1] ?? ''));
 const asJson = args.includes('--json');
 const wanted = args.filter((arg) => !arg.startsWith('--'));
 const unknown = wanted.filter((name) => !(name in SUITES));
@@ -37,6 +37,11 @@ for (const [name, run] of Object.entries(SUITES)) {
   rows.push(...(await run()));
 }
 process.stdout.write(asJson ? `${JSON.stringify(rows.map((row) => row.facts ?? summarize(row)))}\n` : table(rows));
+
+function valueOf(option: string): string | undefined {
+  const at = given.indexOf(option);
+  return at < 0 ? undefined : given[at + 1];
+}
 
 function summarize(row: BenchRow) {
   const sorted = [...row.samples].sort((left, right) => left - right);
