@@ -59,4 +59,16 @@ describe('a watch of the cluster that is silent', () => {
     expect(world.reports.at(-1)?.outcome).toBe('completed');
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('the time in which nothing was seen does not count: an unneeded node goes four minutes after the API server is back', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'idle', count: 1 })]), flags: FLAGS });
+    const world = run;
+    await world.advance(2 * MINUTE);
+    world.world.cluster.control.pause();
+    await world.advance(5 * MINUTE);
+    world.world.cluster.control.resume();
+    await world.advance(4 * MINUTE - SECOND);
+    expect(capacity(world, 'idle')).toBe(1);
+    await world.until('gone', () => capacity(world, 'idle') === 0, 4 * MINUTE);
+  });
 });

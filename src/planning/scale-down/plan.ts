@@ -8,6 +8,7 @@ import type { InstanceRemoval, ScaleDownPlan } from '../../domain/plan.ts';
 import { clusterProblem } from '../state/cluster-health.ts';
 import { GroupMinimums, remainingAllowance } from './budgets.ts';
 import { findCandidates } from './eligibility.ts';
+import { stalenessProblem } from '../state/cluster-health.ts';
 import { cooldownReason, staleReadReason } from './cooldown.ts';
 import { planInstanceRemovals } from './unregistered-instances.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../state/assumed-pods.ts';
@@ -70,8 +71,14 @@ function* planWithNominated(input: PlanScaleDownInput): SlicedWork<ScaleDownPlan
   };
 }
 
-/** A node that only an exhausted disruption budget blocks, or that was not simulated, keeps its timer but does not start one. */
+/**
+ * A node that only an exhausted disruption budget blocks, or that was not simulated, keeps its timer but does not start one. On a view of
+ * the cluster that is too old all timers start again: whether the nodes were needed meanwhile was not seen.
+ */
 function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
+  const { observation, policy } = context;
+  if (stalenessProblem(observation.cluster, policy.scaleDown.maxClusterStalenessMs) !== undefined)
+    return new Map(unneeded.map(({ node }) => [node.name, observation.nowMs]));
   const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));
   for (const name of paused) {
     const sinceMs = context.state.unneededSince.get(name);

@@ -29,6 +29,23 @@ describe('a node that flips readiness keeps since when it is unneeded, and chang
   });
 });
 
+describe('what was not seen does not count as unneeded', () => {
+  const policy = aPolicy({ scaleDown: { maxClusterStalenessMs: 3 * MINUTE } });
+
+  it.each([
+    { name: 'on a view within its limit the timers go on', stalenessMs: 3 * MINUTE, minutes: 30 },
+    { name: 'on an older one they start again', stalenessMs: 3 * MINUTE + 1, minutes: 0 },
+  ])('$name', ({ stalenessMs, minutes }) => {
+    const result = plan({ ...WORLD, policy, stalenessMs });
+    expect([...result.unneeded]).toEqual([...sinceMinutes(minutes, names)]);
+  });
+
+  it('nor does a node that this loop had no time for keep its timer then', () => {
+    const result = plan({ ...WORLD, policy, stalenessMs: 4 * MINUTE, isLate: (made) => made >= 2 });
+    expect([...result.unneeded.keys()]).toEqual(['p-0', 'p-1']);
+  });
+});
+
 describe('all removals rest', () => {
   const waits = (minutes: number) => aPolicy({ scaleDown: { delayAfterDeleteMs: 2 * MINUTE, delayAfterAddMs: minutes * MINUTE } });
   it.each([

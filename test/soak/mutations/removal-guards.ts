@@ -126,4 +126,11 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     test: 'test/loop/scale-down/execute.test.ts',
     quick: true,
   },
+  {
+    guard: 'time in which the cluster was not seen does not count as unneeded',
+    file: 'src/planning/scale-down/plan.ts',
+    text: 'return new Map(unneeded.map(({ node }) => [node.name, observation.nowMs]));',
+    instead: 'void observation;',
+    test: 'test/planning/scale-down/timers.test.ts',
+  },
 ];
