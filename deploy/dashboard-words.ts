@@ -17,6 +17,8 @@ export interface Panel {
   readonly stacked?: true;
   /** Columns, of 24 in a row. */
   readonly width: 6 | 8 | 12 | 24;
+  /** In rows of Grafana's grid. If absent, that of its kind. */
+  readonly height?: number;
   readonly queries: readonly Query[];
 }
 
@@ -62,6 +64,6 @@ export function stat(title: string, help: string, expr: string, unit: Panel['uni
 }
 
 /** A row for each combination of labels, a column for each query; `legend` is its heading. */
-export function table(title: string, help: string, queries: readonly Query[]): Panel {
-  return { title, help, kind: 'table', unit: 'short', width: 24, queries };
+export function table(title: string, help: string, queries: readonly Query[], height = 12): Panel {
+  return { title, help, kind: 'table', unit: 'short', width: 24, height, queries };
 }

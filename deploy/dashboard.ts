@@ -10,6 +10,7 @@ import type { Json, JsonMap } from './notation.ts';
 
 const COLUMNS = 24;
 const HEIGHT = { stat: 4, timeseries: 8, table: 12 } as const;
+const heightOf = ({ kind, height }: Panel): number => height ?? HEIGHT[kind];
 const SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
 /** All rows, from the top. */
@@ -76,9 +77,9 @@ function placed(rows: readonly Row[]): readonly Json[] {
     let [x, height] = [0, 0];
     for (const panel of row.panels) {
       if (x + panel.width > COLUMNS) [x, y, height] = [0, y + height, 0];
-      out.push({ id: out.length + 1, ...panelJson(panel), gridPos: { x, y, w: panel.width, h: HEIGHT[panel.kind] } });
+      out.push({ id: out.length + 1, ...panelJson(panel), gridPos: { x, y, w: panel.width, h: heightOf(panel) } });
       x += panel.width;
-      height = Math.max(height, HEIGHT[panel.kind]);
+      height = Math.max(height, heightOf(panel));
     }
     y += height;
   }

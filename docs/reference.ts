@@ -2,6 +2,7 @@
  * Generates the reference of settings and metrics from the program itself. Settings and defaults come from
  * config/aks-autoscaler.yaml, which a test compares with the schema; flags and variables from the parser's own tables.
  */
+import { monitoringSection } from './monitoring-section.ts';
 import { notObeyed } from './not-obeyed.ts';
 import { poolOptionRows } from './pool-options.ts';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
@@ -303,6 +304,8 @@ export async function metricsDocument(): Promise<string> {
     'To watch the autoscaler, scrape `/metrics`. Label values come from closed sets and from the names of node groups, never from pods, nodes or ids: the number of',
     'series grows only with the number of pools. `node_group` is the name of a scale set.',
     '',
+    '[Dashboards, alerts and recorded series](#dashboards-alerts-and-recorded-series) are below the tables.',
+    '',
     '## Native',
     '',
     part('aks_autoscaler_'),
@@ -313,6 +316,7 @@ export async function metricsDocument(): Promise<string> {
     'the same duration, and so do `cloudProviderRefresh` and `updateClusterState`. Beyond four VM sizes `instance_type` is `other`.',
     '',
     part('cluster_autoscaler_'),
+    ...monitoringSection(),
   ]
     .join('\n')
     .trimEnd()

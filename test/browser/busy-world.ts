@@ -21,8 +21,13 @@ const POOLS = [
   aPool({ name: 'reserve', vmSize: 'Standard_D16s_v5', count: 2, min: 2, max: 4 }),
 ];
 
-/** Stops with pods in each state: no pool fits, at the maximum, waiting for Azure, and a node coming. */
-export async function busyWorld(): Promise<VirtualRun> {
+const pass = (run: VirtualRun, ms: number): Promise<void> => run.advance(ms);
+
+/**
+ * Stops with pods in each state: no pool fits, at the maximum, waiting for Azure, and a node coming. `advance`: lets time pass, and may look at
+ * the daemon meanwhile.
+ */
+export async function busyWorld(advance: (run: VirtualRun, ms: number) => Promise<void> = pass): Promise<VirtualRun> {
   const run = await VirtualRun.start({ spec: worldOf(POOLS, { stock: { 'Standard_F8s_v2/0': 0 } }) });
   const { arm, cluster } = run.world;
   await run.stopDaemon();
@@ -30,19 +35,19 @@ export async function busyWorld(): Promise<VirtualRun> {
   const apply = (name: string, replicas: number, cpu: string, spec: Readonly<Record<string, unknown>> = {}): void =>
     void cluster.apply(deployment({ name, replicas, cpu, spec }));
   apply('shop', 8, '1500m', { nodeSelector: { agentpool: 'general' } });
-  await run.advance(12 * MINUTE);
+  await advance(run, 12 * MINUTE);
   apply('etl', 9, '2500m', FOR_SPOT);
-  await run.advance(15 * MINUTE);
+  await advance(run, 15 * MINUTE);
   arm.control.raise({ foreignScale: { pool: 'memory', to: 3 } });
-  await run.advance(10 * MINUTE);
+  await advance(run, 10 * MINUTE);
   arm.control.raise({ evict: { pool: 'spot', count: 2 } });
   apply('shop', 3, '1500m', { nodeSelector: { agentpool: 'general' } });
-  await run.advance(25 * MINUTE);
+  await advance(run, 25 * MINUTE);
   apply('frames', 6, '6', FOR_BATCH);
   apply('search', 4, '64');
   apply('web', 16, '1500m', { nodeSelector: { agentpool: 'general' } });
-  await run.advance(4 * MINUTE);
+  await advance(run, 4 * MINUTE);
   apply('reports', 7, '5', FOR_MEMORY);
-  await run.advance(50 * SECOND);
+  await advance(run, 50 * SECOND);
   return run;
 }
