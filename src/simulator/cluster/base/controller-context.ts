@@ -7,7 +7,8 @@ import type { Api } from '../store/api.ts';
 import type { ClusterLatencies } from './latencies.ts';
 import { timestamp, type KubeObject, type OwnerReference, type PodObject } from '../store/objects.ts';
 import { storedType } from '../store/resource-types.ts';
-import type { ObjectStore, StoreChange } from '../store/store.ts';
+import { keyOf, type ObjectStore, type StoreChange } from '../store/store.ts';
+import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 
 export interface ControllerContext {
@@ -74,41 +75,52 @@ export function ownerReferenceTo(owner: KubeObject): OwnerReference {
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
-export function isOwnedBy(object: KubeObject, owner: KubeObject): boolean {
-  return (
-    object.metadata.ownerReferences?.some((reference) => reference.uid === owner.metadata.uid && reference.controller === true) ?? false
-  );
-}
-
 /** Neither finished nor terminating. */
 export function isActive(pod: PodObject): boolean {
   return pod.metadata.deletionTimestamp === undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
 }
 
-/** The keys by which controllers look up pods. */
-interface PodIndex {
-  readonly onNode: (nodeName: string) => Iterable<KubeObject>;
-  readonly ofController: (uid: string) => Iterable<KubeObject>;
+/** The keys by which controllers look up pods and ReplicaSets. */
+interface OwnedIndex {
+  readonly onNode: (nodeName: string) => readonly KubeObject[];
+  readonly ofController: (uid: string) => readonly KubeObject[];
+  readonly inNamespace: (namespace: string) => readonly KubeObject[];
+  readonly setsOfController: (uid: string) => readonly KubeObject[];
 }
 
-const indexes = new WeakMap<ObjectStore, PodIndex>();
+const indexes = new WeakMap<ObjectStore, OwnedIndex>();
 
-function indexOf({ store }: Api): PodIndex {
+function indexOf({ store }: Api): OwnedIndex {
   const known = indexes.get(store);
   if (known !== undefined) return known;
   const made = {
     onNode: store.indexBy('pods', (pod) => (pod as PodObject).spec.nodeName),
-    ofController: store.indexBy('pods', (pod) => pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid),
+    ofController: store.indexBy('pods', uidOfController),
+    inNamespace: store.indexBy('pods', (pod) => pod.metadata.namespace),
+    setsOfController: store.indexBy('replicasets', uidOfController),
   };
   indexes.set(store, made);
   return made;
 }
 
+function uidOfController(object: KubeObject): string | undefined {
+  return object.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+}
+
 /** Pods that an object controls, in the order in which they became owned. */
 export function podsOf(api: Api, owner: KubeObject): readonly PodObject[] {
-  return Array.from(indexOf(api).ofController(owner.metadata.uid), (pod) => pod as PodObject);
+  return indexOf(api).ofController(owner.metadata.uid) as readonly PodObject[];
+}
+
+/** ReplicaSets that an object controls, by name. */
+export function replicaSetsOf(api: Api, owner: KubeObject): readonly KubeObject[] {
+  return indexOf(api).setsOfController(owner.metadata.uid).toSorted(compareBy(keyOf));
+}
+
+export function podsInNamespace(api: Api, namespace: string): readonly PodObject[] {
+  return indexOf(api).inNamespace(namespace) as readonly PodObject[];
 }
 
 export function podsOnNode(api: Api, nodeName: string): readonly PodObject[] {
-  return Array.from(indexOf(api).onNode(nodeName), (pod) => pod as PodObject);
+  return indexOf(api).onNode(nodeName) as readonly PodObject[];
 }

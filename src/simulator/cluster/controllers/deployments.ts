@@ -7,7 +7,7 @@ import { countOf } from '../store/eviction.ts';
 import { storedType } from '../store/resource-types.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
-import { isOwnedBy, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { onChange, ownerReferenceTo, podsOf, recordEvent, replicaSetsOf, type ControllerContext } from '../base/controller-context.ts';
 import { defined } from '../../../lib/defined.ts';
 
 const DEPLOYMENTS = storedType('deployments');
@@ -43,10 +43,7 @@ interface Rollout {
 }
 
 function setsOf({ api }: ControllerContext, deployment: ReplicatedObject): readonly ReplicatedObject[] {
-  return api.store
-    .list('replicasets')
-    .filter((set) => isOwnedBy(set, deployment))
-    .map((set) => set as ReplicatedObject);
+  return replicaSetsOf(api, deployment).map((set) => set as ReplicatedObject);
 }
 
 function resize(context: ControllerContext, deployment: ReplicatedObject, set: ReplicatedObject, replicas: number): void {
@@ -232,18 +229,15 @@ function annotate({ api }: ControllerContext, deployment: ReplicatedObject, newe
 export function startDeployments(context: ControllerContext): () => void {
   const { api } = context;
   const queue = createQueue(api.timers, (key) => reconcile(context, key));
+  const recreated = api.store.indexBy('deployments', (object) =>
+    (object as ReplicatedObject).spec.strategy?.type === 'Recreate' ? object.metadata.namespace : undefined,
+  );
   return onChange(api, ['deployments', 'replicasets', 'pods'], ({ storage, object, type }) => {
     if (storage === 'deployments' && type !== 'DELETED') queue.add(keyOf(object));
     const owner = storage === 'replicasets' ? controllerOf(object) : undefined;
     if (owner?.kind === 'Deployment') queue.add(`${object.metadata.namespace ?? ''}/${owner.name}`);
     // Recreate waits until the last old pod is gone, which no ReplicaSet's status shows.
     if (storage === 'pods' && type === 'DELETED')
-      for (const deployment of recreating(context, object.metadata.namespace)) queue.add(deployment);
+      for (const deployment of recreated(object.metadata.namespace ?? '')) queue.add(keyOf(deployment));
   });
-}
-
-function recreating({ api }: ControllerContext, namespace: string | undefined): readonly string[] {
-  return [...api.store.values('deployments')]
-    .filter((object) => object.metadata.namespace === namespace && (object as ReplicatedObject).spec.strategy?.type === 'Recreate')
-    .map(keyOf);
 }

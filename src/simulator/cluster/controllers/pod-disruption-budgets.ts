@@ -15,7 +15,7 @@ import { storedType } from '../store/resource-types.ts';
 import { selects } from '../store/selectors.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
-import { isActive, onChange, type ControllerContext } from '../base/controller-context.ts';
+import { isActive, onChange, podsInNamespace, type ControllerContext } from '../base/controller-context.ts';
 import { isReady } from './replica-sets.ts';
 
 const BUDGETS = storedType('poddisruptionbudgets');
@@ -23,9 +23,8 @@ const BUDGETS = storedType('poddisruptionbudgets');
 const DISRUPTION_MS = 120_000;
 
 function podsUnder({ api }: ControllerContext, budget: BudgetObject): readonly PodObject[] {
-  return [...api.store.values('pods')]
-    .filter((pod) => pod.metadata.namespace === budget.metadata.namespace && selects(budget.spec.selector, pod.metadata.labels))
-    .map((pod) => pod as PodObject)
+  return podsInNamespace(api, budget.metadata.namespace ?? '')
+    .filter((pod) => selects(budget.spec.selector, pod.metadata.labels))
     .filter((pod) => pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed');
 }
 

@@ -80,7 +80,8 @@ function reconcile(context: ControllerContext, key: string): void {
 function reconcilePods(context: ControllerContext, set: ReplicatedObject, pods: readonly PodObject[]): void {
   const wanted = set.spec.replicas ?? 1;
   for (let count = pods.length; count < wanted; count++) createOwnedPod(context, set, set.spec, COMPONENT);
-  const surplus = [...pods].sort(byDeletionOrder(pods)).slice(0, Math.max(0, pods.length - wanted));
+  if (pods.length <= wanted) return;
+  const surplus = [...pods].sort(byDeletionOrder(pods)).slice(0, pods.length - wanted);
   for (const pod of surplus) {
     context.api.remove(PODS, placeOf(pod), {});
     recordEvent(context.api, set, {

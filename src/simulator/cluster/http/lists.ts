@@ -33,6 +33,8 @@ export function matcherOf(route: ResourceRoute, query: URLSearchParams): Result<
 interface OpenList {
   readonly version: number;
   readonly items: readonly KubeObject[];
+  /** Number of items that earlier pages had. */
+  readonly from: number;
 }
 
 const MAX_OPEN_LISTS = 1000;
@@ -71,7 +73,7 @@ export class Lists {
     }
     const matcher = matcherOf(route, query);
     if (!matcher.ok) return matcher;
-    return success({ version: store.version, items: store.list(route.type.storage).filter(matcher.value) });
+    return success({ version: store.version, items: store.list(route.type.storage).filter(matcher.value), from: 0 });
   }
 
   #resume(token: string): Result<OpenList> {
@@ -86,17 +88,16 @@ export class Lists {
   }
 
   #page(type: ResourceType, open: OpenList, options: { readonly limit: number; readonly counted: boolean }): ObjectList {
-    const size = options.limit === 0 ? open.items.length : options.limit;
-    const rest = open.items.slice(size);
+    const { items, from } = open;
+    const to = options.limit === 0 ? items.length : from + options.limit;
+    const left = Math.max(0, items.length - to);
     const more =
-      rest.length === 0
-        ? {}
-        : { continue: this.#keep({ ...open, items: rest }), ...(options.counted ? { remainingItemCount: rest.length } : {}) };
+      left === 0 ? {} : { continue: this.#keep({ ...open, from: to }), ...(options.counted ? { remainingItemCount: left } : {}) };
     return {
       kind: `${type.kind}List`,
       apiVersion: apiVersionOf(type),
       metadata: { resourceVersion: String(open.version), ...more },
-      items: open.items.slice(0, size).map((object) => encodeObject(type, object)),
+      items: items.slice(from, to).map((object) => encodeObject(type, object)),
     };
   }
 

@@ -13,6 +13,7 @@ import type { Api } from '../store/api.ts';
 import { failureStatus } from '../store/status.ts';
 import { handleDiscovery, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
+import { isLongList, sendLongList } from './portions.ts';
 import { forwardPort, forwardTarget, type ForwardRequest } from './port-forward-server.ts';
 import {
   isJson,
@@ -179,22 +180,22 @@ export class ApiServer {
       response.on('error', () => response.destroy());
       const request = await readRequest(message);
       const info: RequestInfo = { side: 'cluster', method: request.method, path: request.path };
-      if (this.#options.requestFilter.admitsRequest(info)) this.#serve(request, response, info);
+      if (this.#options.requestFilter.admitsRequest(info)) await this.#serve(request, response, info);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  #serve(request: ApiRequest, response: ServerResponse, info: RequestInfo): void {
+  async #serve(request: ApiRequest, response: ServerResponse, info: RequestInfo): Promise<void> {
     const route = parseResourcePath(request.path);
     const early = this.#refuseEarly(request, route);
     if (early !== undefined || route === undefined || !isWatch(request)) {
-      this.#send(response, { request, route, reply: early ?? this.#answer(request, route), info });
+      await this.#send(response, { request, route, reply: early ?? this.#answer(request, route), info });
       return;
     }
     const plan = this.watches.plan(route, request, wantsTable(request.accept));
     if (!plan.ok) {
-      this.#send(response, { request, route, reply: refusalReply(plan.refusal), info });
+      await this.#send(response, { request, route, reply: refusalReply(plan.refusal), info });
       return;
     }
     this.#record(request, route, { status: 200 });
@@ -237,9 +238,13 @@ export class ApiServer {
     return handleDiscovery(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
-  #send(response: ServerResponse, { request, route, reply, info }: HandledRequest): void {
+  async #send(response: ServerResponse, { request, route, reply, info }: HandledRequest): Promise<void> {
     this.#record(request, route, reply);
     if (!this.#options.requestFilter.sendsResponse(info)) return;
+    if (isLongList(reply.body)) {
+      response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+      return sendLongList(response, reply.body);
+    }
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
     response.writeHead(reply.status, { 'content-type': text === reply.body ? 'text/plain' : 'application/json', ...reply.headers });
     response.end(text);

@@ -8,6 +8,7 @@ import type { Matcher } from '../store/selectors.ts';
 import { badRequest, expiredStatus, failureStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
 import type { StoreChange } from '../store/store.ts';
 import { matcherOf } from './lists.ts';
+import { FEW, writeInPortions } from './portions.ts';
 import type { ApiRequest, ResourceRoute } from './requests.ts';
 import { tableOf } from './tables.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -32,6 +33,8 @@ interface WatchPlan {
   readonly timeoutSeconds: number;
   readonly asTable: boolean;
 }
+
+type Send = (type: string, object: unknown) => void;
 
 /** Every open watch of the server. */
 export class Watches {
@@ -80,16 +83,34 @@ export class Watches {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     // A watch without events yet must still show the client that it began.
     response.flushHeaders();
-    const send = (type: string, object: unknown): void => {
-      response.write(
-        `${JSON.stringify({ type, object: plan.asTable && type !== 'ERROR' ? this.#table(plan, object as KubeObject) : object })}\n`,
-      );
-    };
-    if (!this.#replay(plan, send)) {
+    const send: Send = (type, object) => response.write(this.#line(plan, type, object));
+    const objects = plan.since === undefined ? this.#api.store.list(plan.route.type.storage).filter(plan.matches) : [];
+    if (plan.since !== undefined && !this.#replay(plan, plan.since, send)) {
       response.end();
       return;
     }
-    this.#follow(plan, response, send);
+    const isLong = objects.length > FEW;
+    const release = this.#follow(plan, response, { send, isHeld: isLong });
+    const end = this.#endOfInitialEvents(plan);
+    const lineOf = (object: KubeObject): string => this.#line(plan, 'ADDED', encodeObject(plan.route.type, object));
+    if (!isLong) {
+      if (objects.length > 0 || end !== '') response.write(`${objects.map(lineOf).join('')}${end}`);
+      return;
+    }
+    void writeInPortions(response, objects, lineOf).then(() => {
+      if (response.destroyed) return;
+      response.write(end);
+      release();
+    });
+  }
+
+  #line(plan: WatchPlan, type: string, object: unknown): string {
+    return `${JSON.stringify({ type, object: plan.asTable && type !== 'ERROR' ? this.#table(plan, object as KubeObject) : object })}\n`;
+  }
+
+  /** With the version of the objects before it: later changes follow. */
+  #endOfInitialEvents(plan: WatchPlan): string {
+    return plan.initialEvents ? this.#line(plan, 'BOOKMARK', this.#bookmark(plan, { 'k8s.io/initial-events-end': 'true' })) : '';
   }
 
   #table(plan: WatchPlan, object: KubeObject): unknown {
@@ -105,28 +126,23 @@ export class Watches {
     return expiredStatus(`too old resource version: ${since} (${this.#api.store.compactedTo})`);
   }
 
-  #replay(plan: WatchPlan, send: (type: string, object: unknown) => void): boolean {
-    const { store } = this.#api;
-    const { type } = plan.route;
-    if (plan.since === undefined) {
-      for (const object of store.list(type.storage).filter(plan.matches)) send('ADDED', encodeObject(type, object));
-      if (plan.initialEvents) send('BOOKMARK', this.#bookmark(plan, { 'k8s.io/initial-events-end': 'true' }));
-      return true;
-    }
-    const changes = store.changesSince(type.storage, plan.since);
+  #replay(plan: WatchPlan, since: number, send: Send): boolean {
+    const changes = this.#api.store.changesSince(plan.route.type.storage, since);
     if (changes === undefined) {
-      send('ERROR', this.#tooOld(plan.since));
+      send('ERROR', this.#tooOld(since));
       return false;
     }
     for (const change of changes) deliverChange(plan, change, send);
     return true;
   }
 
-  #follow(plan: WatchPlan, response: ServerResponse, send: (type: string, object: unknown) => void): void {
+  /** `isHeld`: changes wait until the returned function is called. */
+  #follow(plan: WatchPlan, response: ServerResponse, { send, isHeld }: { readonly send: Send; readonly isHeld: boolean }): () => void {
     const { timers, store } = this.#api;
+    let held: StoreChange[] | undefined = isHeld ? [] : undefined;
     this.#open.add(response);
     const bookmark = (): void => {
-      if (plan.bookmarks) send('BOOKMARK', this.#bookmark(plan));
+      if (plan.bookmarks && held === undefined) send('BOOKMARK', this.#bookmark(plan));
     };
     let cancelBookmark = (): void => undefined;
     const repeat = (): void => {
@@ -143,7 +159,9 @@ export class Watches {
     // The client's watch measures the limit, and it does not run faster in a faster world.
     const cancelLimit = plan.timeoutSeconds > 0 ? timers.after(plan.timeoutSeconds * 1000 * timers.speed, finish) : (): void => undefined;
     const unsubscribe = store.subscribe((change) => {
-      if (change.storage === plan.route.type.storage) deliverChange(plan, change, send);
+      if (change.storage !== plan.route.type.storage) return;
+      if (held === undefined) deliverChange(plan, change, send);
+      else held.push(change);
     });
     response.on('close', () => {
       this.#open.delete(response);
@@ -151,6 +169,10 @@ export class Watches {
       cancelBookmark();
       cancelLimit();
     });
+    return () => {
+      for (const change of held ?? []) deliverChange(plan, change, send);
+      held = undefined;
+    };
   }
 
   #bookmark(plan: WatchPlan, annotations?: Readonly<Record<string, string>>): unknown {
@@ -165,7 +187,7 @@ export class Watches {
 }
 
 /** An object that enters or leaves the selection is added or deleted for this watch, regardless of the change itself. */
-function deliverChange(plan: WatchPlan, change: StoreChange, send: (type: string, object: unknown) => void): void {
+function deliverChange(plan: WatchPlan, change: StoreChange, send: Send): void {
   const before = change.previous !== undefined && plan.matches(change.previous);
   const after = change.type !== 'DELETED' && plan.matches(change.object);
   if (!before && !after) return;

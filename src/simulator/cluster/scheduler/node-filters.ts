@@ -34,7 +34,11 @@ function larger(left: Amounts, right: Amounts): Amounts {
 }
 
 const NONE: Amounts = new Map();
-const cache = new WeakMap<PodSpec, Amounts>();
+/**
+ * By the containers, which a binding does not copy: all pods of one controller share them. The other fields that a request depends on are
+ * compared.
+ */
+const known = new WeakMap<PodSpec['containers'], { readonly spec: PodSpec; readonly amounts: Amounts }>();
 
 function requestOf({ resources }: { readonly resources?: ContainerSpec['resources'] | undefined }): Amounts {
   return parseAmounts({ ...resources?.limits, ...resources?.requests });
@@ -62,13 +66,16 @@ function compute(spec: PodSpec): Amounts {
 }
 
 /** The effective request of a pod. */
-export function requestsOf(pod: PodObject): Amounts {
-  const known = cache.get(pod.spec);
-  if (known !== undefined) return known;
-  const requests = compute(pod.spec);
-  cache.set(pod.spec, requests);
-  return requests;
+export function requestsOf({ spec }: PodObject): Amounts {
+  const found = known.get(spec.containers);
+  if (found !== undefined && REQUEST_FIELDS.every((field) => found.spec[field] === spec[field])) return found.amounts;
+  const amounts = compute(spec);
+  known.set(spec.containers, { spec, amounts });
+  return amounts;
 }
+
+/** With the containers, all that {@link compute} reads. */
+const REQUEST_FIELDS = ['initContainers', 'overhead', 'resources'] as const;
 
 // Taints and tolerations in the API's form.
 
@@ -163,13 +170,24 @@ function taintReason(pod: PodObject, { node }: NodeUsage): string | undefined {
   return taint === undefined ? undefined : `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
 }
 
-function hostPortsOf(pod: PodObject): readonly UsedPort[] {
+/** The ports of the node that a pod takes. */
+export function hostPortsOf({ spec }: PodObject): readonly UsedPort[] {
+  const known = portsOf.get(spec);
+  if (known !== undefined) return known;
+  const ports = findHostPorts(spec);
+  portsOf.set(spec, ports);
+  return ports;
+}
+
+const portsOf = new WeakMap<PodSpec, readonly UsedPort[]>();
+
+function findHostPorts(spec: PodSpec): readonly UsedPort[] {
   // Sidecars run as long as the pod and hold their ports as long.
-  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...pod.spec.containers, ...sidecars]
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...spec.containers, ...sidecars]
     .flatMap((container) => container.ports ?? [])
     .flatMap(({ hostPort, containerPort, protocol, hostIP }) => {
-      const port = hostPort ?? (pod.spec.hostNetwork === true ? containerPort : 0);
+      const port = hostPort ?? (spec.hostNetwork === true ? containerPort : 0);
       return port === 0 ? [] : [{ port, protocol: protocol ?? 'TCP', hostIp: hostIP ?? '0.0.0.0' }];
     });
 }

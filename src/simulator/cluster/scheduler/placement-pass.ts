@@ -3,8 +3,8 @@
  * only fill up: a node that refused a pod refuses its equals, and only nodes that took a pod since are judged again. The decisions
  * are those of `scheduleOne`. Must not know the API.
  */
-import type { PodObject } from '../store/objects.ts';
-import { nodeReasons, type NodeUsage } from './node-filters.ts';
+import type { PodObject, PodSpec } from '../store/objects.ts';
+import { hostPortsOf, nodeReasons, requestsOf, type NodeUsage } from './node-filters.ts';
 import { compareRanks, type Decision, type Rank, rankOf, scheduleOne, unschedulableMessage } from './placement.ts';
 import type { TopologyView } from './topology.ts';
 import { mountsOf } from './volumes.ts';
@@ -145,7 +145,17 @@ function isLocal(volume: object): boolean {
   return ['emptyDir', 'configMap', 'secret', 'projected', 'downwardAPI', 'hostPath'].some((kind) => kind in volume);
 }
 
-/** Equal for pods that every node treats alike. */
-function shapeKeyOf({ metadata, spec }: PodObject): string {
-  return JSON.stringify([metadata.namespace, metadata.labels, spec]);
+/** By spec: the pods of a controller share one until they are bound. */
+const shapeKeys = new WeakMap<PodSpec, string>();
+
+/** Equal for plain pods that every node treats alike: all that {@link nodeReasons} and {@link rankOf} read of a pod. */
+function shapeKeyOf(pod: PodObject): string {
+  const { spec } = pod;
+  const known = shapeKeys.get(spec);
+  if (known !== undefined) return known;
+  const { affinity, tolerations, nodeSelector } = spec;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const key = JSON.stringify([[...requestsOf(pod)], tolerations, nodeSelector, required, hostPortsOf(pod), spec['resourceClaims']]);
+  shapeKeys.set(spec, key);
+  return key;
 }

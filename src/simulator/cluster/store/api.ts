@@ -68,12 +68,18 @@ function keyAt({ namespace, name }: ObjectPlace): string {
 
 /** `length` characters from the world's seed that cannot form a word. */
 function nameSuffix(random: () => number, length = 5): string {
-  return Array.from({ length }, () => SUFFIX_LETTERS[Math.floor(random() * SUFFIX_LETTERS.length)]).join('');
+  return randomText(random, SUFFIX_LETTERS, length);
+}
+
+function randomText(random: () => number, letters: string, length: number): string {
+  let text = '';
+  for (let at = 0; at < length; at++) text += letters[Math.floor(random() * letters.length)];
+  return text;
 }
 
 /** A version-4 UUID from the world's seed. */
 function seededUid(random: () => number): string {
-  const hex = (digits: number): string => Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('');
+  const hex = (digits: number): string => randomText(random, '0123456789abcdef', digits);
   return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 }
 

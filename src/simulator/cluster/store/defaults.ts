@@ -1,8 +1,8 @@
 /** The fields that admission and defaulting add to new objects, as far as schedulers, autoscalers and kubectl read them. */
 import { stableHash } from '../../../lib/random.ts';
 import { accessDefaults } from './admission.ts';
-import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration } from './objects.ts';
-import { isRecord } from './patches.ts';
+import type { ContainerSpec, KubeObject, ObjectDraft, PodObject, PodSpec, PodToleration } from './objects.ts';
+import { isRecord, sameJson } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
 
 export type PriorityOf = (className: string) => number | undefined;
@@ -115,9 +115,27 @@ function containerDefaults(container: ContainerSpec): ContainerSpec {
   };
 }
 
+interface FilledPod {
+  readonly spec: PodSpec;
+  readonly status: PodObject['status'];
+}
+
+/** By the given spec: the pods of one controller share its template's, and so one filled spec. */
+const filledPods = new WeakMap<object, FilledPod>();
+
 function podDefaults(draft: ObjectDraft, priorityOf: PriorityOf): ObjectDraft {
   const given = fieldsOf(draft.spec) as Partial<PodSpec>;
-  const containers = (given.containers ?? []).map(containerDefaults);
+  const priority = priorityOf(given.priorityClassName ?? '') ?? 0;
+  const known = filledPods.get(given);
+  // A class may have changed, and a given priority wins over its class.
+  if (known !== undefined && known.spec.priority === (given.priority ?? priority)) return { ...draft, ...known };
+  const filled = filledPod(given, priority);
+  filledPods.set(given, filled);
+  return { ...draft, ...filled };
+}
+
+function filledPod(given: Partial<PodSpec>, priority: number): FilledPod {
+  const containers = sameOr(given.containers, (given.containers ?? []).map(containerDefaults));
   const spec: PodSpec = {
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
@@ -127,13 +145,18 @@ function podDefaults(draft: ObjectDraft, priorityOf: PriorityOf): ObjectDraft {
     serviceAccountName: 'default',
     enableServiceLinks: true,
     preemptionPolicy: 'PreemptLowerPriority',
-    priority: priorityOf(given.priorityClassName ?? '') ?? 0,
+    priority,
     ...given,
     containers,
     ...(given.initContainers === undefined ? {} : { initContainers: given.initContainers.map(containerDefaults) }),
-    tolerations: defaultTolerations(given.tolerations ?? []),
+    tolerations: sameOr(given.tolerations, defaultTolerations(given.tolerations ?? [])),
   };
-  return { ...draft, spec, status: { phase: 'Pending', qosClass: qosClass(containers) } };
+  return { spec, status: { phase: 'Pending', qosClass: qosClass(containers) } };
+}
+
+/** An update that fills nothing keeps what the pods of a controller share. */
+function sameOr<Value>(given: Value | undefined, filled: Value): Value {
+  return given !== undefined && sameJson(given, filled) ? given : filled;
 }
 
 function qosClass(containers: readonly ContainerSpec[]): string {

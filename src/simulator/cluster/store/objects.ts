@@ -271,8 +271,13 @@ export interface EventObject extends KubeObject {
 
 /** RFC 3339 in whole seconds, the format of object metadata. */
 export function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+  const second = Math.floor(ms / 1000);
+  if (second !== latest.second) latest = { second, text: new Date(second * 1000).toISOString().replace(/\.\d+Z$/, 'Z') };
+  return latest.text;
 }
+
+/** Most calls are about the present second. */
+let latest = { second: Number.NaN, text: '' };
 
 /** The owner that manages the object, if any. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
