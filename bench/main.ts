@@ -2,28 +2,43 @@
  * Runs the benchmarks and prints a table with median and spread. Speed and memory are shown here and nowhere else; no
  * test is timed. `npm run bench -- cache` runs one of them, `--json` prints the rows as JSON.
  */
+import { parseArgs } from 'node:util';
 import type { BenchRow } from './row.ts';
 
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
-  peer: async () => (await import('./peer.bench.ts')).peerBench(valueOf('--rival-results')),
+  peer: async () => (await import('./peer.bench.ts')).peerBench(values['rival-results']),
   turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
-  idle: async () => (await import('./idle.bench.ts')).idleBench(valueOf('--beside')),
+  idle: async () => (await import('./idle.bench.ts')).idleBench(values.beside),
+  big: async () => (await import('./big/big.bench.ts')).bigBench(bigOptions()),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   sizing: async () => (await import('./sizing.bench.ts')).sizingBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 
-const given = process.argv.slice(2);
-const WITH_VALUE = ['--rival-results', '--beside'];
-const args = given.filter((arg, at) => !WITH_VALUE.includes(arg) && !WITH_VALUE.includes(given[at - 1] ?? ''));
-const asJson = args.includes('--json');
-const wanted = args.filter((arg) => !arg.startsWith('--'));
+/** Takes minutes and gigabytes: it runs only by its name. */
+const ONLY_BY_NAME = new Set(['big']);
+
+const text = { type: 'string' } as const;
+const { values, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'boolean' },
+    'rival-results': text,
+    beside: text,
+    nodes: { ...text, default: '5000' },
+    pods: { ...text, default: '150000' },
+    burst: { ...text, default: '1000' },
+    speed: { ...text, default: '10' },
+    profile: text,
+  },
+});
+const asJson = values.json === true;
 const unknown = wanted.filter((name) => !(name in SUITES));
 if (unknown.length > 0) {
   process.stderr.write(`Unknown benchmark "${unknown.join('", "')}"; there are: ${Object.keys(SUITES).join(', ')}.\n`);
@@ -32,15 +47,15 @@ if (unknown.length > 0) {
 
 const rows: BenchRow[] = [];
 for (const [name, run] of Object.entries(SUITES)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (wanted.length > 0 ? !wanted.includes(name) : ONLY_BY_NAME.has(name)) continue;
   if (!asJson) process.stderr.write(`running ${name} ...\n`);
   rows.push(...(await run()));
 }
 process.stdout.write(asJson ? `${JSON.stringify(rows.map((row) => row.facts ?? summarize(row)))}\n` : table(rows));
 
-function valueOf(option: string): string | undefined {
-  const at = given.indexOf(option);
-  return at < 0 ? undefined : given[at + 1];
+function bigOptions() {
+  const { nodes, pods, burst, speed, profile } = values;
+  return { nodes: Number(nodes), pods: Number(pods), burst: Number(burst), speed: Number(speed), profileDir: profile };
 }
 
 function summarize(row: BenchRow) {

@@ -97,7 +97,7 @@ function emptyNamespace(context: ControllerContext, namespace: KubeObject): void
 
 /** Starts the collectors. Returns a function that stops them. */
 export function startGarbageCollector(context: ControllerContext): () => void {
-  const { api, knobs } = context;
+  const { api } = context;
   const index = new OwnerIndex();
   const orphans = createQueue(api.timers, (uid) => {
     for (const found of index.dependentsOf(context, uid)) removeFound(context, found);
@@ -109,6 +109,7 @@ export function startGarbageCollector(context: ControllerContext): () => void {
     if (storage === 'namespaces') emptyNamespace(context, object);
     else if (isForeground(object)) finishForeground(context, index, { storage, object });
   });
+  const expire = expiringEvents(context);
   return api.store.subscribe((change) => {
     const { type, storage, object } = change;
     const { metadata } = object;
@@ -119,13 +120,33 @@ export function startGarbageCollector(context: ControllerContext): () => void {
     } else if (isForeground(object) || (storage === 'namespaces' && metadata.deletionTimestamp !== undefined)) {
       owners.add(`${storage}|${keyOf(object)}`);
     }
-    if (type === 'ADDED' && storage === 'events') api.timers.after(knobs.eventTtlMs, () => api.store.remove('events', keyOf(object)));
+    if (type === 'ADDED' && storage === 'events') expire(keyOf(object));
   });
 }
 
 function splitOnce(path: string): readonly string[] {
   const at = path.indexOf('|');
   return [path.slice(0, at), path.slice(at + 1)];
+}
+
+/** Removes each event when its time is over. One timer for all: they expire in the order in which they came. */
+function expiringEvents({ api, knobs }: ControllerContext): (key: string) => void {
+  const { timers, store } = api;
+  const waiting = new Set<{ readonly at: number; readonly key: string }>();
+  const removeDue = (): void => {
+    for (const entry of waiting) {
+      if (entry.at > timers.now()) {
+        timers.after((entry.at - timers.now()) * timers.speed, removeDue);
+        return;
+      }
+      waiting.delete(entry);
+      store.remove('events', entry.key);
+    }
+  };
+  return (key) => {
+    waiting.add({ at: timers.now() + knobs.eventTtlMs / timers.speed, key });
+    if (waiting.size === 1) timers.after(knobs.eventTtlMs, removeDue);
+  };
 }
 
 /** The namespace of a deleted object, if it waits until it is empty. */

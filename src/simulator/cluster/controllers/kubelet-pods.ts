@@ -73,8 +73,9 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
 
   const unsubscribe = onChange(api, ['pods', 'nodes'], ({ type, object, storage }) => {
     if (type === 'DELETED') underWay.delete(object.metadata.uid);
-    else if (storage === 'pods') queue.add(keyOf(object));
-    else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
+    else if (storage === 'pods') {
+      if ((object as PodObject).spec.nodeName !== undefined) queue.add(keyOf(object));
+    } else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
   });
   kubelets.onAliveChange((nodeName) => {
     for (const pod of podsOnNode(api, nodeName)) {

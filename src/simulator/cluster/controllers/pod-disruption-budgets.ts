@@ -111,8 +111,9 @@ export function startDisruptionBudgets(context: ControllerContext): () => void {
     const budget = api.store.get('poddisruptionbudgets', key) as BudgetObject | undefined;
     if (budget?.status?.disruptedPods !== undefined) queue.add(key, DISRUPTION_MS);
   });
-  const addAll = (namespace: string | undefined): void => {
-    for (const budget of api.store.values('poddisruptionbudgets')) if (budget.metadata.namespace === namespace) queue.add(keyOf(budget));
+  const budgetsIn = api.store.indexBy('poddisruptionbudgets', (budget) => budget.metadata.namespace);
+  const addAll = (namespace = ''): void => {
+    for (const budget of budgetsIn(namespace)) queue.add(keyOf(budget));
   };
   return onChange(api, ['poddisruptionbudgets', 'pods', 'replicasets', 'deployments', 'statefulsets'], ({ storage, object, type }) => {
     if (storage !== 'poddisruptionbudgets') addAll(object.metadata.namespace);

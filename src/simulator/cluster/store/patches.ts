@@ -14,8 +14,9 @@ export function sameJson(left: unknown, right: unknown): boolean {
     return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
   }
   if (!isRecord(left) || !isRecord(right)) return false;
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameJson(left[key], right[key]));
+  for (const key of Object.keys(left)) if (!sameJson(left[key], right[key])) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && left[key] === undefined) return false;
+  return true;
 }
 
 /** Applies a merge patch: null removes, objects merge, everything else replaces. */

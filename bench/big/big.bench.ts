@@ -1,0 +1,192 @@
+/**
+ * The bundled daemon and a large simulated world, each in its own process: start, rest, changes, the reaction to a pod, a burst and its end.
+ * CPU times are the daemon's own; times of day include what the world needs, which shares the machine. Linux only.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { bundleInto } from '../daemon-bundle.ts';
+import type { BenchRow } from '../row.ts';
+import { MeasuredDaemon } from './daemon-process.ts';
+import type { WorldAnswers, WorldOrder, WorldReady, WorldSize } from './world-orders.ts';
+
+export interface BigOptions {
+  readonly nodes: number;
+  readonly pods: number;
+  /** Pods of the burst, each of which needs a node. */
+  readonly burst: number;
+  readonly speed: number;
+  /** A folder for CPU profiles of both processes and the daemon's log. If absent, there are none. */
+  readonly profileDir?: string | undefined;
+}
+
+const SETTLE_MS = 30_000;
+const REST_MS = 60_000;
+const CHANGES = { perSecond: 100, forMs: 30_000 };
+const LONE_PODS = 20;
+const LONE_PAUSE_MS = 3_000;
+
+export async function bigBench(options: BigOptions): Promise<readonly BenchRow[]> {
+  const dir = options.profileDir ?? mkdtempSync(join(tmpdir(), 'big-bench-'));
+  mkdirSync(dir, { recursive: true });
+  const main = bundleInto(join(dir, 'bundle'));
+  const world = new WorldProcess({ nodes: options.nodes, pods: options.pods, speed: options.speed, dir }, profileOf(options));
+  try {
+    return await measure({ options, main, dir, world });
+  } finally {
+    await world.stop();
+    if (options.profileDir === undefined) await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function profileOf({ profileDir }: BigOptions): readonly string[] {
+  return profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+}
+
+interface MeasureInput {
+  readonly options: BigOptions;
+  readonly main: string;
+  readonly dir: string;
+  readonly world: WorldProcess;
+}
+
+async function measure({ options, main, dir, world }: MeasureInput): Promise<readonly BenchRow[]> {
+  const { nodes, pods } = options;
+  const rows: BenchRow[] = [];
+  const add = (name: string, unit: BenchRow['unit'], value: number | readonly number[], note = ''): void => {
+    const samples = typeof value === 'number' ? [value] : value;
+    rows.push({ name: `big, ${nodes} nodes, ${pods} pods: ${name}`, unit, samples, note });
+    process.stderr.write(`  ${name}: ${samples.map((sample) => sample.toPrecision(4)).join(' ')} ${unit}\n`);
+  };
+  const started = await world.ready;
+  add('world, start until all pods run', 'ms', started.startMs);
+  add('world, CPU of the start', 'ms', started.startCpuMs);
+  add('world, peak memory of the start', 'MB', started.peakMb);
+  const startedMs = performance.now();
+  const daemon = await MeasuredDaemon.start({ main, world: started, dir, nodeOptions: profileOf(options) });
+  try {
+    add('start to ready', 'ms', await daemon.ready(startedMs));
+    add('start to ready, CPU', 'ms', daemon.cpuMs);
+    add('peak memory of the start', 'MB', daemon.memoryMb.peak);
+    add('longest turn of the start', 'ms', await daemon.longestTurnMs());
+    await pause(SETTLE_MS);
+    await rest(daemon, add);
+    await changes(daemon, world, add);
+    await reactions(daemon, world, add);
+    await burst(daemon, world, { count: options.burst, add });
+    await end(daemon, world, add);
+    add('memory at the end', 'MB', daemon.memoryMb.now);
+    add('peak memory', 'MB', daemon.memoryMb.peak);
+    const { peakMb } = await world.obey({ verb: 'usage' });
+    add('world, peak memory', 'MB', peakMb);
+  } finally {
+    await daemon.stop();
+  }
+  return rows;
+}
+
+type Add = (name: string, unit: BenchRow['unit'], value: number | readonly number[], note?: string) => void;
+
+/** Nothing happens. */
+async function rest(daemon: MeasuredDaemon, add: Add): Promise<void> {
+  await daemon.longestTurnMs();
+  const before = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
+  await pause(REST_MS);
+  const after = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
+  add('loop without news', 'ms', (after.loopMs - before.loopMs) / (after.loops - before.loops), 'time of day, mean');
+  add('CPU of a minute at rest', 'ms', ((after.cpuMs - before.cpuMs) * 60_000) / REST_MS);
+  add('longest turn at rest', 'ms', await daemon.longestTurnMs());
+  add('memory at rest', 'MB', daemon.memoryMb.now);
+}
+
+async function changes(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+  const [cpuMs, startedMs] = [daemon.cpuMs, performance.now()];
+  const { changed } = await world.obey({ verb: 'change-pods', ...CHANGES });
+  const seconds = (performance.now() - startedMs) / 1000;
+  add(`CPU of a second with ${Math.round(changed / seconds)} changed pods`, 'ms', (daemon.cpuMs - cpuMs) / seconds);
+  add('longest turn with changes', 'ms', await daemon.longestTurnMs());
+}
+
+async function reactions(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+  const samples: number[] = [];
+  const cpuMs = daemon.cpuMs;
+  for (let index = 0; index < LONE_PODS; index++) {
+    const { unschedulableToWriteMs } = await world.obey({ verb: 'add-lone-pod', name: `lone-${index}` });
+    samples.push(unschedulableToWriteMs);
+    await pause(LONE_PAUSE_MS);
+  }
+  const sorted = samples.toSorted((left, right) => left - right);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+  add('unschedulable to write, p50', 'ms', at(0.5), `${LONE_PODS} pods`);
+  add('unschedulable to write, p99', 'ms', at(0.99), 'the longest');
+  add('CPU of one such pod', 'ms', (daemon.cpuMs - cpuMs) / LONE_PODS, 'with the loops in between');
+}
+
+async function burst(
+  daemon: MeasuredDaemon,
+  world: WorldProcess,
+  { count, add }: { readonly count: number; readonly add: Add },
+): Promise<void> {
+  await daemon.longestTurnMs();
+  const cpuMs = daemon.cpuMs;
+  const { firstMs, lastMs, doneMs, nodes } = await world.obey({ verb: 'add-pods', count });
+  const name = `scale-up for ${count} pods`;
+  add(`${name}, first write`, 'ms', firstMs, 'from the creation of the pods');
+  add(`${name}, last write`, 'ms', lastMs);
+  add(`${name}, all pods run`, 'ms', doneMs, `${nodes} nodes`);
+  add(`${name}, CPU`, 'ms', daemon.cpuMs - cpuMs);
+  add(`${name}, longest turn`, 'ms', await daemon.longestTurnMs());
+}
+
+async function end(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+  const cpuMs = daemon.cpuMs;
+  const { firstMs, lastMs, doneMs, nodes } = await world.obey({ verb: 'remove-pods' });
+  add(`removal of ${nodes} nodes, first write`, 'ms', firstMs, 'with 20 s of being unneeded');
+  add(`removal of ${nodes} nodes, last write`, 'ms', lastMs);
+  add(`removal of ${nodes} nodes, all gone`, 'ms', doneMs);
+  add(`removal of ${nodes} nodes, CPU`, 'ms', daemon.cpuMs - cpuMs);
+  add(`removal of ${nodes} nodes, longest turn`, 'ms', await daemon.longestTurnMs());
+}
+
+type Message = { readonly ready: WorldReady } | { readonly answer: WorldAnswers[WorldOrder['verb']] } | { readonly error: string };
+
+class WorldProcess {
+  readonly ready: Promise<WorldReady>;
+  readonly #child: ChildProcess;
+
+  constructor(size: WorldSize, nodeOptions: readonly string[]) {
+    this.#child = fork(join(import.meta.dirname, 'world-process.ts'), [JSON.stringify(size)], {
+      execArgv: ['--disable-warning=ExperimentalWarning', ...nodeOptions],
+      serialization: 'advanced',
+    });
+    this.ready = this.#next().then((message) => ('ready' in message ? message.ready : fail(message)));
+  }
+
+  async obey<Verb extends WorldOrder['verb']>(order: Extract<WorldOrder, { readonly verb: Verb }>): Promise<WorldAnswers[Verb]> {
+    this.#child.send(order);
+    const message = await this.#next();
+    return 'answer' in message ? (message.answer as WorldAnswers[Verb]) : fail(message);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    // It ends by itself when its parent has disconnected: so a profile is written.
+    this.#child.disconnect();
+    await ended;
+  }
+
+  async #next(): Promise<Message> {
+    const ended = once(this.#child, 'exit').then(() => ({ error: 'the process of the world ended' }));
+    const [message] = await Promise.race([once(this.#child, 'message') as Promise<[Message]>, ended.then((each): [Message] => [each])]);
+    return message;
+  }
+}
+
+function fail(message: Message): never {
+  throw new Error('error' in message ? message.error : 'an unexpected answer of the world');
+}

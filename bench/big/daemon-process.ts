@@ -1,0 +1,115 @@
+/** The bundled daemon against the large world, in its own process, with its metrics. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { cpuMs, imageEnvironment, memoryMb } from '../daemon-bundle.ts';
+import type { WorldReady } from './world-orders.ts';
+
+const POLL_MS = 100;
+const START_WITHIN_MS = 300_000;
+const STOP_WITHIN_MS = 20_000;
+/** Removals begin soon: the bench does not wait for ten minutes. */
+const FLAGS = [
+  '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+  '--address=127.0.0.1:0',
+  '--leader-elect=false',
+  '--scale-down-unneeded-time=20s',
+  '--scale-down-delay-after-add=0s',
+];
+
+export interface LoopTotals {
+  readonly loops: number;
+  readonly loopMs: number;
+}
+
+export interface DaemonInput {
+  readonly main: string;
+  readonly world: WorldReady;
+  readonly dir: string;
+  /** Options of Node.js, such as those of a profile. */
+  readonly nodeOptions: readonly string[];
+}
+
+export class MeasuredDaemon {
+  readonly #child: ChildProcess;
+  readonly #url: string;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.#url = url;
+  }
+
+  /** Its log is in `DIR/daemon.log`. Resolves when it serves its metrics. */
+  static async start({ main, world, dir, nodeOptions }: DaemonInput): Promise<MeasuredDaemon> {
+    const log = openSync(join(dir, 'daemon.err'), 'w');
+    const flags = [`--kubeconfig=${world.kubeconfig}`, `--cloud-config=${world.cloudConfig}`, ...FLAGS];
+    const child = spawn(process.execPath, [...nodeOptions, main, 'run', ...flags], {
+      env: { PATH: process.env['PATH'], HOME: dir, ...imageEnvironment(), ...world.environment },
+      stdio: ['ignore', 'pipe', log],
+    });
+    closeSync(log);
+    return new MeasuredDaemon(child, await servedUrl(child, join(dir, 'daemon.log')));
+  }
+
+  /** Milliseconds until a loop has completed. @throws if it does not within five minutes. */
+  async ready(startedMs: number): Promise<number> {
+    while (performance.now() - startedMs < START_WITHIN_MS && this.#child.exitCode === null) {
+      const metrics = await this.metrics();
+      if ((metrics.get('aks_autoscaler_loops_total{outcome="completed"}') ?? 0) > 0) return performance.now() - startedMs;
+      await pause(POLL_MS);
+    }
+    throw new Error('the daemon has not completed a loop; its log says why');
+  }
+
+  get cpuMs(): number {
+    return cpuMs(this.#child);
+  }
+
+  get memoryMb(): { readonly now: number; readonly peak: number } {
+    return memoryMb(this.#child);
+  }
+
+  async totals(): Promise<LoopTotals> {
+    const metrics = await this.metrics();
+    const seconds = metrics.get('aks_autoscaler_loop_duration_seconds_sum{step="total"}') ?? 0;
+    return { loops: metrics.get('aks_autoscaler_loop_duration_seconds_count{step="total"}') ?? 0, loopMs: seconds * 1000 };
+  }
+
+  /** The longest turn of the event loop since the last call, milliseconds. */
+  async longestTurnMs(): Promise<number> {
+    return ((await this.metrics()).get('aks_autoscaler_event_loop_delay_max_seconds') ?? Number.NaN) * 1000;
+  }
+
+  async metrics(): Promise<ReadonlyMap<string, number>> {
+    const text = await (await fetch(`${this.#url}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await Promise.race([ended, pause(STOP_WITHIN_MS)]);
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/** The address in the log's line about it. The log is also written to a file. */
+async function servedUrl(child: ChildProcess, file: string): Promise<string> {
+  if (child.stdout === null) throw new Error('no output to read');
+  const { createWriteStream } = await import('node:fs');
+  const written = createWriteStream(file);
+  const lines = createInterface({ input: child.stdout });
+  const found = Promise.withResolvers<string>();
+  lines.on('line', (line) => {
+    written.write(`${line}\n`);
+    const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+    if (url !== undefined) found.resolve(url);
+  });
+  lines.on('close', () => found.reject(new Error(`the daemon ended; its log is ${file}`)));
+  return found.promise;
+}

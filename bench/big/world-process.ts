@@ -1,0 +1,189 @@
+/**
+ * The process with the large world. It reports when all pods run, then obeys its parent, one order after the other. It shares the machine
+ * with the daemon, so its own CPU time is reported, too.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
+import { CREDENTIALS } from '../../src/simulator/entry/world-entry.ts';
+import { clientVariables, writeClientFiles } from '../../src/simulator/entry/client-files.ts';
+import { startWorld, type World } from '../../src/simulator/world.ts';
+import { bigContent, lonePods } from './world-content.ts';
+import type { Reaction, WorldAnswers, WorldOrder, WorldReady, WorldSize, WorldUsage, WriteTimes } from './world-orders.ts';
+
+type Change = Parameters<Parameters<World['cluster']['onChange']>[0]>[0];
+
+const TOKEN = 'only-known-to-this-simulation';
+const POLL_MS = 100;
+const LONE_WITHIN_MS = 60_000;
+const size = JSON.parse(process.argv[2] ?? '{}') as WorldSize;
+const content = bigContent(size);
+/** Deployments whose pods have a node of their own. */
+const lone = ['batch'];
+
+/** Numbers of the cluster, kept by change: to count 150,000 objects takes time. */
+const counts = { nodes: 0, pods: 0, running: 0 };
+
+function count({ storage, type, object, previous }: Change): void {
+  const sign = type === 'DELETED' ? -1 : type === 'ADDED' ? 1 : 0;
+  if (storage === 'nodes') counts.nodes += sign;
+  if (storage !== 'pods') return;
+  counts.pods += sign;
+  counts.running += (type === 'DELETED' ? 0 : isRunning(object)) - (previous === undefined ? 0 : isRunning(previous));
+}
+
+function isRunning(pod: Change['object']): number {
+  return (pod.status as { readonly phase?: string }).phase === 'Running' ? 1 : 0;
+}
+
+const world = await startWorld({ spec: content.spec, clock: realSimClock(size.speed), client: CREDENTIALS, token: TOKEN });
+counts.nodes = world.cluster.store.nodes().length;
+world.cluster.onChange(count);
+for (const object of content.objects) world.cluster.apply(object);
+await until(() => counts.running >= size.pods);
+send({ ready: await ready() });
+process.on('message', (order: WorldOrder) => {
+  void obey(order).then(
+    (answer) => send({ answer }),
+    (error: unknown) => send({ error: String(error) }),
+  );
+});
+
+// Not by a signal: a profile is written at a regular end only.
+process.on('disconnect', () => process.exit(0));
+
+function send(message: object): void {
+  process.send?.(message);
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(POLL_MS);
+}
+
+async function ready(): Promise<WorldReady> {
+  const { arm, caPem, cluster, spec } = world;
+  const { cpuMs, peakMb } = usage();
+  const startMs = performance.now();
+  const metadataUrl = await arm.startMetadata();
+  const source = { spec, caPem, azureUrl: arm.url, metadataUrl, kubeconfig: cluster.kubeconfig(), client: CREDENTIALS };
+  const files = await writeClientFiles(size.dir, source);
+  return {
+    startMs,
+    startCpuMs: cpuMs,
+    peakMb,
+    nodes: counts.nodes,
+    pods: counts.pods,
+    kubeconfig: files.kubeconfig,
+    cloudConfig: files.azure,
+    environment: clientVariables(size.dir, source),
+  };
+}
+
+function usage(): WorldUsage {
+  const { user, system } = process.cpuUsage();
+  const toMb = (bytes: number): number => bytes / 2 ** 20;
+  return { cpuMs: (user + system) / 1000, residentMb: toMb(process.memoryUsage.rss()), peakMb: process.resourceUsage().maxRSS / 1024 };
+}
+
+async function obey(order: WorldOrder): Promise<WorldAnswers[WorldOrder['verb']]> {
+  switch (order.verb) {
+    case 'usage':
+      return usage();
+    case 'change-pods':
+      return changePods(order);
+    case 'add-lone-pod':
+      return addLonePod(order.name);
+    case 'add-pods':
+      return addPods(order.count);
+    case 'remove-pods':
+      return removePods();
+  }
+}
+
+async function changePods({
+  perSecond,
+  forMs,
+}: {
+  readonly perSecond: number;
+  readonly forMs: number;
+}): Promise<{ readonly changed: number }> {
+  const pods = world.cluster.store.pods().map(({ metadata }) => metadata);
+  const startedMs = performance.now();
+  let changed = 0;
+  while (performance.now() - startedMs < forMs) {
+    const due = Math.floor(((performance.now() - startedMs) / 1000) * perSecond);
+    for (; changed < due; changed++) changePod(pods[(changed * 7919) % pods.length], changed);
+    await pause(10);
+  }
+  return { changed };
+}
+
+function changePod(named: { readonly namespace?: string; readonly name: string } | undefined, value: number): void {
+  const pod = world.cluster.store.get('pods', named?.namespace, named?.name ?? '');
+  if (pod === undefined) return;
+  const annotations = { ...pod.metadata.annotations, 'example.com/changed': String(value) };
+  world.cluster.apply({ ...pod, metadata: { ...pod.metadata, annotations } });
+}
+
+/** What happens in the world from now on. */
+function follow(): { readonly unschedulableAt: () => number; readonly writes: readonly number[]; readonly stop: () => void } {
+  const writes: number[] = [];
+  let unschedulableAt = Number.NaN;
+  const stops = [
+    world.arm.control.onEntry(({ method, path, status, at }) => {
+      const isWrite = ['PUT', 'POST', 'DELETE'].includes(method) && path.includes('/virtualMachineScaleSets/');
+      if (isWrite && status < 300) writes.push(at);
+    }),
+    world.cluster.onChange(({ storage, object }) => {
+      if (storage !== 'pods' || !Number.isNaN(unschedulableAt)) return;
+      const { conditions = [] } = object.status as { readonly conditions?: readonly { readonly type: string; readonly reason?: string }[] };
+      if (conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable')) unschedulableAt = Date.now();
+    }),
+  ];
+  return { unschedulableAt: () => unschedulableAt, writes, stop: () => stops.forEach((stop) => stop()) };
+}
+
+async function addLonePod(name: string): Promise<Reaction> {
+  const followed = follow();
+  const startedMs = performance.now();
+  lone.push(name);
+  world.cluster.apply(lonePods(name, 1));
+  await until(() => followed.writes.length > 0 || performance.now() - startedMs > LONE_WITHIN_MS);
+  followed.stop();
+  return { unschedulableToWriteMs: (followed.writes[0] ?? Number.NaN) - followed.unschedulableAt() };
+}
+
+async function addPods(count: number): Promise<WriteTimes> {
+  const running = counts.running;
+  const nodes = counts.nodes;
+  const times = startTimes();
+  lone.push('burst');
+  world.cluster.apply(lonePods('burst', count));
+  // Each new node runs a pod of kube-proxy, too.
+  await until(() => counts.running >= running + 2 * count);
+  return times(counts.nodes - nodes);
+}
+
+async function removePods(): Promise<WriteTimes> {
+  const nodes = counts.nodes;
+  const times = startTimes();
+  const deployments = world.cluster.store.list('deployments').filter(({ metadata }) => lone.includes(metadata.name));
+  for (const deployment of deployments) world.cluster.remove(deployment);
+  await until(() => counts.nodes <= size.nodes - content.batch);
+  return times(nodes - counts.nodes);
+}
+
+function startTimes(): (changedNodes: number) => WriteTimes {
+  const followed = follow();
+  const startedAt = Date.now();
+  return (changedNodes) => {
+    followed.stop();
+    const { writes } = followed;
+    return {
+      firstMs: (writes[0] ?? Number.NaN) - startedAt,
+      lastMs: (writes.at(-1) ?? Number.NaN) - startedAt,
+      writes: writes.length,
+      doneMs: Date.now() - startedAt,
+      nodes: changedNodes,
+    };
+  };
+}
