@@ -115,7 +115,7 @@ async function reactions(daemon: MeasuredDaemon, world: WorldProcess, add: Add):
   const samples: number[] = [];
   const cpuMs = daemon.cpuMs;
   for (let index = 0; index < LONE_PODS; index++) {
-    const { unschedulableToWriteMs } = await world.obey({ verb: 'add-lone-pod', name: `lone-${index}` });
+    const { unschedulableToWriteMs } = await world.obey({ verb: 'add-lone-pod', name: `lone-${index}`, index });
     samples.push(unschedulableToWriteMs);
     await pause(LONE_PAUSE_MS);
   }
@@ -157,18 +157,22 @@ type Message = { readonly ready: WorldReady } | { readonly answer: WorldAnswers[
 class WorldProcess {
   readonly ready: Promise<WorldReady>;
   readonly #child: ChildProcess;
+  #answer = Promise.withResolvers<Message>();
 
   constructor(size: WorldSize, nodeOptions: readonly string[]) {
     this.#child = fork(join(import.meta.dirname, 'world-process.ts'), [JSON.stringify(size)], {
       execArgv: ['--disable-warning=ExperimentalWarning', ...nodeOptions],
       serialization: 'advanced',
     });
-    this.ready = this.#next().then((message) => ('ready' in message ? message.ready : fail(message)));
+    this.#child.on('message', (message: Message) => this.#answer.resolve(message));
+    this.#child.on('exit', () => this.#answer.resolve({ error: 'the process of the world ended' }));
+    this.ready = this.#answer.promise.then((message) => ('ready' in message ? message.ready : fail(message)));
   }
 
   async obey<Verb extends WorldOrder['verb']>(order: Extract<WorldOrder, { readonly verb: Verb }>): Promise<WorldAnswers[Verb]> {
+    this.#answer = Promise.withResolvers<Message>();
     this.#child.send(order);
-    const message = await this.#next();
+    const message = await this.#answer.promise;
     return 'answer' in message ? (message.answer as WorldAnswers[Verb]) : fail(message);
   }
 
@@ -178,12 +182,6 @@ class WorldProcess {
     // It ends by itself when its parent has disconnected: so a profile is written.
     this.#child.disconnect();
     await ended;
-  }
-
-  async #next(): Promise<Message> {
-    const ended = once(this.#child, 'exit').then(() => ({ error: 'the process of the world ended' }));
-    const [message] = await Promise.race([once(this.#child, 'message') as Promise<[Message]>, ended.then((each): [Message] => [each])]);
-    return message;
   }
 }
 

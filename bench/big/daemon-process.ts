@@ -36,6 +36,7 @@ export interface DaemonInput {
 export class MeasuredDaemon {
   readonly #child: ChildProcess;
   readonly #url: string;
+  #longestTurnMs = 0;
 
   private constructor(child: ChildProcess, url: string) {
     this.#child = child;
@@ -80,13 +81,21 @@ export class MeasuredDaemon {
 
   /** The longest turn of the event loop since the last call, milliseconds. */
   async longestTurnMs(): Promise<number> {
-    return ((await this.metrics()).get('aks_autoscaler_event_loop_delay_max_seconds') ?? Number.NaN) * 1000;
+    await this.metrics();
+    const longest = this.#longestTurnMs;
+    this.#longestTurnMs = 0;
+    return longest;
   }
 
   async metrics(): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`${this.#url}/metrics`)).text();
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+    const metrics = new Map(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))] as const),
+    );
+    // Each reading of it begins a new maximum.
+    this.#longestTurnMs = Math.max(this.#longestTurnMs, (metrics.get('aks_autoscaler_event_loop_delay_max_seconds') ?? 0) * 1000);
+    return metrics;
   }
 
   async stop(): Promise<void> {

@@ -23,8 +23,8 @@ export type WorldOrder =
   | { readonly verb: 'usage' }
   /** Changes `perSecond` pods a second. */
   | { readonly verb: 'change-pods'; readonly perSecond: number; readonly forMs: number }
-  /** Adds a pod that needs a node of its own. */
-  | { readonly verb: 'add-lone-pod'; readonly name: string }
+  /** Adds a pod that needs a node of its own, in another pool for each `index`: Azure limits the writes of one scale set. */
+  | { readonly verb: 'add-lone-pod'; readonly name: string; readonly index: number }
   /** Adds pods that need a node each, and waits until all run. */
   | { readonly verb: 'add-pods'; readonly count: number }
   /** Deletes every pod that has a node of its own, and waits until these nodes are gone. */

@@ -91,7 +91,7 @@ async function obey(order: WorldOrder): Promise<WorldAnswers[WorldOrder['verb']]
     case 'change-pods':
       return changePods(order);
     case 'add-lone-pod':
-      return addLonePod(order.name);
+      return addLonePod(order);
     case 'add-pods':
       return addPods(order.count);
     case 'remove-pods':
@@ -142,11 +142,13 @@ function follow(): { readonly unschedulableAt: () => number; readonly writes: re
   return { unschedulableAt: () => unschedulableAt, writes, stop: () => stops.forEach((stop) => stop()) };
 }
 
-async function addLonePod(name: string): Promise<Reaction> {
+async function addLonePod({ name, index }: { readonly name: string; readonly index: number }): Promise<Reaction> {
   const followed = follow();
   const startedMs = performance.now();
   lone.push(name);
-  world.cluster.apply(lonePods(name, 1));
+  const pools = content.spec.pools.filter((pool) => pool.zones !== undefined);
+  const pool = pools[index % pools.length]?.name ?? '';
+  world.cluster.apply(lonePods(name, 1, { nodeSelector: { 'kubernetes.azure.com/agentpool': pool } }));
   await until(() => followed.writes.length > 0 || performance.now() - startedMs > LONE_WITHIN_MS);
   followed.stop();
   return { unschedulableToWriteMs: (followed.writes[0] ?? Number.NaN) - followed.unschedulableAt() };
