@@ -54,6 +54,8 @@ export interface Meeting {
 /** Of the emulator: what of its behaviour the meeting is about, and who else may sign in. */
 export type MeetingPlace = Pick<ArmEmulatorOptions, 'knobs' | 'clients'>;
 
+/** A pass of five minutes or longer. */
+const LONG_PASS_MS = 5 * 60_000;
 const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
 
 let tlsOnce: Promise<ServerTls> | undefined;
@@ -123,9 +125,15 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   };
   const pass = async (ms: number): Promise<void> => {
     const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
+    // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
+    const lookEveryMs = ms >= LONG_PASS_MS ? 10_000 : 1_000;
+    let lookAt = clock.now() + lookEveryMs;
     for (const end = clock.now() + ms; clock.now() < end;) {
       await untilQuiet(busy);
-      clock.advance(Math.min(1_000, end - clock.now()));
+      const next = Math.min(end, lookAt, clock.nextDueAt() ?? end);
+      clock.advance(Math.max(0, next - clock.now()));
+      if (clock.now() < Math.min(lookAt, end)) continue;
+      lookAt = clock.now() + lookEveryMs;
       groups();
     }
     await untilQuiet(busy);
