@@ -102,10 +102,11 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
   const holdReads = (family: string, untilMs: number): void => inventory.scheduler.hold(family, untilMs);
   const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads });
-  rateLimits.onThrottled((family, untilMs) => {
+  rateLimits.onThrottled((family, untilMs, isOwn) => {
     holdReads(family, untilMs);
-    hints.noteThrottled(family, untilMs);
+    if (!isOwn) hints.noteThrottled(family, untilMs);
   });
+  rateLimits.onRemaining((family, { remaining: left, largest: of }) => hints.noteRemaining(family, { left, of }));
   const events = new CloudEventQueue(log);
   const failures = new FailureCounts(metrics.scaleUp.failures, clock);
   const quotaAccount = new QuotaAccount({ inventory, failures, clock });

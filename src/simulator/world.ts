@@ -5,6 +5,7 @@
  */
 import type { BackgroundActorOptions } from './arm/faults/background-actors.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
+import type { Subscription } from './arm/state/arm-state.ts';
 import type { ArmLatencies } from './arm/state/latencies.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
 import type { RequestFilter } from './base/request-filter.ts';
@@ -33,6 +34,8 @@ export interface WorldOptions {
   readonly managedAutoscaler?: boolean;
   /** Default: every request passes. */
   readonly requestFilter?: RequestFilter;
+  /** The subscription that the cluster shares with others. Default: one of its own. */
+  readonly subscription?: Subscription;
   /** Called with what happened in each instant, when it is over. */
   readonly onInstant?: InstantListener;
 }
@@ -60,7 +63,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     tls,
     violations,
     clients: [options.client],
-    ...defined({ knobs: options.knobs, ambient: options.ambient, requestFilter: options.requestFilter, port: options.armPort }),
+    ...defined({
+      knobs: options.knobs,
+      ambient: options.ambient,
+      requestFilter: options.requestFilter,
+      port: options.armPort,
+      subscription: options.subscription,
+    }),
   });
   const cluster = await startCluster({
     spec,

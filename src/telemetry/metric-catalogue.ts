@@ -131,6 +131,12 @@ export const METRIC_CATALOGUE = {
       labels: ['table', 'outcome'],
     },
     evictions: { type: 'counter', name: 'cache_evictions_total', help: 'Rows removed from the cache.', labels: ['table', 'cause'] },
+    storeCommands: {
+      type: 'counter',
+      name: 'shared_store_commands_total',
+      help: 'Commands to the store that clusters share, by outcome: answered, failed.',
+      labels: ['outcome'],
+    },
     externalChanges: {
       type: 'counter',
       name: 'cache_external_changes_total',

@@ -44,4 +44,36 @@ describe('clusters of one subscription', () => {
     const held = two.azure.agentStatus().filter(({ state }) => state === 'held');
     expect(held.length).toBeGreaterThan(0);
   });
+
+  it('report no limit that counts their own calls alone', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
+    one.arm.intercept = (request) =>
+      request.method === 'GET'
+        ? { status: 429, headers: { 'retry-after': '50' }, body: { error: { code: 'SubscriptionRequestsThrottled', message: 'x' } } }
+        : undefined;
+    await one.pass(70_000);
+    expect(one.azure.agentStatus().some(({ state }) => state === 'held')).toBe(true);
+    server.look();
+    expect(two.azure.agentStatus().filter(({ state }) => state === 'held')).toEqual([]);
+  });
+
+  it('slow their periodic reads if another one hears that few calls are left', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
+    server.of('three').report('remaining', 'HighCostGetVMScaleSet', START_MS + 60_000, { left: 1, of: 1_000 });
+    server.look();
+    for (const each of [one, two])
+      expect(each.azure.agentStatus().filter(({ state, bucket }) => state === 'held' && bucket === 'HighCostGetVMScaleSet')).not.toEqual(
+        [],
+      );
+  });
+
+  it('increase a group although another cluster reports a stockout of its size: a write does not look at hints', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const one = await aCloud(server, 'one');
+    server.of('two').report('stockout', 'standard_d4s_v5/regular/*', START_MS + 60_000);
+    expect(one.group(USER_POOL, aCluster({ pods: [] })).growthHeld).toContain('another cluster of the subscription');
+    expect(await one.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
+  });
 });

@@ -1,7 +1,8 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SharedText } from '../../src/domain/ports/shared-text.ts';
-import { writeCatalog, buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
+import { buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
+import { writeCatalog } from '../../src/azure/sizes/sku-text.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { CPU } from '../../src/domain/resources.ts';
 import { START_MS } from '../support/builders.ts';

@@ -1,5 +1,5 @@
 /** Hints in memory: what the processes of one test tell each other, in virtual time. A look is taken when told to. */
-import type { Hint, HintKind, SharedHints } from '../../src/domain/ports/shared-hints.ts';
+import type { Hint, HintCount, HintKind, SharedHints } from '../../src/domain/ports/shared-hints.ts';
 
 const TRY_MS = 60_000;
 
@@ -8,6 +8,9 @@ export class MemoryHintServer {
   readonly #hints = new Map<string, Hint>();
   readonly #tries = new Map<string, { readonly by: string; readonly untilMs: number }>();
   readonly #listeners: (() => void)[] = [];
+
+  /** Number of reports so far. */
+  reports = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -19,8 +22,9 @@ export class MemoryHintServer {
 
   of(process: string): SharedHints {
     return {
-      report: (kind: HintKind, key, untilMs) => {
-        this.#hints.set(`${kind}|${key}`, { kind, key, by: process, atMs: this.#now(), untilMs });
+      report: (kind: HintKind, key, untilMs, count?: HintCount) => {
+        this.reports += 1;
+        this.#hints.set(`${kind}|${key}`, { kind, key, by: process, atMs: this.#now(), untilMs, count });
       },
       reported: (kind) =>
         [...this.#hints.values()].filter((hint) => hint.kind === kind && hint.by !== process && hint.untilMs > this.#now()),

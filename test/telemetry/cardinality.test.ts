@@ -33,6 +33,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_cache_rows_rejected_total: [4, 4],
   aks_autoscaler_cache_on_demand_refreshes_total: [4, 4],
   aks_autoscaler_cache_evictions_total: [4, 3],
+  aks_autoscaler_shared_store_commands_total: [2],
   aks_autoscaler_cache_external_changes_total: [POOLS],
   aks_autoscaler_scale_ups_total: [POOLS, 4],
   aks_autoscaler_scaled_up_nodes_total: [POOLS],

@@ -7,6 +7,7 @@ import type { QuotaLedger } from '../sizes/core-quotas.ts';
 import { skusAgent } from './sku-agent.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
+import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { readsBetweenLists, spotSizesAgent } from './spot-scale-sets.ts';
 import { SPOT_SIZES_AGENT } from '../rows/tables.ts';
 import type { UsageList } from '../sizes/usage-list.ts';
@@ -26,8 +27,7 @@ export interface AllAgentsDeps {
   /** Requests a GET of this scale set. */
   readonly setDue: (key: string) => void;
   readonly keepPools: (pools: AgentPools) => void;
-  readonly keepCatalog: (catalog: SkuCatalog) => void;
-  readonly catalog: () => SkuCatalog | undefined;
+  readonly sizes: SizeKnowledge;
   /** Whether a restriction of a VM size keeps one of the groups from growing. */
   readonly isRestricted: () => boolean;
 }
@@ -57,16 +57,18 @@ function spotAgent({ agents: { options, scaleSets }, setDue: due }: AllAgentsDep
   return spotSizesAgent(SPOT_SIZES_AGENT, { spotKeys, due, periodMs: options.spotSizeTtlMs ?? 0 });
 }
 
-function sizesAgent({
-  agents,
-  clock,
-  log,
-  shared: { skus: share },
-  keepCatalog: keep,
-  catalog: current,
-  isRestricted,
-}: AllAgentsDeps): CachingAgent {
+function sizesAgent({ agents, clock, log, shared: { skus: share }, sizes, isRestricted }: AllAgentsDeps): CachingAgent {
   const { options } = agents;
-  const list = (signal: AbortSignal): Promise<SkuCatalog> => listSkus(agents, signal);
-  return skusAgent({ scope: options, clock, log, share, ttlMs: options.skuCacheTtlMs, list, keep, current, isRestricted });
+  return skusAgent({
+    scope: options,
+    clock,
+    log,
+    share,
+    ttlMs: options.skuCacheTtlMs,
+    list: (signal: AbortSignal): Promise<SkuCatalog> => listSkus(agents, signal),
+    keep: (catalog) => sizes.keep(catalog),
+    current: () => sizes.catalog,
+    isDoubted: () => sizes.isDoubted,
+    isRestricted,
+  });
 }

@@ -10,7 +10,8 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { OPERATIONS } from '../arm/call-list.ts';
-import { readCatalog, writeCatalog, type CatalogKey, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import { addSharedSizes, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import { readCatalog, writeCatalog, type CatalogKey } from '../sizes/sku-text.ts';
 import { SKUS_AGENT } from '../rows/tables.ts';
 
 export interface SkuAgentDeps {
@@ -27,6 +28,8 @@ export interface SkuAgentDeps {
   readonly isRestricted?: () => boolean;
   /** The catalogue in use. */
   readonly current: () => SkuCatalog | undefined;
+  /** Whether a size that another process published matters now, so that this one reads the list itself. If absent, never. */
+  readonly isDoubted?: () => boolean;
 }
 
 const MINUTE = 60_000;
@@ -36,6 +39,11 @@ const RESTRICTED_TTL_MS = 30 * MINUTE;
 const CHECK_EVERY_MS = 10 * MINUTE;
 /** How often a shared catalogue is checked within its life, which needs no call. */
 const LOOKS = 4;
+/** After a failed read, the next process tries after this. */
+const REST_AFTER_FAILURE_MS = 20_000;
+/** A process goes on with sizes that are old by up to this many lives while another one has the turn to read them. */
+const LIVES = 2;
+
 export function skusAgent(deps: SkuAgentDeps): CachingAgent {
   const { ttlMs, share } = deps;
   const { family } = OPERATIONS.listSkus;
@@ -63,24 +71,32 @@ async function readList(deps: SkuAgentDeps, signal: AbortSignal): Promise<SkuCat
 }
 
 async function readTogether(deps: SkuAgentDeps, share: SharedText, signal: AbortSignal): Promise<Loaded> {
-  const { scope, clock, log, current } = deps;
+  const { scope, clock, log, ttlMs } = deps;
+  if (deps.isDoubted?.() === true) return loaded(deps, await readList(deps, signal));
+  const current = deps.current();
   const together: SharedLoadDeps<SkuCatalog> = {
     share,
     clock,
-    decode: (text) => readCatalog(text, scope),
+    decode: (text) => readCatalog(text, scope, clock.now()),
     encode: (catalog) => writeCatalog(catalog, scope),
-    isFresh: (catalog) => clock.now() - catalog.observedAtMs < lifeMs(deps),
+    isFresh: (catalog) => Math.abs(clock.now() - catalog.observedAtMs) < lifeMs(deps),
     read: (own) => readList(deps, own),
     onProblem: (problem) => logProblem(log, problem),
+    current,
+    mayGoOn: current !== undefined && clock.now() - current.observedAtMs < LIVES * ttlMs,
+    rest: { successMs: 0.9 * Math.min(RESTRICTED_TTL_MS, ttlMs), failureMs: REST_AFTER_FAILURE_MS },
   };
-  const { value, error } = await loadTogether(together, current() === undefined, signal);
-  return { ...loaded(deps, value), ...defined({ error }) };
+  const { value, error, origin, by } = await loadTogether(together, signal);
+  // Another process may publish a list that lacks sizes. Only a list of Azure itself shows that a size is gone.
+  const catalog = origin === 'shared' ? addSharedSizes(current, value) : value;
+  return { ...loaded(deps, catalog, by), ...defined({ error }) };
 }
 
 function logProblem(log: Log, problem: SharingProblem): void {
   if (problem.kind === 'unusable') log.warn({ epoch: problem.epoch, reason: problem.reason }, 'Shared VM sizes ignored');
   else if (problem.kind === 'outrun') log.info({ epoch: problem.epoch }, 'Another process has published newer VM sizes');
-  else log.warn({ err: problem.error }, 'Could not use the shared VM sizes');
+  // The place reports its own trouble once; a run may meet it many times.
+  else log.debug({ err: problem.error }, 'Could not use the shared VM sizes');
 }
 
 function isLongLived({ ttlMs }: SkuAgentDeps): boolean {
@@ -91,11 +107,11 @@ function lifeMs({ ttlMs, isRestricted }: SkuAgentDeps): number {
   return isRestricted?.() === true ? Math.min(RESTRICTED_TTL_MS, ttlMs) : ttlMs;
 }
 
-function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog): Loaded {
+function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog, readBy?: string): Loaded {
   const commit = (): CommitSummary => {
     keep(catalog);
     const rows = catalog.byName.size;
-    return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false };
+    return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined({ readBy }) };
   };
   return { commit };
 }

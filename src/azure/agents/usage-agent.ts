@@ -18,6 +18,10 @@ const MINUTE = 60_000;
 const INTERVAL_MS = 5 * MINUTE;
 /** Within an interval, how often a shared list is looked for. That needs no call of Azure. */
 const LOOKS = 4;
+/** After a failed read, the next process tries after this. */
+const REST_AFTER_FAILURE_MS = 20_000;
+/** A process goes on with a list that is old by up to this many intervals while another one has the turn to read it. */
+const LIVES = 3;
 
 export interface UsageAgentDeps extends Omit<AgentDeps, 'clock'> {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
@@ -48,6 +52,7 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
     rest: deps.rest?.restOf(USAGE_AGENT, policy.intervalMs),
   } as const;
   let ownMs = Number.NEGATIVE_INFINITY;
+  let current: UsageList | undefined;
   const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
     const list = await readList(deps, signal);
     ownMs = list.atMs;
@@ -56,7 +61,7 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
   const isRecent = (atMs: number): boolean => Math.abs(clock.now() - atMs) < INTERVAL_MS;
   return cachingAgent(shape, async ({ signal }) => {
     if (share === undefined) return loaded(deps, await readOwn(signal));
-    const { value, error } = await loadTogether(
+    const { value, error, by } = await loadTogether<UsageList>(
       {
         share,
         clock,
@@ -65,14 +70,17 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
         isFresh: (list) => isRecent(list.atMs),
         read: readOwn,
         onProblem: () => undefined,
+        current,
+        mayGoOn: current !== undefined && clock.now() - current.atMs < LIVES * INTERVAL_MS,
+        rest: { successMs: 0.9 * INTERVAL_MS, failureMs: REST_AFTER_FAILURE_MS },
       },
-      false,
       signal,
     );
     // Our own list of the last minutes is as good; another process's is not.
     const matters = isNearlyUsed(value) && !isRecent(ownMs);
-    const confirmed = matters || value.atMs < deps.doubtedAtMs() ? await readOwn(signal) : value;
-    return { ...loaded(deps, confirmed), ...defined({ error }) };
+    const isOwn = matters || value.atMs < deps.doubtedAtMs();
+    current = isOwn ? await readOwn(signal) : value;
+    return { ...loaded(deps, current, isOwn ? undefined : by), ...defined({ error }) };
   });
 }
 
@@ -93,12 +101,12 @@ async function readList(deps: UsageAgentDeps, signal: AbortSignal): Promise<Usag
   return { atMs, rows: pages.flatMap((page) => page.rows.map(({ value }) => value)) };
 }
 
-function loaded({ keep }: UsageAgentDeps, list: UsageList): Loaded {
+function loaded({ keep }: UsageAgentDeps, list: UsageList, readBy?: string): Loaded {
   return {
     commit: () => {
       keep(list);
       const rows = list.rows.length;
-      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false };
+      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined({ readBy }) };
     },
   };
 }

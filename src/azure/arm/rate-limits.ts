@@ -16,7 +16,7 @@ import { compareText } from '../../lib/comparison.ts';
 const FIRST_WAIT_MS = 10_000;
 const LAST_WAIT_MS = 300_000;
 /** Below this fraction of the most tokens ever seen, periodic reads take twice as long. */
-const LOW_FRACTION = 0.2;
+export const LOW_FRACTION = 0.2;
 
 /** The calls of one policy that Azure still accepts, and the most ever reported. */
 export interface RemainingCalls {
@@ -24,6 +24,9 @@ export interface RemainingCalls {
   readonly remaining: number;
   readonly largest: number;
 }
+
+/** `isOwn`: the limit counts the calls of this identity alone, so that it says nothing about other clusters. */
+type ThrottledListener = (family: string, untilMs: number, isOwn: boolean) => void;
 
 /** The code of errors for calls that were not sent, since a limit or a pause of Azure is not over. */
 export const HELD_BACK = 'HeldBack';
@@ -42,7 +45,8 @@ export class RateLimits {
   /** Families whose tokens are low, and names of low policies that all reads share. */
   readonly #low = new Set<string>();
   #lowListener: (family: string, low: boolean) => void = () => undefined;
-  #throttledListener: (family: string, untilMs: number) => void = () => undefined;
+  #throttledListener: ThrottledListener = () => undefined;
+  #remainingListener: (family: string, calls: RemainingCalls) => void = () => undefined;
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>, metrics: Metrics['arm']) {
     this.#clock = clock;
@@ -102,6 +106,7 @@ export class RateLimits {
         this.#writes.set(foldName(call.resource), { left: remaining, of: largest, atMs: this.#clock.now() });
       this.#metrics.tokensRemaining.set({ policy }, remaining);
       this.#reportLow(policy, remaining < largest * LOW_FRACTION);
+      if (ofSubscription(policy)) this.#remainingListener(stemOf(policy), { policy, remaining, largest });
     }
   }
 
@@ -123,7 +128,7 @@ export class RateLimits {
    */
   #reportLow(policy: string, low: boolean): void {
     const isOfAllReads = ALL_READS.includes(policy);
-    if (!isOfAllReads && !/(?:SubscriptionMaximum|\d+Min)$/.test(policy)) return;
+    if (!isOfAllReads && !ofSubscription(policy)) return;
     const stem = isOfAllReads ? policy : stemOf(policy);
     const wasLow = this.#low.has(stem);
     if (low) this.#low.add(stem);
@@ -154,7 +159,7 @@ export class RateLimits {
     const probed = durationMs >= LONGEST_HOLD_MS;
     this.#throttles.set(key, { untilMs, durationMs: doubled, untilWallMs, message: error.message, probed });
     this.#publish(policyLabel(key));
-    if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs);
+    if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs, key.startsWith('subscription-'));
   }
 
   /** Stops reads like this one for the time that a server error names. Only writes know what their own errors mean. */
@@ -186,8 +191,13 @@ export class RateLimits {
   }
 
   /** Called when a whole family is throttled. */
-  onThrottled(listener: (family: string, untilMs: number) => void): void {
+  onThrottled(listener: ThrottledListener): void {
     this.#throttledListener = listener;
+  }
+
+  /** Called with each report on calls that all clusters of the subscription share. */
+  onRemaining(listener: (family: string, calls: RemainingCalls) => void): void {
+    this.#remainingListener = listener;
   }
 }
 
@@ -215,6 +225,11 @@ export function remainingTokens(header: (name: string) => string | undefined): r
     const policy = name.slice(name.indexOf('/') + 1);
     return policy === '' || !/^\d+$/.test(count) ? [] : [{ policy, remaining: Number(count) }];
   });
+}
+
+/** Whether Azure counts the calls of all clusters of the subscription against the policy, in this region. */
+function ofSubscription(policy: string): boolean {
+  return /(?:SubscriptionMaximum|\d+Min)$/.test(policy);
 }
 
 /** `CreateVMScaleSetResource`, `...SubscriptionMaximum` and the older `...3Min` share a stem. */

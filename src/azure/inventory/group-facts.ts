@@ -13,7 +13,8 @@ import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
-import { findSku, unavailableReason, type Sku, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import type { Sku } from '../sizes/sku-catalog.ts';
+import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
 import type { VmsPools } from './vms-pools.ts';
 import type { CountSyncs, WriteTokens } from '../groups/own-writes.ts';
@@ -29,8 +30,7 @@ export interface GroupFactsDeps {
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
-  /** undefined: never read. */
-  readonly catalog: () => SkuCatalog | undefined;
+  readonly sizes: Pick<SizeKnowledge, 'find' | 'unavailableReason'>;
   readonly groups: () => Iterable<RegisteredGroup>;
 }
 
@@ -71,7 +71,7 @@ export class GroupFacts {
   /** The VM size of a group. If Azure's list lacks it or has not been read, the name of the size may show its resources. */
   skuOf(group: RegisteredGroup): Sku | undefined {
     const vmSize = this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '';
-    return findSku(this.#deps.catalog(), vmSize) ?? this.#knownByName(vmSize);
+    return this.#deps.sizes.find(vmSize) ?? this.#knownByName(vmSize);
   }
 
   /** Whether a scale set is written through its agent pool: always, or while AKS brings its count in step. */
@@ -121,7 +121,7 @@ export class GroupFacts {
   /** Why Azure offers no instances of the group's VM size in its zones. */
   restrictedReason(group: RegisteredGroup): string | undefined {
     const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
-    return unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
+    return this.#deps.sizes.unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
   }
 
   /** The quota that one node of a group uses; empty if its VM size is unknown. */

@@ -38,7 +38,8 @@ import { Refresh } from './refresh.ts';
 import { countInstances, type ScaleSetReading } from './single-reads.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
-import { AGENT_POOLS_AGENT, INSTANCES, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
+import { SizeKnowledge } from '../sizes/size-knowledge.ts';
+import { AGENT_POOLS_AGENT, INSTANCES, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, SKUS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
 import { VmsPools } from './vms-pools.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
@@ -67,6 +68,7 @@ export class AzureInventory {
   readonly scheduler: AgentScheduler;
   readonly vmsPools: VmsPools;
   readonly quota = new QuotaLedger();
+  readonly #sizes: SizeKnowledge;
   /** undefined: prices are not read. */
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
@@ -134,7 +136,8 @@ export class AzureInventory {
       runNow: (id, signal) => this.scheduler.runNow(id, signal),
     });
     const { scaleSets, instances, vmsPools, quota } = this;
-    const known = { pools: () => this.#known.pools, catalog: () => this.#known.catalog, groups: () => this.#known.groups() };
+    this.#sizes = new SizeKnowledge(clock, () => this.scheduler.dueNow(SKUS_AGENT));
+    const known = { pools: () => this.#known.pools, sizes: this.#sizes, groups: () => this.#known.groups() };
     this.facts = new GroupFacts({
       options,
       clock,
@@ -189,7 +192,7 @@ export class AzureInventory {
   }
 
   get catalog(): SkuCatalog | undefined {
-    return this.#known.catalog;
+    return this.#sizes.catalog;
   }
 
   /** Returns the same object until a scale set, a pool or one of its sizes changes. */
@@ -303,8 +306,7 @@ export class AzureInventory {
       prices: this.prices?.cache,
       setDue: (key) => this.#wantSet(key),
       keepPools: (pools) => this.#keepPools(pools),
-      keepCatalog: (catalog) => this.#known.keepCatalog(catalog),
-      catalog: () => this.#known.catalog,
+      sizes: this.#sizes,
       isRestricted: () => [...this.#known.groups()].some((group) => this.facts.restrictedReason(group) !== undefined),
     });
     for (const agent of agents) this.#roster.add(agent.id, () => agent);

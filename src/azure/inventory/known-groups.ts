@@ -1,4 +1,4 @@
-/** The groups that the user's selection makes of the known rows, and what was last listed for all of them: agent pools and VM sizes. Sends no call. */
+/** The groups that the user's selection makes of the known rows, and the agent pools that were last listed for all of them. Sends no call. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Table } from '../../cache/table/table.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -7,7 +7,6 @@ import { GroupRegistry, type RegisteredGroup, type Registration } from '../group
 import { isSettled, type AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
-import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 
 export interface KnownGroupsDeps {
   readonly selection: GroupSelection;
@@ -21,7 +20,6 @@ export class KnownGroups {
   readonly #registry: GroupRegistry;
   #selection: GroupSelection;
   #pools: AgentPools | undefined;
-  #catalog: SkuCatalog | undefined;
 
   constructor(deps: KnownGroupsDeps) {
     this.#deps = deps;
@@ -39,17 +37,8 @@ export class KnownGroups {
     return this.#pools;
   }
 
-  /** undefined: never read. */
-  get catalog(): SkuCatalog | undefined {
-    return this.#catalog;
-  }
-
   keepPools(pools: AgentPools): void {
     this.#pools = pools;
-  }
-
-  keepCatalog(catalog: SkuCatalog): void {
-    this.#catalog = renewCatalog(this.#catalog, catalog);
   }
 
   /** Returns false if these groups, limits and options are selected already. */

@@ -128,8 +128,9 @@ export class PriceCache implements PriceTableReader {
           return table;
         },
         onProblem: (problem) => logProblem(log, problem),
+        // Nothing waits for prices, so the turn of another process can be waited for.
+        current: table,
       },
-      false,
       signal,
     );
   }

@@ -7,7 +7,6 @@ import type { ResourceSku } from '@azure/arm-compute';
 import { defined } from '../../lib/defined.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import { parseVmSize } from './size-names.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 
@@ -62,6 +61,8 @@ export interface SkuCatalog {
   readonly byName: ReadonlyMap<string, Sku>;
   /** Hash of the sizes. It does not depend on when they were read. */
   readonly version: string;
+  /** Another process read it. What it says against a size is checked before it counts. */
+  readonly isShared?: true;
 }
 
 /** Keeps the VM sizes of the location that have readable numbers. */
@@ -75,7 +76,7 @@ export function buildCatalog(skus: readonly ResourceSku[], location: string, obs
 }
 
 /** The hash does not depend on the order in which Azure lists the sizes. */
-function versionOf(skus: Iterable<Sku>): string {
+export function versionOf(skus: Iterable<Sku>): string {
   const hash = createHash('sha256');
   for (const line of Array.from(skus, (sku) => JSON.stringify(sku)).sort()) hash.update(`${line}\n`);
   return hash.digest('hex');
@@ -90,6 +91,17 @@ export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog)
     return [name, before !== undefined && JSON.stringify(before) === JSON.stringify(sku) ? before : sku];
   });
   return { ...next, byName: new Map(kept) };
+}
+
+/**
+ * What another process published, beside the sizes that only this one knows. Absence from such a list is no news: another process may
+ * see fewer sizes. Presence is.
+ */
+export function addSharedSizes(own: SkuCatalog | undefined, shared: SkuCatalog): SkuCatalog {
+  const missing = [...(own?.byName ?? [])].filter(([name]) => !shared.byName.has(name));
+  if (missing.length === 0) return { ...shared, isShared: true };
+  const byName = new Map([...shared.byName, ...missing]);
+  return { ...shared, byName, version: versionOf(byName.values()), isShared: true };
 }
 
 /**
@@ -219,52 +231,4 @@ function isAmdGpu(vmSize: string): boolean {
 export function sizeFamilyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
   const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
   return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
-}
-
-/** Version of the text format. It grows when the meaning of a field changes; other versions are not read. */
-const SCHEMA = 1;
-
-/** Restrictions differ between subscriptions, so a stored catalogue is valid for one subscription and one region. */
-export interface CatalogKey {
-  readonly subscriptionId: string;
-  readonly location: string;
-}
-
-/** A failure is expected: a file of an older program, of another region, or half written. */
-type CatalogReading = { readonly ok: true; readonly value: SkuCatalog } | { readonly ok: false; readonly reason: string };
-
-/** The catalogue as text, for keeping it across processes. It holds only sizes, which change over months. */
-export function writeCatalog({ observedAtMs, version, byName }: SkuCatalog, scope: CatalogKey): string {
-  return JSON.stringify({ schema: SCHEMA, ...foldKey(scope), observedAtMs, version, skus: [...byName.values()] });
-}
-
-export function readCatalog(text: string, scope: CatalogKey): CatalogReading {
-  const raw = jsonOf(text);
-  const bad = (reason: string): CatalogReading => ({ ok: false, reason });
-  if (!isRecord(raw)) return bad('it is not a JSON object');
-  if (raw['schema'] !== SCHEMA) return bad(`its schema is ${JSON.stringify(raw['schema'])}, not ${SCHEMA}`);
-  const { subscriptionId, location } = foldKey(scope);
-  if (raw['location'] !== location) return bad(`it is for region ${JSON.stringify(raw['location'])}, not ${location}`);
-  if (raw['subscriptionId'] !== subscriptionId) return bad('it is for another subscription');
-  const { observedAtMs, skus } = raw;
-  if (typeof observedAtMs !== 'number' || !Array.isArray(skus)) return bad('observedAtMs or skus is missing');
-  const readable: unknown[] = skus;
-  const sizes = readable.filter(isSku);
-  const version = versionOf(sizes);
-  if (sizes.length !== readable.length || version !== raw['version']) return bad('its content does not match its hash');
-  return { ok: true, value: { observedAtMs, version, byName: new Map(sizes.map((sku) => [sku.name.toLowerCase(), sku])) } };
-}
-
-/** Checks the required fields. The hash proves that the rest is as written. */
-function isSku(value: unknown): value is Sku {
-  return (
-    isRecord(value) &&
-    typeof value['name'] === 'string' &&
-    [value['vcpus'], value['quotaVcpus'], value['memoryBytes'], value['gpus']].every((number) => typeof number === 'number') &&
-    Array.isArray(value['zones'])
-  );
-}
-
-function foldKey({ subscriptionId, location }: CatalogKey): CatalogKey {
-  return { subscriptionId: subscriptionId.toLowerCase(), location: location.replaceAll(' ', '').toLowerCase() };
 }

@@ -3,7 +3,8 @@
  * groups from growing until this cluster gets the right to try, which one cluster a minute gets. Throttling that another cluster met
  * delays our reads by a minute at most. Must not know how hints travel.
  */
-import type { Hint, SharedHints } from '../../domain/ports/shared-hints.ts';
+import { LOW_FRACTION } from '../arm/rate-limits.ts';
+import type { Hint, HintCount, SharedHints } from '../../domain/ports/shared-hints.ts';
 import { zonePart } from '../../domain/node-template.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,8 +12,12 @@ import type { Clock } from '../../lib/clock.ts';
 const MINUTE = 60_000;
 /** Longer than the time until one cluster tries again, so that the others do not all try when it ends. */
 const STOCKOUT_MS = 2.5 * MINUTE;
-/** A hold that another cluster reported counts for at most this long. */
+/** Others delay our reads of a family by this much at most, and again only after the time in which our own answers decide. */
 const LONGEST_HOLD_MS = MINUTE;
+const HOLD_AGAIN_MS = 5 * MINUTE;
+/** A count is old after this, and is reported again after the other. */
+const COUNT_MS = MINUTE;
+const REPORT_COUNT_MS = 15_000;
 const ANY_ZONE = '*';
 
 interface Size {
@@ -33,6 +38,11 @@ interface SubscriptionHintsDeps {
 export class SubscriptionHints {
   readonly #deps: SubscriptionHintsDeps;
 
+  /** When the others began to delay our reads of a family. */
+  readonly #heldSinceMs = new Map<string, number>();
+  /** What Azure last reported to us about a family. */
+  readonly #counts = new Map<string, OwnCount>();
+
   constructor(deps: SubscriptionHintsDeps) {
     this.#deps = deps;
     deps.hints?.onLook(() => this.#holdReads());
@@ -41,6 +51,15 @@ export class SubscriptionHints {
   /** Azure refused our own reads of a family. */
   noteThrottled(family: string, untilMs: number): void {
     this.#deps.hints?.report('throttled', family, untilMs);
+  }
+
+  /** Azure reported how many calls of a family all clusters of the subscription have left. */
+  noteRemaining(family: string, count: HintCount): void {
+    const nowMs = this.#deps.clock.now();
+    const known = this.#counts.get(family);
+    const isNews = known === undefined || nowMs - known.reportedMs >= REPORT_COUNT_MS || isLow(count) !== isLow(known.count);
+    this.#counts.set(family, { count, atMs: nowMs, reportedMs: isNews ? nowMs : known.reportedMs });
+    if (isNews) this.#deps.hints?.report('remaining', family, nowMs + COUNT_MS, count);
   }
 
   /** An increase of ours failed. Only a size that is sold out is reported: other refusals are about this cluster. */
@@ -68,9 +87,36 @@ export class SubscriptionHints {
   }
 
   #holdReads(): void {
-    for (const { key, atMs, untilMs } of this.#deps.hints?.reported('throttled') ?? [])
-      this.#deps.holdReads(key, Math.min(untilMs, atMs + LONGEST_HOLD_MS));
+    const { hints } = this.#deps;
+    for (const { key, atMs, untilMs } of hints?.reported('throttled') ?? []) this.#hold(key, Math.min(untilMs, atMs + LONGEST_HOLD_MS));
+    for (const hint of hints?.reported('remaining') ?? []) if (this.#tellsLow(hint)) this.#hold(hint.key, hint.atMs + COUNT_MS);
   }
+
+  /** What Azure reported to us since then is newer. */
+  #tellsLow({ key, atMs, count }: Hint): boolean {
+    return count !== undefined && isLow(count) && (this.#counts.get(key)?.atMs ?? 0) < atMs;
+  }
+
+  /** A program that reports for ever delays our reads for a minute in five. */
+  #hold(family: string, untilMs: number): void {
+    const nowMs = this.#deps.clock.now();
+    const before = this.#heldSinceMs.get(family);
+    const sinceMs = before !== undefined && nowMs - before < HOLD_AGAIN_MS ? before : nowMs;
+    const endMs = Math.min(untilMs, sinceMs + LONGEST_HOLD_MS);
+    if (endMs <= nowMs) return;
+    this.#heldSinceMs.set(family, sinceMs);
+    this.#deps.holdReads(family, endMs);
+  }
+}
+
+interface OwnCount {
+  readonly count: HintCount;
+  readonly atMs: number;
+  readonly reportedMs: number;
+}
+
+function isLow({ left, of }: HintCount): boolean {
+  return left < of * LOW_FRACTION;
 }
 
 function keyOf(vmSize: string, priority: string, zone: string | undefined): string {

@@ -43,6 +43,8 @@ export interface CommitSummary {
   readonly rejected: number;
   /** Run again now: the list was too short to be believed. */
   readonly runAgain: boolean;
+  /** The process that read it for all, if it was another one. */
+  readonly readBy?: string | undefined;
 }
 
 /** The result of a run's reads. */

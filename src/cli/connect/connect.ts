@@ -13,7 +13,7 @@ import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { keptFile } from './shared-files.ts';
-import { connectSharedTexts } from './shared-texts.ts';
+import { connectSharedTexts, type ConnectedStore } from './shared-texts.ts';
 import { ConfigMapPriorityRules } from './config-map-stores.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -29,6 +29,8 @@ export interface ConnectInput {
   readonly startPatienceMs?: number;
   /** Tokens for Azure age on `clock`, for processes in virtual time. Default: on the clock of the machine. */
   readonly tokensFollowClock?: boolean;
+  /** Replaces the store that the configuration names, for processes that share one in memory. */
+  readonly sharedStore?: ConnectedStore;
 }
 
 export interface Connections {
@@ -82,7 +84,7 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
     const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
     const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
-    const shared = connectSharedTexts({ config, scope: options, clock, log });
+    const shared = input.sharedStore ?? connectSharedTexts({ config, scope: options, clock, log, metrics });
     return connectAzure({
       options,
       sharedTexts: shared.texts,

@@ -2,7 +2,7 @@
 import { mkdir, readFile, rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
-import type { CatalogKey } from '../../azure/sizes/sku-catalog.ts';
+import type { CatalogKey } from '../../azure/sizes/sku-text.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 

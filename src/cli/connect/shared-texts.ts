@@ -1,17 +1,23 @@
 /** Where processes of one subscription share what they read: a Redis server, else a folder, else nowhere. */
-import type { CatalogKey } from '../../azure/sizes/sku-catalog.ts';
+import type { CatalogKey } from '../../azure/sizes/sku-text.ts';
 import type { Config } from '../../config/types/config.ts';
+import type { SharedClusters } from '../../domain/ports/shared-clusters.ts';
 import type { SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { VERSION } from '../../lib/version.ts';
+import { RedisSharedClusters } from '../../store/redis/redis-shared-clusters.ts';
 import { RedisSharedHints } from '../../store/redis/redis-shared-hints.ts';
 import { RedisConnection } from '../../store/redis/redis-connection.ts';
 import { RedisSharedText } from '../../store/redis/redis-shared-text.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { skuFolder } from './shared-files.ts';
 
 /** No step of the loop waits for it, so this is about agents that hang. */
 const COMMAND_MS = 1_000;
+type Redis = NonNullable<Config['azure']['redis']>;
+
 const MINUTE = 60_000;
 /** Longer than a read of the whole list may take. */
 const CLAIM_MS = 3 * MINUTE;
@@ -22,44 +28,75 @@ interface SharedTextsDeps {
   readonly scope: CatalogKey;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'cache'>;
 }
 
-interface ConnectedStore {
+export interface ConnectedStore {
   readonly texts: SharedTexts;
   /** undefined: only a server carries hints. */
   readonly hints: SharedHints | undefined;
+  /** undefined: only a server knows who shares. */
+  readonly clusters: SharedClusters | undefined;
+  /** Why the store cannot be used. undefined: it can, as far as this process knows. */
+  trouble(): string | undefined;
+  /** Commands without an answer yet. */
+  inFlight(): number;
   /** Call it when nothing reads any more. */
   close(): void;
 }
 
-export function connectSharedTexts({ config, scope, clock, log }: SharedTextsDeps): ConnectedStore {
-  const { redis, skuFolder: folder, skuCacheTtlMs, caPem, retailPrices } = config.azure;
-  if (redis === undefined) {
-    const skus =
-      folder === undefined
-        ? undefined
-        : skuFolder({ folder, scope, identity: `${config.azure.nodeResourceGroup}/${config.kubernetes.identity}` });
-    return { texts: { skus }, hints: undefined, close: () => undefined };
-  }
+/** Nothing is shared. */
+export const NO_STORE: ConnectedStore = {
+  texts: {},
+  hints: undefined,
+  clusters: undefined,
+  trouble: () => undefined,
+  inFlight: () => 0,
+  close: () => undefined,
+};
+
+export function connectSharedTexts(deps: SharedTextsDeps): ConnectedStore {
+  const { config, scope } = deps;
+  const { redis, skuFolder: folder } = config.azure;
+  if (redis !== undefined) return connectRedis(deps, redis);
+  return folder === undefined ? NO_STORE : { ...NO_STORE, texts: { skus: skuFolder({ folder, scope, identity: identityOf(config) }) } };
+}
+
+function connectRedis({ config, scope, clock, log, metrics }: SharedTextsDeps, redis: Redis): ConnectedStore {
   const { keyPrefix: prefix, ...server } = redis;
-  const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS }, clock, log });
+  const { caPem, retailPrices, skuCacheTtlMs } = config.azure;
+  const onCommand = (outcome: 'answered' | 'failed'): void => metrics.cache.storeCommands.inc({ outcome });
+  const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS }, clock, log, onCommand });
   connection.start();
+  const keys = { prefix, ...scope };
+  const identity = identityOf(config);
   const textOf = (kind: string, lifeMs: number, more: readonly string[] = []): RedisSharedText =>
-    new RedisSharedText(connection, { prefix, kind, scope: [scope.subscriptionId, scope.location, ...more], lifeMs, claimMs: CLAIM_MS });
+    new RedisSharedText(connection, { keys, kind, scope: more, lifeMs, claimMs: CLAIM_MS, identity });
   const prices = retailPrices === undefined ? undefined : textOf('prices', 2 * retailPrices.refreshMs, [retailPrices.currency]);
-  const texts = { skus: textOf('skus', 2 * skuCacheTtlMs), usage: textOf('usage', USAGE_LIFE_MS), prices };
   const life = new AbortController();
-  const hints = new RedisSharedHints({
-    connection,
-    clock,
-    prefix,
-    scope: [scope.subscriptionId, scope.location],
-    identity: config.kubernetes.identity,
-  });
+  const hints = new RedisSharedHints({ connection, clock, keys, identity });
+  const self = { cluster: clusterOf(config), process: config.kubernetes.identity, version: VERSION };
+  const clusters = new RedisSharedClusters({ connection, clock, keys, self });
   void hints.run(life.signal);
-  const close = (): void => {
-    life.abort();
-    connection.stop();
+  void clusters.run(life.signal);
+  return {
+    texts: { skus: textOf('skus', 2 * skuCacheTtlMs), usage: textOf('usage', USAGE_LIFE_MS), prices },
+    hints,
+    clusters,
+    trouble: () => connection.trouble,
+    inFlight: () => connection.inFlight,
+    close: () => {
+      life.abort();
+      connection.stop();
+    },
   };
-  return { texts, hints, close };
+}
+
+/** Pods of different clusters may have the same name. */
+function identityOf(config: Config): string {
+  return `${clusterOf(config)}/${config.kubernetes.identity}`;
+}
+
+function clusterOf({ azure: { nodeResourceGroup, clusterName } }: Config): string {
+  return nodeResourceGroup ?? clusterName ?? 'unknown';
 }

@@ -6,6 +6,7 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { RedisConnection } from '../../store/redis/redis-connection.ts';
+import { subscriptionPrefix } from '../../store/redis/redis-keys.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { ok, warning, type Check } from './check.ts';
 
@@ -45,7 +46,7 @@ export async function storeChecks({ azure, kubernetes }: Config, clock: Clock, s
   connection.start();
   try {
     await connected(connection, clock, signal);
-    return await commandChecks(connection, `${keyPrefix}:doctor:${kubernetes.identity}`, azure.redis);
+    return await commandChecks(connection, `${keyOfDoctor(keyPrefix, azure.subscriptionId)}doctor:${kubernetes.identity}`, azure.redis);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;
@@ -53,6 +54,11 @@ export async function storeChecks({ azure, kubernetes }: Config, clock: Clock, s
   } finally {
     connection.stop();
   }
+}
+
+/** Where the daemon's keys are; if the subscription is found only at run time, beside them. */
+function keyOfDoctor(prefix: string, subscriptionId: string | undefined): string {
+  return subscriptionId === undefined ? `${prefix}:` : subscriptionPrefix({ prefix, subscriptionId });
 }
 
 /** @throws AutoscalerError with the reason, if there is no connection within five seconds. */

@@ -3,8 +3,17 @@
  * for longer than the time until one process may try again. Nothing here throws or waits.
  */
 
-/** `throttled`: Azure refuses reads of a family. `stockout`: Azure has no capacity of a size in a zone. */
-export type HintKind = 'throttled' | 'stockout';
+/**
+ * `throttled`: Azure refuses reads of a family. `remaining`: how many calls of a family Azure still accepts. `stockout`: Azure has no
+ * capacity of a size in a zone.
+ */
+export type HintKind = 'throttled' | 'remaining' | 'stockout';
+
+/** Calls that Azure still accepts, of the most it ever reported. */
+export interface HintCount {
+  readonly left: number;
+  readonly of: number;
+}
 
 export interface Hint {
   readonly kind: HintKind;
@@ -14,11 +23,13 @@ export interface Hint {
   /** When it was reported, and until when it holds, ms since the epoch. */
   readonly atMs: number;
   readonly untilMs: number;
+  /** Of kind `remaining` only. */
+  readonly count?: HintCount | undefined;
 }
 
 export interface SharedHints {
   /** Reports to the others. May be lost. */
-  report(kind: HintKind, key: string, untilMs: number): void;
+  report(kind: HintKind, key: string, untilMs: number, count?: HintCount): void;
   /** What others reported and still holds, from memory. */
   reported(kind: HintKind): readonly Hint[];
   /** Asks for the right to try what a hint speaks against. One process gets it, for a minute. */

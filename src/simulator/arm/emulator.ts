@@ -24,7 +24,7 @@ import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
-import { allVms, later, type ApiServerAccess, type ArmWorld } from './state/arm-state.ts';
+import { allVms, later, type ApiServerAccess, type ArmWorld, type Subscription } from './state/arm-state.ts';
 import type { Vm } from './state/vm.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 
@@ -42,6 +42,8 @@ export interface ArmEmulatorOptions {
   readonly clients?: readonly ArmClient[];
   /** Default: every request passes. */
   readonly requestFilter?: RequestFilter;
+  /** The subscription that the cluster shares with others. Its stock counts, not that of the description. Default: one of its own. */
+  readonly subscription?: Subscription;
 }
 
 export interface ArmEmulator {
@@ -117,29 +119,37 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
       await metadata?.stop();
       for (const forget of world.timers) forget();
       world.timers.clear();
+      world.subscription.clusters.delete(world);
       await server.stop();
     },
   };
 }
 
-function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): ArmWorld {
+/** A subscription without a cluster. */
+export function createSubscription(clock: SimClock, stock: Readonly<Record<string, number>>, olderBudgetNames = false): Subscription {
+  return { throttle: new Throttle(clock, olderBudgetNames), stock: lowerCased(stock), clusters: new Set() };
+}
+
+function createWorld({ spec, clock, violations, knobs, subscription: shared }: ArmEmulatorOptions): ArmWorld {
   const settings: ArmLatencies = { ...DEFAULT_LATENCIES, ...knobs };
+  const subscription = shared ?? createSubscription(clock, spec.stock, settings.olderBudgetNames);
   let vms: () => readonly Vm[] = () => [];
   const world: ArmWorld = {
+    subscription,
     spec,
     clock,
     knobs: settings,
     draws: seededRandomOf(spec.seed),
     violations,
     journal: new Journal(settings.journalLimit),
-    throttle: new Throttle(clock, settings.olderBudgetNames),
+    throttle: subscription.throttle,
     faults: new FaultTable(),
     restricted: new Map(),
     vmFeed: createVmFeedPublisher(spec, () => vms()),
     sets: new Map(),
     agentPools: new Map(),
     operations: new Map(),
-    stock: lowerCased(spec.stock),
+    stock: subscription.stock,
     quota: lowerCased(spec.quota),
     scheduledEvents: new Map(),
     eventIncarnation: 1,
@@ -152,6 +162,7 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     operationCounts: new Map(),
   };
   vms = () => allVms(world);
+  subscription.clusters.add(world);
   return world;
 }
 

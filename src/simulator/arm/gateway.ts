@@ -301,6 +301,7 @@ function chargeRateLimits(world: ArmWorld, request: ArmRequest, route: Pick<Rout
     compute: route.compute,
     aks: route.aks,
     resource: [
+      world.spec.nodeResourceGroup,
       params['name'] ?? params['pool'] ?? params['id'] ?? params['cluster'] ?? '',
       ...(params['instance'] === undefined ? [] : [params['instance']]),
     ].join('/'),

@@ -2,6 +2,7 @@
  * One connection to a Redis or Valkey server, which may be absent, slow, full or wiped at any time. A command is answered within its limit
  * or rejects; it never waits for a connection. Trouble is logged once until it is over. Must not know what is stored.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient, type RedisClientType } from '@redis/client';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -44,6 +45,8 @@ export class RedisConnection {
   /** Empty while all is well. Reads that work do not end the trouble of writes: the log would report both in turns. */
   readonly #troubles = new Map<RedisCommandKind | 'connection', string>();
 
+  #inFlight = 0;
+
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
     this.#client = clientOf(deps.options);
@@ -56,28 +59,58 @@ export class RedisConnection {
     this.#client.connect().catch((thrown: unknown) => this.#failed('connection', thrown));
   }
 
+  /** Commands without an answer yet; a harness in virtual time holds its clock while there are any. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   /** Why the server cannot be used. undefined: it answered last time, or was never asked. */
   get trouble(): string | undefined {
     return this.#troubles.values().next().value;
   }
 
-  /** @throws AutoscalerError `unavailable` if the server does not answer in time, or refuses. What was sent may still have happened. */
-  async command<Result>(kind: RedisCommandKind, work: (client: RedisClient) => Promise<Result>): Promise<Result> {
-    const { clock, options, onCommand } = this.#deps;
-    // The failure to connect was reported when it happened.
-    if (!this.#client.isReady) throw this.#refused(this.trouble ?? 'not connected yet');
-    const over = new AbortController();
+  /**
+   * `limitMs`: a caller that has less time; then a connection that is being made is waited for within it. @throws AutoscalerError
+   * `unavailable` if the server does not answer in time, or refuses. What was sent may still have happened.
+   */
+  async command<Result>(kind: RedisCommandKind, work: (client: RedisClient) => Promise<Result>, limitMs?: number): Promise<Result> {
+    this.#inFlight += 1;
     try {
-      const limit = clock.sleep(options.commandMs, over.signal).then(() => {
-        throw new Error(`no answer within ${options.commandMs} ms`);
-      });
-      const result = await Promise.race([work(this.#client), limit]);
+      if (!this.#client.isReady && limitMs !== undefined && this.trouble === undefined) await this.#connected(limitMs);
+      // The failure to connect was reported when it happened.
+      if (!this.#client.isReady) throw this.#refused(this.trouble ?? 'not connected yet');
+      return await this.#answered(kind, work(this.#client), limitMs ?? this.#deps.options.commandMs);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #answered<Result>(kind: RedisCommandKind, answer: Promise<Result>, limitMs: number): Promise<Result> {
+    try {
+      const result = await this.#within(limitMs, answer);
       this.#recovered(kind);
-      onCommand?.('answered');
+      this.#deps.onCommand?.('answered');
       return result;
     } catch (thrown) {
       this.#failed(kind, thrown);
       throw this.#refused(describe(thrown), thrown);
+    }
+  }
+
+  async #connected(limitMs: number): Promise<void> {
+    const ready = new Promise<void>((resolve) => this.#client.once('ready', () => resolve()));
+    await this.#within(limitMs, ready).catch(() => undefined);
+  }
+
+  async #within<Result>(limitMs: number, answer: Promise<Result>): Promise<Result> {
+    const over = new AbortController();
+    const limit = this.#deps.clock.sleep(limitMs, over.signal).then(async () => {
+      // After a long turn of this process, the answer may be here and only wait to be read.
+      await nextTurn();
+      throw new Error(`no answer within ${limitMs} ms`);
+    });
+    try {
+      return await Promise.race([answer, limit]);
     } finally {
       over.abort();
     }

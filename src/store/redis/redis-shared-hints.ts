@@ -1,9 +1,11 @@
 /** Hints in Redis: one hash, read every few seconds. Entries of others are bounded and believed for ten minutes at most. */
-import type { Hint, HintKind, SharedHints } from '../../domain/ports/shared-hints.ts';
+import type { Hint, HintCount, HintKind, SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { defined } from '../../lib/defined.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { recordOf } from './record-of.ts';
+import { keyOf, type KeyScope } from './redis-keys.ts';
 
-const FORMAT = 1;
 const LOOK_EVERY_MS = 5_000;
 const TRY_MS = 60_000;
 /** No hint counts for longer, whatever its own time. */
@@ -12,15 +14,13 @@ const LONGEST_MS = 10 * 60_000;
 const CLOCK_SKEW_MS = 60_000;
 const MOST_HINTS = 1_000;
 const MOST_CHARACTERS = 300;
-const KINDS: ReadonlySet<string> = new Set<HintKind>(['throttled', 'stockout']);
+const MOST_CALLS = 1_000_000;
+const KINDS: ReadonlySet<string> = new Set<HintKind>(['throttled', 'remaining', 'stockout']);
 
 interface RedisHintsDeps {
   readonly connection: RedisConnection;
   readonly clock: Clock;
-  /** Begins every key. */
-  readonly prefix: string;
-  /** Subscription and region. */
-  readonly scope: readonly string[];
+  readonly keys: KeyScope;
   /** Unique per process. */
   readonly identity: string;
 }
@@ -35,13 +35,12 @@ export class RedisSharedHints implements SharedHints {
 
   constructor(deps: RedisHintsDeps) {
     this.#deps = deps;
-    const scope = deps.scope.map((part) => part.toLowerCase().replaceAll(/[^a-z0-9-]/g, '')).join(':');
-    this.#name = `${deps.prefix}:v${FORMAT}:{hints:${scope}}`;
+    this.#name = keyOf(deps.keys, 'hints');
   }
 
-  report(kind: HintKind, key: string, untilMs: number): void {
+  report(kind: HintKind, key: string, untilMs: number, count?: HintCount): void {
     const { clock, identity } = this.#deps;
-    const value = JSON.stringify({ by: identity, atMs: clock.now(), untilMs });
+    const value = JSON.stringify({ by: identity, atMs: clock.now(), untilMs, ...defined({ count }) });
     this.#quietly(async () => {
       await this.#deps.connection.command('write', (client) =>
         client.multi().hSet(this.#name, `${kind}|${key}`, value).pExpire(this.#name, LONGEST_MS).exec(),
@@ -97,18 +96,18 @@ export class RedisSharedHints implements SharedHints {
     const [kind = '', ...rest] = field.split('|');
     const key = rest.join('|');
     if (!KINDS.has(kind) || key === '' || field.length + value.length > MOST_CHARACTERS) return [];
-    const { by, atMs, untilMs } = parsed(value);
+    const { by, atMs, untilMs, count } = recordOf(value);
     const nowMs = this.#deps.clock.now();
     if (typeof by !== 'string' || typeof atMs !== 'number' || typeof untilMs !== 'number') return [];
     const isBelievable = Math.abs(nowMs - atMs) <= LONGEST_MS && atMs <= nowMs + CLOCK_SKEW_MS && untilMs <= nowMs + LONGEST_MS;
     if (by === this.#deps.identity || !isBelievable || untilMs <= nowMs) return [];
-    return [{ kind: kind as HintKind, key, by, atMs, untilMs }];
+    return [{ kind: kind as HintKind, key, by, atMs, untilMs, ...(isCount(count) ? { count } : {}) }];
   }
 
   /** A field of a hash cannot expire by itself. */
   #removeOver(entries: readonly (readonly [field: string, value: string])[]): void {
     const nowMs = this.#deps.clock.now();
-    const over = entries.flatMap(([field, value]) => (Number(parsed(value)['untilMs']) + CLOCK_SKEW_MS < nowMs ? [field] : []));
+    const over = entries.flatMap(([field, value]) => (Number(recordOf(value)['untilMs']) + CLOCK_SKEW_MS < nowMs ? [field] : []));
     if (over.length > 0)
       this.#quietly(async () => void (await this.#deps.connection.command('write', (client) => client.hDel(this.#name, over))));
   }
@@ -118,11 +117,7 @@ export class RedisSharedHints implements SharedHints {
   }
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
+function isCount(value: unknown): value is HintCount {
+  const { left, of } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof left === 'number' && typeof of === 'number' && left >= 0 && of >= left && of <= MOST_CALLS;
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { skusAgent } from '../../../src/azure/agents/sku-agent.ts';
 import type { SharedText } from '../../../src/domain/ports/shared-text.ts';
-import { readCatalog, writeCatalog, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
+import { buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
+import { readCatalog, writeCatalog } from '../../../src/azure/sizes/sku-text.ts';
 import { skuFolder } from '../../../src/cli/connect/shared-files.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -82,7 +83,7 @@ const fails = (): Promise<SkuCatalog> => Promise.reject(new AutoscalerError({ ki
 describe('a snapshot of VM sizes', () => {
   it('is the same after it was written and read', () => {
     const catalog = catalogAt(5);
-    expect(readCatalog(writeCatalog(catalog, SCOPE), { subscriptionId: 'SUB-1', location: 'West Europe' })).toEqual({
+    expect(readCatalog(writeCatalog(catalog, SCOPE), { subscriptionId: 'SUB-1', location: 'West Europe' }, START_MS)).toEqual({
       ok: true,
       value: catalog,
     });
@@ -97,7 +98,7 @@ describe('a snapshot of VM sizes', () => {
     ['no sizes', (text: string) => text.replace('"skus"', '"sizes"'), /missing/],
   ])('caching 48: of %s is ignored, with one line in the log', async (_what, change, reason) => {
     const text = change(writeCatalog(catalogAt(START_MS, '8'), SCOPE));
-    expect(readCatalog(text, SCOPE)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+    expect(readCatalog(text, SCOPE, START_MS)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
     await shareOf('a').publish(1, text);
     const one = reader(() => Promise.resolve(catalogAt(START_MS)), shareOf('b'));
     await driven(one.run());
@@ -107,7 +108,7 @@ describe('a snapshot of VM sizes', () => {
 
   it('caching 57: does not read fast-changing data from a snapshot, whatever its origin', () => {
     const text = writeCatalog(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
-    const read = readCatalog(text, SCOPE);
+    const read = readCatalog(text, SCOPE, START_MS);
     expect(read.ok && Object.keys(read.value).sort()).toEqual(['byName', 'observedAtMs', 'version']);
     expect(JSON.stringify(read)).not.toContain('capacity');
   });

@@ -96,6 +96,51 @@ describe('throttling that another cluster met', () => {
     server.look();
     expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 5_000])]));
   });
+
+  it('delays them for one minute in five, although a program reports for ever', async () => {
+    cluster('two');
+    let heldMs = 0;
+    for (let second = 0; second < 600; second += 5) {
+      cluster('liar').noteThrottled('HighCostGet', clock.now() + 600_000);
+      server.look();
+      if ((holds.at(-1)?.[1] ?? 0) > clock.now()) heldMs += 5_000;
+      await clock.advance(5_000);
+    }
+    expect(heldMs).toBe(2 * 60_000);
+  });
+});
+
+describe('calls that the clusters have left together', () => {
+  it('delay the reads of the others if few are left, not if many are', () => {
+    cluster('one').noteRemaining('HighCostGet', { left: 300, of: 1_000 });
+    cluster('two');
+    server.look();
+    expect(holds).toEqual([]);
+    cluster('one').noteRemaining('HighCostGet', { left: 199, of: 1_000 });
+    server.look();
+    expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 60_000])]));
+  });
+
+  it('are not delayed by an older count than Azure’s own to this cluster', async () => {
+    const two = cluster('two');
+    cluster('one').noteRemaining('HighCostGet', { left: 1, of: 1_000 });
+    await clock.advance(1_000);
+    two.noteRemaining('HighCostGet', { left: 900, of: 1_000 });
+    holds.length = 0;
+    server.look();
+    // The cluster that reported a low count is the only one that still believes it.
+    expect(holds.filter(([, untilMs]) => untilMs > clock.now())).toEqual([]);
+  });
+
+  it('are reported every fifteen seconds, and at once when they become few', async () => {
+    const one = cluster('one');
+    const counts = [900, 890, 880, 150, 140];
+    for (const left of counts) one.noteRemaining('HighCostGet', { left, of: 1_000 });
+    expect(server.reports).toBe(2);
+    await clock.advance(15_000);
+    one.noteRemaining('HighCostGet', { left: 130, of: 1_000 });
+    expect(server.reports).toBe(3);
+  });
 });
 
 describe('a cluster that shares nothing', () => {

@@ -8,7 +8,7 @@ import { freePort } from '../../support/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';
-const OWN = 'resetchannels ~aks-autoscaler:*';
+const OWN = 'resetchannels ~aks-autoscaler:s:*';
 
 function configOf(env: Readonly<Record<string, string>>): Config {
   const base = { ARM_SUBSCRIPTION_ID: 's', ARM_TENANT_ID: 't', ARM_RESOURCE_GROUP: 'g', LOCATION: 'l', ARM_CLIENT_ID: 'c' };

@@ -10,6 +10,7 @@ import { LOOP_GUARDS } from './loop-guards.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
+import { SHARING_GUARDS } from './sharing-guards.ts';
 
 export const GUARDS: readonly Guard[] = [
   ...ANSWER_GUARDS,
@@ -19,6 +20,7 @@ export const GUARDS: readonly Guard[] = [
   ...MEMORY_GUARDS,
   ...READ_GUARDS,
   ...REMOVAL_GUARDS,
+  ...SHARING_GUARDS,
 ];
 
 /** The runs of the soak that notice the loss of a guard. */

@@ -1,4 +1,4 @@
-/** Guards of how often Azure is read, of what processes share, of the length of what comes from outside, and of credentials in texts. */
+/** Guards of how often Azure is read, of the length of what comes from outside, and of credentials in texts. */
 import type { Guard } from './guard.ts';
 
 const READS = 'test/contract/azure-reads.test.ts';
@@ -6,9 +6,6 @@ const HOLDS = 'test/contract/azure-holds.test.ts';
 const LISTS = 'test/scenarios/instance-lists.test.ts';
 const RESTS = 'test/scenarios/reads-on-change.test.ts';
 const LOOKS = 'test/loop/scale-down/execute.test.ts';
-const HINTS = 'test/store/redis/redis-shared-hints.test.ts';
-const TEXT = 'test/store/redis/redis-shared-text.test.ts';
-const USAGE = 'test/contract/azure-shared-usage.test.ts';
 const SHOWN = 'test/lib/shown-text.test.ts';
 const MEMORY = 'test/loop/memory/memory-text.test.ts';
 
@@ -126,85 +123,6 @@ export const READ_GUARDS: readonly Guard[] = [
     text: 'untilMs: nowMs, probed: true',
     instead: 'untilMs: nowMs, probed: false',
     test: HOLDS,
-  },
-  {
-    guard: 'a shared text is written only by the process that has the claim',
-    file: 'src/store/redis/redis-shared-text.ts',
-    text: "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end",
-    instead: '',
-    test: TEXT,
-  },
-  {
-    guard: 'a shared text is not replaced by an older one',
-    file: 'src/store/redis/redis-shared-text.ts',
-    text: "if tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') >= tonumber(ARGV[2]) then return 0 end",
-    instead: '',
-    test: TEXT,
-  },
-  {
-    guard: 'a release gives back no claim of another process',
-    file: 'src/store/redis/redis-shared-text.ts',
-    text: "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
-    instead: "return redis.call('DEL', KEYS[1])",
-    test: TEXT,
-  },
-  {
-    guard: 'a shared text cannot expand without end',
-    file: 'src/store/redis/redis-shared-text.ts',
-    text: ', { maxOutputLength: MOST_TEXT_BYTES }',
-    instead: '',
-    test: TEXT,
-  },
-  {
-    guard: 'hints with impossible times are not believed',
-    file: 'src/store/redis/redis-shared-hints.ts',
-    text: '|| !isBelievable || ',
-    instead: '|| ',
-    test: HINTS,
-  },
-  {
-    guard: 'more hints than a subscription has are not believed',
-    file: 'src/store/redis/redis-shared-hints.ts',
-    text: 'entries.length > MOST_HINTS ? []',
-    instead: 'entries.length < 0 ? []',
-    test: HINTS,
-  },
-  {
-    guard: 'only one process has the right to try',
-    file: 'src/store/redis/redis-shared-hints.ts',
-    text: "if (set === 'OK') this.#tries",
-    instead: 'this.#tries',
-    test: HINTS,
-  },
-  {
-    guard: 'a pause that another cluster met delays our reads by a minute at most',
-    file: 'src/azure/view/subscription-hints.ts',
-    text: 'Math.min(untilMs, atMs + LONGEST_HOLD_MS)',
-    instead: 'untilMs',
-    test: 'test/azure/view/subscription-hints.test.ts',
-    quick: true,
-  },
-  {
-    guard: 'a usage that decides soon is read by the process itself',
-    file: 'src/azure/agents/usage-agent.ts',
-    text: 'const matters = isNearlyUsed(value) && !isRecent(ownMs);',
-    instead: 'const matters = isNearlyUsed(value) && isRecent(Infinity);',
-    test: USAGE,
-  },
-  {
-    guard: 'a shared usage that Azure has contradicted is read again',
-    file: 'src/azure/agents/usage-agent.ts',
-    text: ' || value.atMs < deps.doubtedAtMs() ?',
-    instead: ' ?',
-    test: USAGE,
-  },
-  {
-    guard: 'a shared list of usages has a limited length, of limited numbers',
-    file: 'src/azure/sizes/usage-list.ts',
-    text: ' || rows.length > MOST_ROWS)',
-    instead: ')',
-    test: 'test/azure/sizes/usage-list.test.ts',
-    quick: true,
   },
   {
     guard: 'texts of other systems are shown without credentials',

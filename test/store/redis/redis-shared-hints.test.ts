@@ -8,7 +8,8 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { freePort } from '../../support/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
-const HASH = 'test:v1:{hints:sub-1:westeurope}';
+const KEYS = { prefix: 'test', subscriptionId: 'Sub-1', location: 'westeurope' };
+const HASH = 'test:sub-1:v2:{hints:westeurope}';
 const MINUTE = 60_000;
 
 describe.skipIf(!hasRedis)('hints in Redis', () => {
@@ -31,7 +32,7 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     connection.start();
     connections.push(connection);
     await expect.poll(() => connection.command('read', (client) => client.ping()).catch(() => 'away')).toBe('PONG');
-    return new RedisSharedHints({ connection, clock, prefix: 'test', scope: ['Sub-1', 'westeurope'], identity });
+    return new RedisSharedHints({ connection, clock, keys: KEYS, identity });
   }
 
   function raw<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {

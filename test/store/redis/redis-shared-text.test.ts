@@ -9,7 +9,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { freePort } from '../../support/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
-const RECORD = 'test:v1:{skus:sub-1:westeurope}';
+const RECORD = 'test:sub-1:v2:{skus:westeurope}';
 
 interface Process {
   readonly share: RedisSharedText;
@@ -36,7 +36,7 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
   });
   afterAll(() => server.stop());
 
-  async function aProcess(change: { readonly password?: string; readonly region?: string } = {}): Promise<Process> {
+  async function aProcess(change: { readonly password?: string; readonly region?: string; readonly name?: string } = {}): Promise<Process> {
     const clock = new FakeClock(START_MS);
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
@@ -44,9 +44,9 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     const connection = new RedisConnection({ options, clock, log });
     connection.start();
     const share = new RedisSharedText(connection, {
-      prefix: 'test',
+      keys: { prefix: 'test', subscriptionId: 'Sub-1', location: change.region ?? 'westeurope' },
       kind: 'skus',
-      scope: ['Sub-1', change.region ?? 'westeurope'],
+      identity: change.name ?? 'one',
       lifeMs: 3_600_000,
       claimMs: 60_000,
     });
@@ -71,13 +71,13 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     expect(await share.latest()).toBeUndefined();
     expect(await published(share, 1, 'sizes')).toBe(true);
     expect(await published(share, 2, 'more sizes')).toBe(true);
-    expect(await share.latest()).toEqual({ epoch: 2, text: 'more sizes' });
+    expect(await share.latest()).toEqual({ epoch: 2, text: 'more sizes', by: 'one' });
   });
 
   it('is seen by the other processes of its scope, and by no others', async () => {
     const [writer, reader, foreign] = [await aProcess(), await aProcess(), await aProcess({ region: 'northeurope' })];
     await published(writer.share, 1, 'sizes');
-    expect(await reader.share.latest()).toEqual({ epoch: 1, text: 'sizes' });
+    expect(await reader.share.latest()).toEqual({ epoch: 1, text: 'sizes', by: 'one' });
     expect(await foreign.share.latest()).toBeUndefined();
   });
 
@@ -98,27 +98,65 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
   it('is not written by a process whose claim another one has now', async () => {
     const [slow, next] = [await aProcess(), await aProcess()];
     await slow.share.claim(1);
-    await slow.raw((client) => client.del(`${RECORD}:claim:1`));
+    await slow.raw((client) => client.del(`${RECORD}:lock`));
     expect(await next.share.claim(1)).toBe(true);
     expect(await slow.share.publish(1, 'late')).toBe(false);
     expect(await next.share.publish(1, 'sizes')).toBe(true);
-    expect(await next.share.latest()).toEqual({ epoch: 1, text: 'sizes' });
+    expect(await next.share.latest()).toEqual({ epoch: 1, text: 'sizes', by: 'one' });
   });
 
   it('stays claimed by its new owner when a process that has lost the claim releases it', async () => {
     const [slow, next, third] = [await aProcess(), await aProcess(), await aProcess()];
     await slow.share.claim(1);
-    await slow.raw((client) => client.del(`${RECORD}:claim:1`));
+    await slow.raw((client) => client.del(`${RECORD}:lock`));
     expect(await next.share.claim(1)).toBe(true);
     await slow.share.release(1);
     expect(await third.share.claim(1)).toBe(false);
+  });
+
+  it.each([
+    ['a success', (share: RedisSharedText) => share.publish(1, 'sizes', 60_000)],
+    ['a failure', (share: RedisSharedText) => share.release(1, 60_000)],
+  ] as const)('stays locked after %s until the next run is due', async (_what, end) => {
+    const [first, second] = [await aProcess(), await aProcess()];
+    await first.share.claim(1);
+    await end(first.share);
+    expect(await second.share.claim(2)).toBe(false);
+    const restMs = await first.raw((client) => client.pTTL(`${RECORD}:lock`));
+    expect([restMs > 50_000, restMs <= 60_000]).toEqual([true, true]);
+  });
+
+  it('is not locked for less than half a second, and not for longer by a process that has lost the lock', async () => {
+    const [first, second] = [await aProcess(), await aProcess()];
+    await first.share.claim(1);
+    await first.share.release(1, 499);
+    expect(await second.share.claim(1)).toBe(true);
+    await second.share.release(1, 60_000);
+    await first.share.release(1);
+    expect(await first.share.claim(2)).toBe(false);
+  });
+
+  it.each(['v1', 'v3'])('does not meet the record of a program of another version: %s', async (version) => {
+    const { share, raw } = await aProcess();
+    const other = RECORD.replace('v2', version);
+    await raw((client) => client.hSet(other, { epoch: '9', text: 'x' }));
+    expect(await share.latest()).toBeUndefined();
+    await published(share, 1, 'sizes');
+    expect(await raw((client) => client.hGetAll(other))).toEqual({ epoch: '9', text: 'x' });
+  });
+
+  it('is published again over a record with an epoch that is no number', async () => {
+    const { share, raw } = await aProcess();
+    await raw((client) => client.hSet(RECORD, { epoch: 'many', text: 'x' }));
+    expect(await published(share, 1, 'sizes')).toBe(true);
+    expect(await share.latest()).toMatchObject({ epoch: 1, text: 'sizes' });
   });
 
   it('is not replaced by one of an earlier epoch', async () => {
     const { share } = await aProcess();
     await published(share, 5, 'new');
     expect(await published(share, 4, 'old')).toBe(false);
-    expect(await share.latest()).toEqual({ epoch: 5, text: 'new' });
+    expect(await share.latest()).toEqual({ epoch: 5, text: 'new', by: 'one' });
   });
 
   it('can be claimed again after a release, which releases no claim of another', async () => {
@@ -176,6 +214,39 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     } finally {
       server.signal('SIGCONT');
     }
+  });
+
+  it('is waited for no longer than the caller has time', async () => {
+    const { share, clock } = await aProcess();
+    server.signal('SIGSTOP');
+    try {
+      const refused = expect(share.latest(20)).rejects.toThrow('no answer within 20 ms');
+      await expect.poll(() => clock.sleeping).toBe(1);
+      await clock.advance(20);
+      await refused;
+    } finally {
+      server.signal('SIGCONT');
+    }
+  });
+
+  it('is read through a connection that is just being made if the caller has time for that', async () => {
+    const { share } = await aProcess();
+    await published(share, 1, 'sizes');
+    const connection = new RedisConnection({
+      options: { url: server.url, password: 'known', commandMs: 50 },
+      clock: new FakeClock(START_MS),
+      log: createLog('silent'),
+    });
+    connection.start();
+    const late = new RedisSharedText(connection, {
+      keys: { prefix: 'test', subscriptionId: 'Sub-1', location: 'westeurope' },
+      kind: 'skus',
+      identity: 'late',
+      lifeMs: 1_000,
+      claimMs: 1_000,
+    });
+    expect(await late.latest(5_000)).toMatchObject({ text: 'sizes' });
+    connection.stop();
   });
 
   it('is refused at once while the server is gone, and works when it is back', async () => {

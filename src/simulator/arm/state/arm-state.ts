@@ -122,7 +122,20 @@ export interface ApiServerAccess {
   readonly token: string;
 }
 
+/**
+ * What all clusters of one subscription share in a region: Azure's limits of calls, its stock of sizes and the usage of quotas. Limits are
+ * "per region, per subscription, shared with every other client in it" (caching 2.1).
+ */
+export interface Subscription {
+  readonly throttle: Throttle;
+  /** `size/zone` in lower case -> VMs left. */
+  readonly stock: Map<string, number>;
+  readonly clusters: Set<ArmWorld>;
+}
+
 export interface ArmWorld {
+  /** The subscription, with this cluster in it. */
+  readonly subscription: Subscription;
   readonly spec: WorldSpec;
   readonly clock: SimClock;
   readonly knobs: ArmLatencies;

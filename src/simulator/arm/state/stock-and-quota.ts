@@ -36,9 +36,13 @@ export interface Usage {
 /** The limit of a quota that the world does not set. */
 const DEFAULT_LIMIT = 100_000;
 
-/** The usage of all VMs that count, including those being created, deallocated and deleted. Overprovisioned VMs do not count. */
+/**
+ * The usage of all VMs of the subscription that count, including those being created, deallocated and deleted. Overprovisioned VMs do
+ * not count.
+ */
 export function usages(world: ArmWorld): readonly Usage[] {
-  const vms = allVms(world).filter((vm) => !vm.surplus);
+  const clusters = [...world.subscription.clusters];
+  const vms = clusters.flatMap(allVms).filter((vm) => !vm.surplus);
   const regular = vms.filter((vm) => vm.pool.priority !== 'Spot');
   const spot = vms.filter((vm) => vm.pool.priority === 'Spot');
   const cores = (list: readonly Vm[]): number => list.reduce((sum, vm) => sum + (findVmSize(vm.vmSize)?.vcpus ?? 0), 0);
@@ -53,7 +57,11 @@ export function usages(world: ArmWorld): readonly Usage[] {
     row('cores', 'Total Regional vCPUs', cores(regular)),
     row('lowPriorityCores', 'Total Regional Spot vCPUs', cores(spot)),
     row('virtualMachines', 'Virtual Machines', vms.length),
-    row('virtualMachineScaleSets', 'Virtual Machine Scale Sets', world.sets.size),
+    row(
+      'virtualMachineScaleSets',
+      'Virtual Machine Scale Sets',
+      clusters.reduce((sum, { sets }) => sum + sets.size, 0),
+    ),
     row('availabilitySets', 'Availability Sets', 0),
     ...[...families].map((family) =>
       row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family))),

@@ -1,0 +1,209 @@
+/**
+ * Clusters of one subscription in one process and in virtual time: a world and a daemon each, on one clock, with Azure's limits, stock and
+ * usages in common. What the daemons share beside Azure is handed in. Nothing here decides what is good.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { composeDaemon } from '../../../src/cli/compose.ts';
+import { NO_STORE, type ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
+import type { Daemon } from '../../../src/cli/daemon.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
+import type { LoopReport } from '../../../src/domain/loop-report.ts';
+import { clientEnvironment, writeClientFiles } from '../../../src/lab/client-files.ts';
+import { openClientRequests } from '../../../src/lab/client-traffic.ts';
+import { clockOf } from '../../../src/lab/process-clock.ts';
+import { untilQuiet } from '../../../src/lab/quiet.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { seededStreams } from '../../../src/lib/random.ts';
+import { createSubscription } from '../../../src/simulator/arm/emulator.ts';
+import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
+import type { Subscription } from '../../../src/simulator/arm/state/arm-state.ts';
+import type { PoolSpec } from '../../../src/simulator/base/world-spec.ts';
+import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
+import { startWorld, type World } from '../../../src/simulator/world.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
+import { START_MS } from '../../support/builders.ts';
+import { worldOf } from '../../scenarios/support.ts';
+
+const TOKEN = 'only-known-to-this-simulation';
+const WARM_UP_MS = 60_000;
+
+export interface FleetOptions {
+  readonly clusters: number;
+  /** Of each cluster, beside its system pool. */
+  readonly pools: readonly PoolSpec[];
+  /** `size/zone` -> VMs that the region has left for all of them. */
+  readonly stock?: Readonly<Record<string, number>>;
+  /** What a new process shares with the others. undefined: nothing. */
+  readonly storeOf?: (process: StoreClient) => ConnectedStore;
+  /** Flags of every daemon. */
+  readonly flags?: readonly string[];
+  /** Further reasons why the world is not at rest. */
+  readonly isBusy?: () => string | undefined;
+}
+
+export interface StoreClient {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: (line: string) => void;
+}
+
+/** One cluster, with the daemon in it. */
+export interface FleetCluster {
+  readonly name: string;
+  readonly world: World;
+  /** What the daemon asked of Azure, oldest first. */
+  readonly calls: readonly JournalEntry[];
+  readonly loops: readonly LoopFacts[];
+  readonly lines: readonly string[];
+  daemon: Daemon | undefined;
+}
+
+/** What is kept of a loop: a report holds an observation. */
+export interface LoopFacts {
+  readonly endedAtMs: number;
+  readonly durationMs: number;
+  readonly outcome: LoopReport['outcome'];
+}
+
+export class FleetRun {
+  readonly clock = new VirtualSimClock(START_MS);
+  readonly clusters: FleetCluster[] = [];
+  readonly subscription: Subscription;
+  readonly #options: FleetOptions;
+  #dir = '';
+
+  private constructor(options: FleetOptions) {
+    this.#options = options;
+    this.subscription = createSubscription(this.clock, options.stock ?? {});
+  }
+
+  /** Starts the worlds and waits until their first nodes are there. No daemon runs yet. */
+  static async start(options: FleetOptions): Promise<FleetRun> {
+    const run = new FleetRun(options);
+    run.#dir = await mkdtemp(join(tmpdir(), 'aks-fleet-'));
+    for (let at = 0; at < options.clusters; at++) run.clusters.push(await run.#cluster(at));
+    await run.advance(WARM_UP_MS);
+    return run;
+  }
+
+  /** Starts a daemon in each cluster, a second after each other. */
+  async startDaemons(): Promise<void> {
+    for (const cluster of this.clusters) {
+      await this.startDaemon(cluster);
+      await this.advance(1_000);
+    }
+  }
+
+  async startDaemon(cluster: FleetCluster): Promise<void> {
+    const config = this.#configOf(cluster);
+    const clock = clockOf(this.clock);
+    const metrics = createMetrics();
+    const lines = cluster.lines as string[];
+    const write = (line: string): void => void lines.push(line);
+    const sharedStore = this.#options.storeOf?.({ config, clock, metrics, log: write }) ?? NO_STORE;
+    const log = createLog('info', { write }, clock, { dryRun: false });
+    const random = seededStreams(cluster.world.spec.seed);
+    const daemon = await composeDaemon({ config, clock, random, log, metrics, tokensFollowClock: true, sharedStore });
+    daemon.onLoop(({ startedAtMs, durationMs, outcome }) => {
+      (cluster.loops as LoopFacts[]).push({ endedAtMs: startedAtMs + durationMs, durationMs, outcome });
+    });
+    cluster.daemon = daemon;
+    await this.#drive(daemon.start());
+  }
+
+  async stopDaemon(cluster: FleetCluster): Promise<void> {
+    const { daemon } = cluster;
+    cluster.daemon = undefined;
+    if (daemon !== undefined) await this.#drive(daemon.stop());
+  }
+
+  /** Lets `ms` of virtual time pass, event by event. */
+  async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.#rest();
+    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      if (stop()) return;
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+    this.clock.advance(Math.max(0, end - this.clock.now()));
+  }
+
+  async stop(): Promise<void> {
+    for (const cluster of this.clusters) await this.stopDaemon(cluster);
+    for (const { world } of this.clusters) await world.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #cluster(at: number): Promise<FleetCluster> {
+    const name = `c${String(at + 1).padStart(2, '0')}`;
+    const spec = worldOf(this.#options.pools, {
+      seed: at + 1,
+      clusterName: name,
+      clusterResourceGroup: `rg-${name}`,
+      nodeResourceGroup: `MC_rg-${name}_${name}_westeurope`,
+    });
+    const { clock, subscription } = this;
+    const world = await startWorld({ spec, clock, client: clientOf(name), token: TOKEN, subscription });
+    const dir = join(this.#dir, name);
+    await mkdir(dir);
+    await writeClientFiles(dir, world);
+    const calls: JournalEntry[] = [];
+    world.arm.control.onEntry((entry) => {
+      if (entry.principal === clientOf(name).clientId) calls.push(entry);
+    });
+    return { name, world, calls, loops: [], lines: [], daemon: undefined };
+  }
+
+  #configOf({ name, world }: FleetCluster): Config {
+    const dir = join(this.#dir, name);
+    const argv = [
+      `--kubeconfig=${join(dir, 'kubeconfig')}`,
+      '--leader-elect=false',
+      '--address=127.0.0.1:0',
+      '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+      ...(this.#options.flags ?? []),
+    ];
+    const env = clientEnvironment(dir, world, clientOf(name));
+    const config = loadConfig({ argv, env, readFile: (path) => readFileSync(path, 'utf8') });
+    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    return config;
+  }
+
+  /** Waits for work of a daemon, and lets time pass where that work waits for time. */
+  async #drive(work: Promise<unknown>): Promise<void> {
+    const state = { over: false };
+    const watched = work.finally(() => (state.over = true));
+    watched.catch(() => undefined);
+    for (;;) {
+      await this.#rest();
+      if (state.over) break;
+      const next = this.clock.nextDueAt();
+      if (next === undefined) throw new Error('the daemon waits but no timer is due');
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+    }
+    await watched;
+  }
+
+  #rest(): Promise<void> {
+    return untilQuiet(() => {
+      if (openClientRequests() > 0) return 'a request of a daemon is in flight';
+      for (const { world, daemon } of this.clusters) {
+        if (world.arm.pendingRequests() > 0) return 'ARM has not responded yet';
+        if (world.cluster.pendingRequests() > 0) return 'an API server has not responded yet';
+        if ((daemon?.cloud.inFlightCalls() ?? 0) > world.arm.delayedRequests()) return 'a daemon waits for ARM';
+      }
+      return this.#options.isBusy?.();
+    });
+  }
+}
+
+function clientOf(name: string): { readonly clientId: string; readonly clientSecret: string } {
+  return { clientId: `aaaaaaaa-0000-0000-0000-${name.padStart(12, '0')}`, clientSecret: `only-known-to-${name}` };
+}
