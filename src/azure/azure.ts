@@ -82,11 +82,12 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
-    const { reporter, views, events, failures, countSync } = this.#rooms;
+    const { reporter, views, events, failures, countSync, hints } = this.#rooms;
     reporter.updateGauges();
     const view = views.build(cluster, nowMs, events.drain());
     reporter.report(view, nowMs);
     failures.countFailedInstances(view);
+    hints.noteFailedInstances(view.groups);
     countSync.observe(view.groups);
     this.#groups = view.groups;
     return view;

@@ -7,6 +7,7 @@
  * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each attack one guard of the daemon; `--guards`: those
  * that are known to fail without one.
  * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
+ * `npm run soak -- --fleet N [--json]`: N clusters of one subscription, with a shared store and without one.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
@@ -14,6 +15,7 @@ import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import type { DayResult } from './day/day-run.ts';
 import { runMutations } from './mutations/mutation-runner.ts';
+import { runFleet } from './fleet/fleet.ts';
 import { removeIdleNodes } from './idle.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
 import type { SoakResult } from './soak.ts';
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     days: { type: 'string' },
     mutations: { type: 'boolean', default: false },
     idle: { type: 'string' },
+    fleet: { type: 'string' },
     quick: { type: 'boolean', default: false },
     guard: { type: 'string' },
     trace: { type: 'string' },
@@ -46,6 +49,7 @@ function print(line: string): void {
 
 if (process.send === undefined) {
   if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
+  else if (values.fleet !== undefined) process.exitCode = await runFleet(Number(values.fleet), values.json, print);
   else process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));
 } else {
   process.once('message', (order: Order) => {

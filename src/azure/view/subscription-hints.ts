@@ -5,7 +5,9 @@
  */
 import { LOW_FRACTION } from '../arm/rate-limits.ts';
 import type { Hint, HintCount, SharedHints } from '../../domain/ports/shared-hints.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
+import { defined } from '../../lib/defined.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 
@@ -40,6 +42,8 @@ export class SubscriptionHints {
 
   /** When the others began to delay our reads of a family. */
   readonly #heldSinceMs = new Map<string, number>();
+  /** Instances whose failure was reported. */
+  #failed: ReadonlySet<string> = new Set();
   /** What Azure last reported to us about a family. */
   readonly #counts = new Map<string, OwnCount>();
 
@@ -68,6 +72,19 @@ export class SubscriptionHints {
     const { vmSize, zone, priority = 'Regular' } = detail.scope;
     if (vmSize === undefined) return;
     this.#deps.hints?.report('stockout', keyOf(vmSize, priority, zone), this.#deps.clock.now() + STOCKOUT_MS);
+  }
+
+  /** Instances of increases that go on report a lack of capacity minutes before Azure ends the operation. */
+  noteFailedInstances(groups: readonly Pick<NodeGroup, 'instances' | 'vmSize' | 'priority'>[]): void {
+    const failed = new Set<string>();
+    for (const { instances = [], vmSize, priority } of groups)
+      for (const { key, state, error, zone } of instances) {
+        if (state !== 'failed' || error?.detail.kind !== 'out-of-capacity') continue;
+        failed.add(key);
+        const scope = { vmSize, priority, ...defined({ zone }), ...error.detail.scope };
+        if (!this.#failed.has(key)) this.noteFailure({ detail: { ...error.detail, scope } });
+      }
+    this.#failed = failed;
   }
 
   /** Why a group of this size must not grow now. `hasDemand`: pods are waiting, so that the right to try is of use here. */

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SubscriptionHints } from '../../../src/azure/view/subscription-hints.ts';
 import { AutoscalerError, type StockScope } from '../../../src/lib/errors.ts';
-import { START_MS } from '../../support/builders.ts';
+import { anInstance, START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryHintServer } from '../../support/memory-hints.ts';
 
@@ -39,6 +39,16 @@ describe('a stockout that another cluster met', () => {
   ])('keeps a group from growing: %s', (_what, scope, size, expected) => {
     cluster('one').noteFailure(soldOut(scope));
     expect(cluster('two').reasonAgainst(size, true)).toBe(expected ? REASON : undefined);
+  });
+
+  it('is known from an instance that Azure could not allocate, once for each instance, before the increase has ended', () => {
+    const error = { detail: { kind: 'out-of-capacity', scope: {} } as const, code: 'AllocationFailed', message: 'x' };
+    const group = { ...SIZE, instances: [anInstance({ state: 'failed', error, zone: undefined })] };
+    const [one, two] = [cluster('one'), cluster('two')];
+    one.noteFailedInstances([group]);
+    one.noteFailedInstances([group]);
+    expect(two.reasonAgainst(SIZE, false)).toBe(REASON);
+    expect(server.reports).toBe(1);
   });
 
   it('keeps no group of the cluster that met it: that has a memory of its own', () => {

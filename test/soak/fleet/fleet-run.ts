@@ -46,7 +46,11 @@ export interface FleetOptions {
   readonly isBusy?: () => string | undefined;
 }
 
-export interface StoreClient {
+/** A process that gets its part of a store. */
+interface StoreClient {
+  /** The cluster. */
+  readonly name: string;
+  readonly simClock: VirtualSimClock;
   readonly config: Config;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -65,7 +69,7 @@ export interface FleetCluster {
 }
 
 /** What is kept of a loop: a report holds an observation. */
-export interface LoopFacts {
+interface LoopFacts {
   readonly endedAtMs: number;
   readonly durationMs: number;
   readonly outcome: LoopReport['outcome'];
@@ -106,7 +110,8 @@ export class FleetRun {
     const metrics = createMetrics();
     const lines = cluster.lines as string[];
     const write = (line: string): void => void lines.push(line);
-    const sharedStore = this.#options.storeOf?.({ config, clock, metrics, log: write }) ?? NO_STORE;
+    const sharedStore =
+      this.#options.storeOf?.({ name: cluster.name, simClock: this.clock, config, clock, metrics, log: write }) ?? NO_STORE;
     const log = createLog('info', { write }, clock, { dryRun: false });
     const random = seededStreams(cluster.world.spec.seed);
     const daemon = await composeDaemon({ config, clock, random, log, metrics, tokensFollowClock: true, sharedStore });

@@ -177,4 +177,12 @@ export const SHARING_GUARDS: readonly Guard[] = [
     test: BETWEEN,
     row: 'although another cluster reports',
   },
+  {
+    guard: 'a lack of capacity that only instances show is reported to other clusters',
+    file: 'src/azure/azure.ts',
+    text: 'hints.noteFailedInstances(view.groups);',
+    instead: '',
+    test: 'test/scenarios/fleet.test.ts',
+    row: 'choose the other pool in the same loop',
+  },
 ];

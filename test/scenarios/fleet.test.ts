@@ -1,0 +1,71 @@
+/** Three clusters of one subscription that share a store in memory. The fleet of thirty, with figures, is `npm run soak -- --fleet 30`. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FleetRun, type FleetCluster } from '../soak/fleet/fleet-run.ts';
+import { storeOptions, writesOf } from '../soak/fleet/fleet-story.ts';
+import { aPool, deployment, MINUTE, SECOND } from './support.ts';
+
+const RARE = 'Standard_F8s_v2';
+const POOLS = [aPool({ name: 'rare', vmSize: RARE, count: 0 }), aPool({ name: 'plenty', vmSize: 'Standard_D16s_v5', count: 0 })];
+
+let run: FleetRun;
+let clusters: readonly [FleetCluster, FleetCluster, FleetCluster];
+beforeAll(async () => {
+  run = await FleetRun.start({ clusters: 3, pools: POOLS, stock: { [`${RARE}/0`]: 0 }, ...storeOptions('memory') });
+  await run.startDaemons();
+  await run.advance(5 * SECOND);
+  const [one, two, three] = run.clusters;
+  if (one === undefined || two === undefined || three === undefined) throw new Error('there are three clusters');
+  clusters = [one, two, three];
+});
+afterAll(() => run.stop());
+
+function calls(each: FleetCluster, route: string, sinceMs = 0): number {
+  return each.calls.filter((entry) => entry.route === route && entry.at >= sinceMs).length;
+}
+
+const SIZES = 'GET skus';
+const USAGES = 'GET locations/{location}/usages';
+const SETS = 'GET virtualMachineScaleSets';
+
+describe('clusters of one subscription that share a store', () => {
+  it('read sizes and usages once for all, and scale sets each for itself', () => {
+    expect(clusters.map((each) => [calls(each, SIZES), calls(each, USAGES), calls(each, SETS)])).toEqual([
+      [1, 1, 1],
+      [0, 0, 1],
+      [0, 0, 1],
+    ]);
+  });
+
+  it('choose the other pool in the same loop after one of them met a stockout', async () => {
+    const [one, two, three] = clusters;
+    one.world.cluster.apply(deployment({ name: 'work', replicas: 2, cpu: '7' }));
+    await run.advance(MINUTE, () => writesOf(one, 'plenty').length > 0);
+    expect(writesOf(one, 'rare')).toHaveLength(1);
+    await run.advance(6 * SECOND);
+    for (const each of [two, three]) each.world.cluster.apply(deployment({ name: 'work', replicas: 2, cpu: '7' }));
+    await run.advance(2 * SECOND);
+    expect([two, three].map((each) => [writesOf(each, 'rare').length, writesOf(each, 'plenty').length])).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+  });
+
+  it('hand over to a process that takes sizes and usages from the store, and reads its scale sets and instances itself', async () => {
+    const [, , three] = clusters;
+    await run.advance(2 * MINUTE);
+    await run.stopDaemon(three);
+    const sinceMs = run.clock.now();
+    const loops = three.loops.length;
+    await run.startDaemon(three);
+    await run.advance(MINUTE, () => three.loops.length > loops);
+    expect([SIZES, USAGES].map((route) => calls(three, route, sinceMs))).toEqual([0, 0]);
+    expect(calls(three, SETS, sinceMs)).toBe(1);
+    expect(calls(three, 'GET virtualMachineScaleSets/{name}/virtualMachines', sinceMs)).toBe(3);
+    expect(run.clock.now() - sinceMs).toBeLessThan(SECOND);
+    expect(three.loops.at(-1)?.outcome).toBe('completed');
+  });
+
+  it('break no rule of safe writes', () => {
+    expect(clusters.flatMap(({ world }) => world.violations())).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+/**
+ * What happens to a fleet: a quiet time, a size that is out of stock, and other clients that use up Azure's limit of reads while every
+ * cluster grows. The same for clusters that share a store and for those that do not. Only counts; nothing here decides what is good.
+ */
+import { MINUTE, SECOND, aPool, deployment } from '../../scenarios/support.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
+import { FleetRun, type FleetCluster, type FleetOptions } from './fleet-run.ts';
+
+/** `rare` is the better choice for the pods, and out of stock. */
+const RARE = 'Standard_F8s_v2';
+const POOLS = [
+  aPool({ name: 'web', count: 1 }),
+  aPool({ name: 'rare', vmSize: RARE, count: 0 }),
+  aPool({ name: 'plenty', vmSize: 'Standard_D16s_v5', count: 0 }),
+];
+const SHARED_KINDS = ['GET skus', 'GET locations/{location}/usages'];
+const QUIET_MS = 20 * MINUTE;
+/** After the first cluster met the stockout, before the others ask for nodes. Hints are at most five seconds old. */
+const UNTIL_OTHERS_MS = 30 * SECOND;
+/** Reads of other clients, of the 360 a minute that Azure allows to all (caching 2.1), once the saved-up ones are gone. */
+const OTHERS_A_MINUTE = 300;
+const PRESSURE_MS = 10 * MINUTE;
+
+export interface FleetFigures {
+  readonly clusters: number;
+  readonly store: 'memory' | 'none';
+  /** Reads of sizes and usages while nothing happens, the start included. */
+  readonly sharedCalls: number;
+  /** Of all kinds, in the same time. */
+  readonly calls: number;
+  /** Clusters after the first that asked Azure for the size that is out of stock. */
+  readonly askedForStockout: number;
+  /** Clusters after the first that wrote the other pool in the loop that saw the pods. */
+  readonly fellBackAtOnce: number;
+  /** Of clusters after the first, from the pods to the accepted write of the other pool, seconds. */
+  readonly fallbackSeconds: { readonly median: number; readonly longest: number };
+  /** While other clients used up the limit. */
+  readonly pressure: {
+    readonly reads: number;
+    readonly refused: number;
+    readonly writesRefused: number;
+    /** The longest time in which a cluster got no list of its scale sets, seconds. */
+    readonly longestWithoutList: number;
+    /** From the pods to the write, of the slowest cluster, seconds. */
+    readonly slowestWrite: number;
+  };
+  readonly violations: number;
+  readonly failedLoops: number;
+  /** Seconds of processor time, and of virtual time. */
+  readonly cpuSeconds: number;
+  readonly virtualSeconds: number;
+}
+
+/** @throws Error if the world does not come to rest. */
+export async function liveAsFleet(clusters: number, store: FleetFigures['store']): Promise<FleetFigures> {
+  const began = process.cpuUsage();
+  const run = await FleetRun.start({ clusters, pools: POOLS, stock: { [`${RARE}/0`]: 0 }, ...storeOptions(store) });
+  const startMs = run.clock.now();
+  try {
+    await run.startDaemons();
+    await run.advance(QUIET_MS);
+    const quiet = { sharedCalls: callsOf(run, (entry) => SHARED_KINDS.includes(entry.route)), calls: callsOf(run, () => true) };
+    const stockout = await meetStockout(run);
+    const pressure = await underPressure(run);
+    const { user, system } = process.cpuUsage(began);
+    return {
+      clusters,
+      store,
+      ...quiet,
+      ...stockout,
+      pressure,
+      violations: run.clusters.reduce((sum, { world }) => sum + world.violations().length, 0),
+      failedLoops: run.clusters.reduce((sum, { loops }) => sum + loops.filter(({ outcome }) => outcome !== 'completed').length, 0),
+      cpuSeconds: Math.round((user + system) / 1e6),
+      virtualSeconds: (run.clock.now() - startMs) / SECOND,
+    };
+  } finally {
+    await run.stop();
+  }
+}
+
+/** Every process of the run shares one store in memory. */
+export function storeOptions(store: FleetFigures['store']): Pick<FleetOptions, 'storeOf'> {
+  let memory: MemoryStore | undefined;
+  return store === 'none' ? {} : { storeOf: ({ name, simClock }) => (memory ??= new MemoryStore(simClock)).of(name) };
+}
+
+async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedForStockout' | 'fellBackAtOnce' | 'fallbackSeconds'>> {
+  const [first, ...others] = run.clusters;
+  if (first === undefined) throw new Error('a fleet has a cluster');
+  grow(first, 'rare-work', '7');
+  await run.advance(3 * MINUTE, () => writesOf(first, 'plenty').length > 0);
+  await run.advance(UNTIL_OTHERS_MS);
+  const sinceMs = run.clock.now();
+  for (const each of others) grow(each, 'rare-work', '7');
+  await run.advance(5 * MINUTE);
+  const waits = others.map((each) => firstWriteAfter(each, 'plenty', sinceMs));
+  const asked = others.filter((each) => writesOf(each, 'rare').some(({ at }) => at >= sinceMs));
+  const atOnce = others.filter((each, at) => !asked.includes(each) && (waits[at] ?? Number.POSITIVE_INFINITY) < 10 * SECOND);
+  return { askedForStockout: asked.length, fellBackAtOnce: atOnce.length, fallbackSeconds: spreadOf(waits) };
+}
+
+async function underPressure(run: FleetRun): Promise<FleetFigures['pressure']> {
+  const sinceMs = run.clock.now();
+  const stop = useUpReads(run);
+  await run.advance(MINUTE);
+  const grownMs = run.clock.now();
+  for (const each of run.clusters) grow(each, 'web-work', '3');
+  await run.advance(PRESSURE_MS);
+  stop();
+  const during = run.clusters.map(({ calls }) => calls.filter(({ at }) => at >= sinceMs));
+  const count = (isMeant: (entry: JournalEntry) => boolean): number => during.flat().filter(isMeant).length;
+  return {
+    reads: count(({ method }) => method === 'GET'),
+    refused: count(({ method, status }) => method === 'GET' && status === 429),
+    writesRefused: count(({ method, status }) => method !== 'GET' && status === 429),
+    longestWithoutList: Math.max(...run.clusters.map((each) => longestGap(each, sinceMs, run.clock.now()))),
+    slowestWrite: Math.max(...run.clusters.map((each) => firstWriteAfter(each, 'web', grownMs))) / SECOND,
+  };
+}
+
+/** Other clients of the subscription. They first use what is saved up, and then most of what is added. */
+function useUpReads({ subscription, clock }: FleetRun): () => void {
+  const take = (): boolean =>
+    subscription.throttle.charge({
+      method: 'GET',
+      clientId: 'others',
+      subscription: 'any',
+      compute: 'HighCostGetVMScaleSet',
+      resource: `others-${clock.now()}`,
+    }).refusal === undefined;
+  for (let left = 2_000; left > 0 && take(); left--);
+  const state = { stopped: false };
+  const again = (): void => {
+    if (state.stopped) return;
+    take();
+    clock.after(MINUTE / OTHERS_A_MINUTE, again);
+  };
+  again();
+  return () => (state.stopped = true);
+}
+
+function grow({ world }: FleetCluster, name: string, cpu: string): void {
+  world.cluster.apply(deployment({ name, replicas: 4, cpu }));
+}
+
+function callsOf(run: FleetRun, isMeant: (entry: JournalEntry) => boolean): number {
+  return run.clusters.reduce((sum, { calls }) => sum + calls.filter(isMeant).length, 0);
+}
+
+/** Capacity writes of a pool, accepted or not. */
+export function writesOf({ calls }: FleetCluster, pool: string): readonly JournalEntry[] {
+  return calls.filter(({ method, path }) => method === 'PUT' && new RegExp(`aks-${pool}-\\d+-vmss$`, 'i').test(path));
+}
+
+/** Milliseconds until the first accepted write since then; infinite if there is none. */
+function firstWriteAfter(cluster: FleetCluster, pool: string, sinceMs: number): number {
+  const write = writesOf(cluster, pool).find(({ at, status }) => at >= sinceMs && status < 300);
+  return write === undefined ? Number.POSITIVE_INFINITY : write.at - sinceMs;
+}
+
+function longestGap({ calls }: FleetCluster, sinceMs: number, untilMs: number): number {
+  const lists = calls.filter(({ route, status, at }) => route === 'GET virtualMachineScaleSets' && status === 200 && at >= sinceMs);
+  const times = [sinceMs, ...lists.map(({ at }) => at), untilMs];
+  return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? at))) / SECOND;
+}
+
+function spreadOf(waitsMs: readonly number[]): FleetFigures['fallbackSeconds'] {
+  const sorted = waitsMs.toSorted((left, right) => left - right);
+  const at = (index: number): number => (sorted[index] ?? 0) / SECOND;
+  return { median: at(Math.floor(sorted.length / 2)), longest: at(sorted.length - 1) };
+}

@@ -1,0 +1,54 @@
+/** `npm run soak -- --fleet N`: the same story with a shared store and without one, and what the store is expected to save. */
+import { liveAsFleet, type FleetFigures } from './fleet-story.ts';
+
+/** One in a hundred reads. */
+const FEW_REFUSED = 0.01;
+/** A list of scale sets is due every minute; others delay it by a minute at most, and few remaining calls double it. */
+const LONGEST_WITHOUT_LIST_SECONDS = 180;
+
+/** Prints the figures, as JSON if asked to. Returns the exit code: 1 if the store does not do what it is for. */
+export async function runFleet(clusters: number, json: boolean, print: (line: string) => void): Promise<number> {
+  const alone = await liveAsFleet(clusters, 'none');
+  print(json ? JSON.stringify(alone) : describe(alone));
+  const shared = await liveAsFleet(clusters, 'memory');
+  print(json ? JSON.stringify(shared) : describe(shared));
+  const wrong = disappointments(shared, alone);
+  print(JSON.stringify({ clusters, wrong }));
+  return wrong.length > 0 ? 1 : 0;
+}
+
+/** What is not as it should be, in sentences. */
+function disappointments(shared: FleetFigures, alone: FleetFigures): readonly string[] {
+  const { clusters, pressure } = shared;
+  const fair = Math.ceil(alone.sharedCalls / clusters) + 1;
+  const rules: readonly (readonly [boolean, string])[] = [
+    [
+      shared.sharedCalls <= fair,
+      `sizes and usages were read ${shared.sharedCalls} times, not ${fair}: ${alone.sharedCalls} without a store`,
+    ],
+    [shared.askedForStockout <= 1, `${shared.askedForStockout} clusters asked for the size that is out of stock`],
+    [shared.fellBackAtOnce >= clusters - 2, `${shared.fellBackAtOnce} clusters of ${clusters - 1} chose the other pool in the same loop`],
+    [pressure.refused <= FEW_REFUSED * pressure.reads, `${pressure.refused} of ${pressure.reads} reads were refused`],
+    [pressure.writesRefused === 0, `${pressure.writesRefused} writes were refused`],
+    [Number.isFinite(pressure.slowestWrite), 'a cluster with waiting pods wrote nothing'],
+    [
+      pressure.longestWithoutList <= LONGEST_WITHOUT_LIST_SECONDS,
+      `a cluster got no list of its scale sets for ${pressure.longestWithoutList} s`,
+    ],
+    [shared.violations + alone.violations === 0, 'a write was not safe'],
+    [shared.failedLoops === 0, `${shared.failedLoops} loops did not complete`],
+  ];
+  return rules.flatMap(([holds, sentence]) => (holds ? [] : [sentence]));
+}
+
+function describe({ clusters, store, sharedCalls, calls, pressure, ...rest }: FleetFigures): string {
+  return [
+    `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}`,
+    `  reads of sizes and usages in 20 minutes: ${sharedCalls}, of ${calls} calls`,
+    `  clusters that asked for the size out of stock: ${rest.askedForStockout}; chose the other pool at once: ${rest.fellBackAtOnce}`,
+    `  pods to write of the other pool: median ${rest.fallbackSeconds.median} s, longest ${rest.fallbackSeconds.longest} s`,
+    `  while others used up the limit: ${pressure.refused} of ${pressure.reads} reads refused, ${pressure.writesRefused} writes refused`,
+    `  longest time without a list ${pressure.longestWithoutList} s, slowest write ${pressure.slowestWrite} s`,
+    `  ${rest.violations} violations, ${rest.failedLoops} failed loops, ${rest.cpuSeconds} s of processor time for ${rest.virtualSeconds} s`,
+  ].join('\n');
+}
