@@ -110,6 +110,24 @@ it('decides for many pods as it would for each alone', () => {
   );
 });
 
+it('decides the same with what an earlier pass found, unless a node has changed since', () => {
+  fc.assert(
+    fc.property(seats as fc.Arbitrary<Seat[]>, wishes, wishes, (given, first, second) => {
+      const alone = viewOf(given);
+      const before = viewOf(given);
+      const earlier = new PlacementPass(before);
+      outcomes(first.map(podOf), (pod) => earlier.decide(pod));
+      outcomes(first.map(podOf), (pod) => scheduleOne(pod, alone));
+      // As between two passes: a node that took a pod has a new usage.
+      const nodes = before.nodes.map((usage) => (usage.revision > 0 ? usageOf(usage.node, usage.pods) : usage));
+      const later = new PlacementPass({ ...before, nodes }, earlier.judged);
+      const pods = second.map(podOf);
+      expect(outcomes(pods, (pod) => later.decide(pod))).toEqual(outcomes(pods, (pod) => scheduleOne(pod, alone)));
+    }),
+    { numRuns: 100, seed: 19 },
+  );
+});
+
 it('puts a pod that names its node there without a look at the others', () => {
   const view = viewOf(Array.from({ length: 3 }, () => ({ cpu: 4, zone: '1', taint: 'none' as const })));
   const pass = new PlacementPass(view);

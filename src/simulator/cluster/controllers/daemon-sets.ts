@@ -6,6 +6,7 @@ import {
   type DaemonSetObject,
   type NodeObject,
   type NodeSelectorTerm,
+  type NodeTaint,
   type PodObject,
   type PodSpec,
   type PodTemplate,
@@ -38,16 +39,28 @@ function tolerationsOf(spec: PodSpec): readonly PodToleration[] {
   return [...(spec.tolerations ?? []), ...TOLERATED, ...(spec.hostNetwork === true ? [HOST_NETWORK] : [])];
 }
 
-function isWantedOn(set: DaemonSetObject, node: NodeObject): boolean {
-  const { spec } = set.spec.template;
-  return matchesNodeSelection(spec, node) && firstUntolerated(node.spec.taints ?? [], tolerationsOf(spec)) === undefined;
+interface Verdict {
+  readonly wanted: boolean;
+  /** A running pod stays under a NoSchedule taint; only NoExecute evicts it. */
+  readonly mayStay: boolean;
 }
 
-/** A running pod stays under a NoSchedule taint; only NoExecute evicts it. */
-function mayStayOn(set: DaemonSetObject, node: NodeObject): boolean {
-  const { spec } = set.spec.template;
-  const driving = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
-  return matchesNodeSelection(spec, node) && firstUntolerated(driving, tolerationsOf(spec)) === undefined;
+/** By template and node: every change of one of 5,000 nodes asks about all of them. */
+const verdicts = new WeakMap<PodTemplate, WeakMap<NodeObject, Verdict>>();
+
+function verdictOn({ spec: { template } }: DaemonSetObject, node: NodeObject): Verdict {
+  const byNode = verdicts.get(template) ?? new WeakMap<NodeObject, Verdict>();
+  verdicts.set(template, byNode);
+  const known = byNode.get(node);
+  if (known !== undefined) return known;
+  const { spec } = template;
+  const taints = node.spec.taints ?? [];
+  const isSelected = matchesNodeSelection(spec, node);
+  const tolerated = (some: readonly NodeTaint[]): boolean => firstUntolerated(some, tolerationsOf(spec)) === undefined;
+  const driving = taints.filter((taint) => taint.effect === 'NoExecute');
+  const verdict = { wanted: isSelected && tolerated(taints), mayStay: isSelected && tolerated(driving) };
+  byNode.set(node, verdict);
+  return verdict;
 }
 
 /** The template with an affinity to one node. */
@@ -81,11 +94,11 @@ function reconcile(context: ControllerContext, key: string): void {
   const pods = podsOf(api, set).filter(isActive);
   for (const pod of pods) {
     const node = byNode.get(targetOf(pod) ?? '');
-    if (node === undefined || !mayStayOn(set, node)) api.remove(PODS, placeOf(pod), {});
+    if (node === undefined || !verdictOn(set, node).mayStay) api.remove(PODS, placeOf(pod), {});
   }
   const covered = new Set(podsOf(api, set).map(targetOf));
   for (const node of nodes) {
-    if (isWantedOn(set, node) && !covered.has(node.metadata.name))
+    if (verdictOn(set, node).wanted && !covered.has(node.metadata.name))
       createOwnedPod(context, set, { template: templateFor(set, node) }, COMPONENT);
   }
   replaceOutdated(context, set);
@@ -105,9 +118,9 @@ function replaceOutdated({ api }: ControllerContext, set: DaemonSetObject): void
 function writeStatus({ api }: ControllerContext, set: DaemonSetObject, nodes: readonly NodeObject[]): void {
   const pods = podsOf(api, set).filter(isActive);
   const ready = pods.filter(isReady).length;
-  const desired = nodes.filter(
-    (node) => isWantedOn(set, node) || (mayStayOn(set, node) && pods.some((pod) => targetOf(pod) === node.metadata.name)),
-  ).length;
+  const covered = new Set(pods.map(targetOf));
+  const isDesired = (node: NodeObject, { wanted, mayStay }: Verdict): boolean => wanted || (mayStay && covered.has(node.metadata.name));
+  const desired = nodes.filter((node) => isDesired(node, verdictOn(set, node))).length;
   const updated = pods.filter((pod) => pod.metadata.labels?.['pod-template-generation'] === String(set.metadata.generation ?? 1)).length;
   const status = {
     currentNumberScheduled: pods.filter((pod) => conditionOf(pod, 'PodScheduled')?.status === 'True').length,

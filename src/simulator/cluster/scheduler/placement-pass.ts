@@ -17,6 +17,13 @@ interface Judged {
   revision: number;
 }
 
+/** By the key of equal pods, what was found for each node. A node that changed has another usage. */
+export type JudgedNodes = ReadonlyMap<string, ReadonlyMap<NodeUsage, Judged>>;
+
+const NONE: JudgedNodes = new Map();
+/** More than this is not kept for the next pass. */
+const MOST_KEPT = 200_000;
+
 /** What was found for the first of several equal pods. */
 interface ShapeState {
   readonly judged: readonly Judged[];
@@ -30,11 +37,14 @@ export class PlacementPass {
   readonly #view: TopologyView;
   readonly #byName: ReadonlyMap<string, NodeUsage>;
   readonly #shapes = new Map<string, ShapeState>();
+  readonly #before: JudgedNodes;
   /** Whether a running pod, or one of this pass, may refuse others. */
   #guarded: boolean;
 
-  constructor(view: TopologyView) {
+  /** `before`: what the last pass left, so that only nodes that changed since are judged again. */
+  constructor(view: TopologyView, before: JudgedNodes = NONE) {
     this.#view = view;
+    this.#before = before;
     this.#byName = new Map(view.nodes.map((usage) => [usage.node.metadata.name, usage]));
     this.#guarded = view.nodes.some(({ guards }) => guards.length > 0);
   }
@@ -43,6 +53,12 @@ export class PlacementPass {
   decide(pod: PodObject): Decision {
     this.#guarded ||= pod.spec.affinity?.podAntiAffinity !== undefined;
     return this.#onlyNode(pod) ?? (this.#isPlain(pod) ? this.#decidePlain(pod) : scheduleOne(pod, this.#view));
+  }
+
+  /** For the next pass. */
+  get judged(): JudgedNodes {
+    if (this.#shapes.size * this.#view.nodes.length > MOST_KEPT) return NONE;
+    return new Map([...this.#shapes].map(([key, { judged }]) => [key, new Map(judged.map((one) => [one.usage, one]))]));
   }
 
   /** A pod of a DaemonSet looks at its own node. Other nodes matter only for the message if that one refuses. */
@@ -79,7 +95,8 @@ export class PlacementPass {
     const key = shapeKeyOf(pod);
     const known = this.#shapes.get(key);
     if (known !== undefined) return known;
-    const judged = this.#view.nodes.map((usage): Judged => ({ usage, ...judge(pod, usage) }));
+    const before = this.#before.get(key);
+    const judged = this.#view.nodes.map((usage): Judged => before?.get(usage) ?? { usage, ...judge(pod, usage) });
     const fitting = judged.filter(({ reasons }) => reasons.length === 0).sort((left, right) => compareRanks(left.rank, right.rank));
     const state = { judged, fitting };
     this.#shapes.set(key, state);

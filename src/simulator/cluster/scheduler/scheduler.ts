@@ -10,9 +10,10 @@ import { storedType } from '../store/resource-types.ts';
 import type { ClaimObject } from '../store/storage-objects.ts';
 import type { StoreChange } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
-import { addUsage } from './node-filters.ts';
+import { addUsage, type NodeUsage } from './node-filters.ts';
 import { NodeUsages } from './node-usages.ts';
-import { PlacementPass } from './placement-pass.ts';
+import { type JudgedNodes, PlacementPass } from './placement-pass.ts';
+import { RefusalPace } from './refusal-pace.ts';
 import { claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
@@ -38,9 +39,18 @@ export function queueOrder(left: PodObject, right: PodObject): number {
   return priority || age || compareText(left.metadata.name, right.metadata.name);
 }
 
-function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Unschedulable' | 'SchedulingGated', message: string): void {
+/** @returns simulated milliseconds after which to try again, because the message is older than it may be. */
+function sayUnscheduled(
+  { api }: ControllerContext,
+  pod: PodObject,
+  { reason, message, pace }: { readonly reason: 'Unschedulable' | 'SchedulingGated'; readonly message: string; readonly pace: RefusalPace },
+): number | undefined {
   const before = conditionOf(pod, 'PodScheduled');
-  if (before?.status === 'False' && before.reason === reason && before.message === message) return;
+  const isRepeated = before?.status === 'False' && before.reason === reason;
+  if (isRepeated && before.message === message) return undefined;
+  const waitMs = isRepeated ? pace.waitMs(pod.metadata.uid) : 0;
+  if (waitMs > 0) return waitMs;
+  pace.written(pod.metadata.uid);
   const condition = {
     type: 'PodScheduled',
     status: 'False',
@@ -54,36 +64,47 @@ function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Uns
     status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition) },
   }));
   if (reason === 'Unschedulable') recordEvent(api, pod, { type: 'Warning', reason: 'FailedScheduling', message, component: COMPONENT });
+  return undefined;
 }
 
 interface PassInput {
   readonly usages: NodeUsages;
   readonly pass: PlacementPass;
+  readonly pace: RefusalPace;
 }
 
-function schedule(context: ControllerContext, pod: PodObject, { usages, pass }: PassInput): void {
-  const { api } = context;
-  if ((pod.spec.schedulingGates ?? []).length > 0) {
-    sayUnscheduled(context, pod, 'SchedulingGated', 'Scheduling is blocked due to non-empty scheduling gates');
-    return;
-  }
+/** @returns simulated milliseconds after which to try again; undefined: when something changes. */
+function schedule(context: ControllerContext, pod: PodObject, { usages, pass, pace }: PassInput): number | undefined {
+  if ((pod.spec.schedulingGates ?? []).length > 0)
+    return sayUnscheduled(context, pod, {
+      reason: 'SchedulingGated',
+      message: 'Scheduling is blocked due to non-empty scheduling gates',
+      pace,
+    });
   const decision = pass.decide(pod);
-  if (decision.kind === 'unschedulable') {
-    sayUnscheduled(context, pod, 'Unschedulable', decision.message);
-    return;
-  }
-  const node = decision.usage.node.metadata.name;
+  if (decision.kind === 'unschedulable') return sayUnscheduled(context, pod, { reason: 'Unschedulable', message: decision.message, pace });
+  place(context, pod, { usage: decision.usage, usages });
+  return undefined;
+}
+
+function place(
+  context: ControllerContext,
+  pod: PodObject,
+  { usage, usages }: { readonly usage: NodeUsage; readonly usages: NodeUsages },
+): void {
+  const { api } = context;
+  const node = usage.node.metadata.name;
   const waiting = delayedClaims(pod, api.store);
   if (waiting.length > 0) {
     // The pod reserves its node while the volumes are created. It is bound once they exist.
     for (const claim of waiting) chooseNode(context, claim, node);
-    addUsage(decision.usage, pod);
+    addUsage(usage, pod);
     usages.forget(node);
     return;
   }
   const bound = api.bind(placeOf(pod), node);
   if (!bound.ok) return;
-  addUsage(decision.usage, bound.value as PodObject);
+  addUsage(usage, bound.value as PodObject);
   const message = `Successfully assigned ${pod.metadata.namespace ?? ''}/${pod.metadata.name} to ${node}`;
   recordEvent(api, pod, { type: 'Normal', reason: 'Scheduled', message, component: COMPONENT });
 }
@@ -128,20 +149,29 @@ export function startScheduler(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const usages = new NodeUsages(api.store);
   const waitingPods = api.store.indexBy('pods', (pod) => (isWaiting(pod as PodObject) ? 'waiting' : undefined));
+  const pace = new RefusalPace(api.timers);
+  let judged: JudgedNodes = new Map();
   const queue = createQueue(api.timers, () => {
     const waiting = [...waitingPods('waiting')].map((pod) => pod as PodObject);
     if (waiting.length === 0) return;
-    const pass = new PlacementPass({
-      nodes: usages.list(),
-      stored: api.store,
-      namespaceLabels: (namespace): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {},
-    });
+    const namespaceLabels = (namespace: string): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {};
+    const pass = new PlacementPass({ nodes: usages.list(), stored: api.store, namespaceLabels }, judged);
     const sorted = waiting.sort(queueOrder);
     const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
-    for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, { usages, pass });
+    const waits = [...assumed, ...sorted.filter((other) => !assumed.has(other))].flatMap(
+      (pod) => schedule(context, pod, { usages, pass, pace }) ?? [],
+    );
+    if (waits.length > 0)
+      queue.add(
+        'pass',
+        waits.reduce((least, ms) => Math.min(least, ms)),
+      );
+    judged = pass.judged;
   });
   return onChange(api, ['pods', 'nodes', ...STORAGE], (change) => {
     usages.note(change);
+    const isPlaced = change.storage === 'pods' && (change.type === 'DELETED' || (change.object as PodObject).spec.nodeName !== undefined);
+    if (isPlaced) pace.forget(change.object.metadata.uid);
     if (mayHelp(change)) queue.add('pass', knobs.schedulerMs);
   });
 }
