@@ -9,6 +9,7 @@ import { variants, variantValues } from '../../deploy/files.ts';
 import { mergedValues, plainNotation, plainText, type JsonMap } from '../../deploy/notation.ts';
 import { rbac } from '../../deploy/objects.ts';
 import { findHelm } from './helm.ts';
+import { OF_AN_AZURE_USER, UPSTREAM } from './upstream-values.ts';
 import {
   CHART,
   configuredBy,
@@ -178,20 +179,11 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(text.includes('169.254.169.254/32')).toBe(open);
   });
 
-  it("takes a copy of the upstream chart's defaults, and keeps its own guard", () => {
-    const copied = {
-      azureEnableVMSSEtag: false,
-      deployment: { annotations: {}, selector: {} },
-      service: { selector: {}, clusterIP: '', externalIPs: [] },
-      podDisruptionBudget: { annotations: {}, maxUnavailable: 1, selector: {} },
-      vpa: { enabled: false, updateMode: 'Auto', recommender: 'default', containerPolicy: {} },
-      nodeSelector: {},
-      azureSubscriptionID: '11111111-1111-1111-1111-111111111111',
-      azureResourceGroup: 'MC_shop_shop_westeurope',
-      azureUseManagedIdentityExtension: true,
-      autoDiscovery: { clusterName: 'shop' },
-    };
-    expect(configuredBy(rendered(copied)).azure.enableVmssEtag).toBe(true);
+  it("takes a copy of the upstream chart's whole values file, and keeps its own guard", () => {
+    const objects = rendered({ ...(parse(UPSTREAM) as object), ...OF_AN_AZURE_USER });
+    expect(configuredBy(objects).azure.enableVmssEtag).toBe(true);
+    // Its empty maps are the user's: nothing of ours is merged into them.
+    expect(deploymentIn(objects).template.spec).not.toHaveProperty('nodeSelector');
   });
 
   it('names, labels and annotates every object, and never the same key twice', () => {
@@ -291,6 +283,11 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
       'three values',
       { azureClusterName: 'shop', azureResourceGroup: 'a' },
       /It scales the pools with the tags cluster-autoscaler-enabled=true and cluster-autoscaler-name=shop\./,
+    ],
+    [
+      'the image of copied values',
+      { image: { repository: 'registry.k8s.io/autoscaling/cluster-autoscaler' } },
+      /WARNING: image\.repository is the Cluster Autoscaler's image/,
     ],
     ['a pool is chosen', { autoDiscovery: { clusterName: 'shop' } }, /installed as aks-autoscaler in kube-system\.\n\n1\. Wait/],
     ['a dry run', { config: { dryRun: true } }, /It is a dry run/],

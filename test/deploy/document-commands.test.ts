@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { documentCommands, NOT_RUN, whyNotRun } from '../support/document-commands.ts';
 
 /** What `test/e2e/documents.e2e.ts` provides. */
-const RUN = /^(?:helm upgrade|kubectl |aks-autoscaler |npm run (?:--silent )?cli -- |curl -s )/;
+const RUN = /^(?:helm (?:upgrade|template)|kubectl |aks-autoscaler |npm run (?:--silent )?cli -- |curl -s )/;
 
 describe('the commands of the documents', () => {
   const commands = documentCommands();

@@ -42,7 +42,7 @@ function installPrograms(): void {
   const [kubectl, ...first] = plane.kubectl;
   aProgram('kubectl', `exec ${[kubectl, ...first].join(' ')} "$@"`);
   // The suite has applied the manifests: Helm takes over what it finds.
-  aProgram('helm', `exec ${HELM ?? 'helm'} "$@" --take-ownership`);
+  aProgram('helm', `[ "$1" = template ] || set -- "$@" --take-ownership; exec ${HELM ?? 'helm'} "$@"`);
   aProgram('aks-autoscaler', OWN);
   // npm run [--silent] cli -- ARGUMENTS
   aProgram('npm', 'while [ "$1" != -- ]; do shift; done; shift; exec aks-autoscaler "$@"');
@@ -52,6 +52,7 @@ function installPrograms(): void {
 
 function installFiles(): void {
   for (const name of ['helm', 'deploy', 'config']) symlinkSync(join(ROOT, name), join(folder, name === 'helm' ? 'charts' : name));
+  writeFileSync(join(folder, 'values.yaml'), 'autoDiscovery: {clusterName: shop}\n');
   writeFileSync(join(folder, 'ca.pem'), plane.caPem);
   writeFileSync(join(folder, 'pools.yaml'), '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 5}\n');
   writeFileSync(join(folder, 'daemon.yaml'), 'discovery: [{selectors: {cluster-autoscaler-enabled: "true"}}]\n');
