@@ -3,7 +3,6 @@
  * Must not know any decision: it only wires. Tests and the lab call it with clocks of their own.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/types/config.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
@@ -31,6 +30,7 @@ import { fileJournal, noJournal } from './journal/file-journal.ts';
 import { LastDecision } from './last-decision.ts';
 import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
+import { stallsOf } from './process/stalls.ts';
 import { defined } from '../lib/defined.ts';
 
 interface ComposeInput extends ConnectInput {
@@ -106,7 +106,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     history,
     historyFiles,
     shadow,
-    stalls: monitorEventLoopDelay({ resolution: 10 }),
+    stalls: stallsOf(),
   });
 }
 

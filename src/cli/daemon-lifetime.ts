@@ -4,7 +4,6 @@
  */
 import { describeDuty, type Duty } from './duty.ts';
 import { VERSION } from '../lib/version.ts';
-import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
 import { nodeGroupId } from '../domain/ids.ts';
@@ -42,6 +41,7 @@ import type { ShadowRecord } from './journal/shadow-record.ts';
 import { RefreshRequests } from './refresh-requests.ts';
 import { apiInput } from './serving/api-input.ts';
 import { pageReader } from './serving/page-file.ts';
+import type { Stalls } from './process/stalls.ts';
 import { stopInTime } from './stop-in-time.ts';
 
 export interface DaemonDeps {
@@ -78,10 +78,8 @@ export interface DaemonDeps {
   readonly shadow: ShadowRecord | undefined;
   /** What helps pending pods, as far as it was simulated. */
   readonly advice: RememberedAdvice;
-  readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
+  readonly stalls: Stalls;
 }
-
-const NANOSECONDS = 1e9;
 
 export class DaemonLifetime implements Daemon {
   readonly #deps: DaemonDeps;
@@ -131,7 +129,7 @@ export class DaemonLifetime implements Daemon {
   async start(options: StartOptions = {}): Promise<void> {
     const { config, log, kubernetes, cloud, loop, templates, memory, stalls } = this.#deps;
     const { signal } = this.#work;
-    stalls.enable();
+    stalls.start();
     this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, this.#httpDeps());
     log.info({ url: this.#http.url }, 'Serving metrics and health');
     // A standby keeps its watches warm, so it can decide as soon as it leads. It reads nothing from Azure before.
@@ -255,7 +253,7 @@ export class DaemonLifetime implements Daemon {
       ['kubernetes', () => kubernetes.close()],
       ['http', async () => this.#closeHttp()],
     ]);
-    stalls.disable();
+    stalls.stop();
     metrics.process.leader.set(0);
     this.#ended.resolve(undefined);
   }
@@ -311,8 +309,7 @@ export class DaemonLifetime implements Daemon {
     metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
-        metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);
-        stalls.reset();
+        metrics.process.eventLoopDelay.set(stalls.takeLongestSeconds());
         metrics.process.memory.set(process.memoryUsage.rss());
         return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
       },
