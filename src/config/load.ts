@@ -19,6 +19,9 @@ import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type M
 import type { Config, ConfigErrors, ConfigInput, DiscoveryConfig, RetailPricesConfig } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
+/** The schema is used once: its compilation into a function would take longer than the check itself. */
+const ONCE = { jitless: true } as const;
+
 type Reading = { readonly text: string } | { readonly error: string };
 
 /**
@@ -50,7 +53,7 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   const given = [environmentLayer(input.env), flags];
   const layers = [...files, endpointsFileLayer(mergeLayers([...files, ...given]).document, input), ...given];
   const { merged, warnings: idle } = withoutIneffectiveClusterName(mergeLayers(layers));
-  const parsed = SCHEMA.safeParse(merged.document);
+  const parsed = SCHEMA.safeParse(merged.document, ONCE);
   const ca = caFileOf(merged.document, input);
   const errors = [
     ...layers.flatMap((layer) => layer.errors),
