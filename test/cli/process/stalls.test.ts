@@ -13,7 +13,7 @@ describe('the longest stall of the event loop', () => {
     expect(stalls.takeLongestSeconds()).toBe(seconds);
   });
 
-  it('is counted anew after each look', () => {
+  it('is counted from zero after each look', () => {
     const ticks = { max: 350 * MS, enable: () => true, disable: () => true, reset: () => void (ticks.max = 0) };
     const stalls = stallsOf(ticks);
     expect([stalls.takeLongestSeconds(), stalls.takeLongestSeconds()]).toEqual([0.25, 0]);
