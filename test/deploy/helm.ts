@@ -18,7 +18,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The program to call; undefined if Helm is not available. */
 export function findHelm(env: Environment): string | undefined {
   if (existsSync(cached(env))) return cached(env);
-  return spawnSync('helm', ['version'], { stdio: 'ignore' }).status === 0 ? 'helm' : undefined;
+  return spawnSync('helm', ['version'], { stdio: 'ignore', env }).status === 0 ? 'helm' : undefined;
 }
 
 function cached(env: Environment): string {
@@ -26,11 +26,11 @@ function cached(env: Environment): string {
   return join(cache, 'aks-autoscaler', 'helm', `${HELM_VERSION}-${process.platform}-${process.arch}`, 'helm');
 }
 
-/** Builds Helm unless it is there. Never rejects. @returns one sentence: where it is, or why it is not. */
-export async function buildHelm(env: Environment): Promise<{ readonly found: boolean; readonly sentence: string }> {
+/** Builds Helm unless it is there. Never rejects. `pauseMs`: before a second try. @returns one sentence: where it is, or why it is not. */
+export async function buildHelm(env: Environment, pauseMs?: number): Promise<{ readonly found: boolean; readonly sentence: string }> {
   const found = findHelm(env);
   if (found !== undefined) return { found: true, sentence: `Helm is ${found}` };
-  if (spawnSync('go', ['version'], { stdio: 'ignore' }).status !== 0) {
+  if (spawnSync('go', ['version'], { stdio: 'ignore', env }).status !== 0) {
     return {
       found: false,
       sentence: 'skipped: there is neither Helm nor a Go to build it with; the tests that render the chart are left out',
@@ -41,7 +41,7 @@ export async function buildHelm(env: Environment): Promise<{ readonly found: boo
   const unfinished = join(folder, `unfinished-${process.pid}`);
   try {
     await mkdir(unfinished, { recursive: true });
-    const failure = await install(unfinished, env);
+    const failure = await install(unfinished, env, pauseMs);
     if (failure !== undefined) return { found: false, sentence: `skipped: building Helm ${HELM_VERSION} failed: ${failure}` };
     await rename(join(unfinished, 'helm'), program);
     return { found: true, sentence: `Helm ${HELM_VERSION} was built: ${program}` };
@@ -53,7 +53,13 @@ export async function buildHelm(env: Environment): Promise<{ readonly found: boo
 }
 
 /** @returns what went wrong, in one sentence. */
-function install(folder: string, env: Environment): Promise<string | undefined> {
+function install(folder: string, env: Environment, pauseMs: number | undefined): Promise<string | undefined> {
   const args = ['install', '-p', '2', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v3/cmd/helm@${HELM_VERSION}`];
-  return runGo({ args, cwd: folder, env: { ...env, GOBIN: folder }, limitMs: BUILD_LIMIT_MS });
+  return runGo({
+    args,
+    cwd: folder,
+    env: { ...env, GOBIN: folder },
+    limitMs: BUILD_LIMIT_MS,
+    ...(pauseMs === undefined ? {} : { pauseMs }),
+  });
 }

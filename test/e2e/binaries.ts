@@ -129,7 +129,7 @@ async function buildOnce(version: Version, env: Environment, say: (line: string)
   const folder = join(cache, cacheKey(version));
   const program = join(folder, 'control-plane');
   if (existsSync(program)) return { kind: 'built', program };
-  const go = spawnSync('go', ['version'], { encoding: 'utf8' });
+  const go = spawnSync('go', ['version'], { encoding: 'utf8', env });
   if (go.status !== 0)
     return { kind: 'missing', reason: 'there is no Go to build them with: install Go 1.26 or newer, or set that variable' };
   say(`building the control plane of ${version.tag} with ${go.stdout.trim()}; this happens once, and takes some minutes`);

@@ -1,6 +1,10 @@
-/** Runs the machine's Go for a build. Names the true cause of a failure, and tries again where a proxy was slow: what came stays in Go's cache. */
+/**
+ * Runs the machine's Go for a build. Names the true cause of a failure, and tries again after a while where a proxy was slow or away: what came
+ * stays in Go's cache.
+ */
 import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface GoBuild {
   readonly args: readonly string[];
@@ -10,9 +14,12 @@ export interface GoBuild {
   readonly limitMs: number;
   /** Default: `go`. */
   readonly program?: string;
+  /** Before the second try; each later one is three times as long. */
+  readonly pauseMs?: number;
 }
 
 const MOST_TRIES = 4;
+const PAUSE_MS = 5_000;
 
 /** What downloads run into, behind a proxy or without one. It may pass. */
 const NETWORK =
@@ -29,6 +36,7 @@ export async function runGo(build: GoBuild): Promise<string | undefined> {
     if (result === undefined) return undefined;
     if (!NETWORK.test(result) || tries === MOST_TRIES || Date.now() >= endsAtMs)
       return tries === 1 ? result : `${result} (after ${tries} tries)`;
+    await sleep(Math.min((build.pauseMs ?? PAUSE_MS) * 3 ** (tries - 1), Math.max(0, endsAtMs - Date.now())));
   }
 }
 
