@@ -93,12 +93,12 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  lab: [['lab'], ['lab/loads']],
+  lab: [['lab', 'lab/recordings'], ['lab/loads']],
   cli: [
     ['cli'],
     ['cli/report', 'cli/init'],
     ['cli/explain'],
-    ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate'],
+    ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate', 'cli/record'],
     ['cli/plan/report'],
     ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
   ],
@@ -147,6 +147,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/plan/files': 'objects-file.ts',
   'cli/serving': 'page-file.ts',
   'cli/plan/report': 'plan-report.ts',
+  'cli/record': 'record-command.ts',
   'cli/text': 'text-layout.ts',
   config: 'load.ts',
   'config/sources': 'layers.ts',
@@ -161,6 +162,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'kubernetes/writes': 'events.ts',
   lab: 'virtual-run.ts',
   'lab/loads': 'load.ts',
+  'lab/recordings': 'load-recorder.ts',
   lib: 'errors.ts',
   loop: 'autoscaler.ts',
   'loop/capacity-objects': 'capacity-statuses.ts',
@@ -218,8 +220,8 @@ const MOST_NOUNS = 28;
 
 /** Only these may reach the simulator and the laboratory from the composition root: the image carries neither. */
 const SIMULATOR_COMMANDS = ['cli/emulate-command', 'cli/demo/'];
-/** The form of a load needs no simulator: a recorder runs beside a live cluster. */
-const WITHOUT_SIMULATOR = 'lab/loads';
+/** The form of a load and a recorder need no simulator: the recorder runs beside a live cluster. */
+const WITHOUT_SIMULATOR: readonly string[] = ['lab/loads', 'lab/recordings'];
 
 /** Packages with one home each. */
 const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
@@ -419,17 +421,17 @@ describe('architecture', () => {
         source.imports
           .filter((specifier) => specifier.startsWith('.'))
           .map((specifier) => targetOf(source, specifier))
-          .some((target) => ['simulator', 'lab'].includes(ringOf(target)) && dirname(target) !== WITHOUT_SIMULATOR),
+          .some((target) => ['simulator', 'lab'].includes(ringOf(target)) && !WITHOUT_SIMULATOR.includes(dirname(target))),
       )
       .map((source) => source.path);
     expect(breaches).toEqual([]);
   });
 
-  it('keeps the form of a load free of the simulator', () => {
+  it('keeps the form of a load and its recorder free of the simulator', () => {
     const breaches = all
-      .filter(({ room }) => room === WITHOUT_SIMULATOR)
+      .filter(({ room }) => WITHOUT_SIMULATOR.includes(room))
       .flatMap((source) => source.imports.filter((name) => name.startsWith('.')).map((name) => targetOf(source, name)))
-      .filter((target) => dirname(target) !== WITHOUT_SIMULATOR && !['lib', 'domain'].includes(ringOf(target)));
+      .filter((target) => !WITHOUT_SIMULATOR.includes(dirname(target)) && !['lib', 'domain'].includes(ringOf(target)));
     expect(breaches).toEqual([]);
   });
 

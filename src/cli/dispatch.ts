@@ -42,6 +42,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Check whether the autoscaler can work here, and print a fix for each problem',
     run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),
   },
+  record: {
+    help: 'Record the load of a cluster: which pods are wanted when, and the pools',
+    run: async (argv, terminal) => (await import('./record/record-command.ts')).run(argv, terminal),
+  },
   replay: {
     help: 'Repeat a recorded decision and compare the result',
     run: async (argv, terminal) => (await import('./plan/from-dump.ts')).run(argv, terminal),

@@ -76,8 +76,8 @@ export async function readRecording(path: string): Promise<Recording> {
   return collected.result();
 }
 
-/** Lines of the file, decompressed. */
-async function* linesOf(path: string): AsyncGenerator<string, void> {
+/** Lines of the file, decompressed and not checked. The last one may be cut off. @throws AutoscalerError `config` if it cannot be read. */
+export async function* linesOf(path: string): AsyncGenerator<string, void> {
   let size = 0;
   let rest = '';
   try {

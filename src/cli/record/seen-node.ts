@@ -1,0 +1,47 @@
+/** A node of the API as a recorder sees it: its pool, size and zone, and whether it is being removed. Pure. */
+import { defined } from '../../lib/defined.ts';
+import type { Node } from '../../domain/node.ts';
+import { zonePart } from '../../domain/node-template.ts';
+import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import type { ObservedNode } from '../../lab/recordings/observed.ts';
+
+const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool', 'karpenter.sh/nodepool'] as const;
+const SPOT_LABEL = 'kubernetes.azure.com/scalesetpriority';
+/** Labels that AKS, Kubernetes and drivers set. The others are those of the pool. */
+const SYSTEM_LABEL =
+  /(?:^|[./])(?:kubernetes\.io|k8s\.io|kubernetes\.azure\.com|csi\.azure\.com|cilium\.io|karpenter\.sh|karpenter\.azure\.com)\/|^(?:agentpool|accelerator|storageprofile|storagetier)$/;
+/** Taints of a moment, not of the pool. */
+const PASSING_TAINT =
+  /^(?:node\.kubernetes\.io|node\.cloudprovider\.kubernetes\.io|(?:startup|ignore)-taint\.cluster-autoscaler\.kubernetes\.io|node\.cilium\.io|aks-autoscaler|karpenter\.sh)\/|ByClusterAutoscaler$|OfClusterAutoscaler$|^remediator\.kubernetes\.azure\.com\//;
+
+export function observedNode(node: Node): ObservedNode {
+  const { labels, taints, providerId } = node;
+  const vmSize = labels['node.kubernetes.io/instance-type'] ?? labels['beta.kubernetes.io/instance-type'] ?? 'unknown';
+  const zone = labels['topology.kubernetes.io/zone'];
+  const mode = labels['kubernetes.azure.com/mode']?.toLowerCase();
+  return {
+    name: node.name,
+    createdAtMs: node.createdAtMs,
+    pool: POOL_LABELS.map((label) => labels[label]).find((name) => name !== undefined) ?? vmSize,
+    vmSize,
+    isSpot: labels[SPOT_LABEL] === 'spot',
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !SYSTEM_LABEL.test(key))),
+    taints: taints
+      .filter(({ key }) => !PASSING_TAINT.test(key))
+      .map(({ key, value, effect }) => `${key}${value === '' ? '' : `=${value}`}:${effect}`),
+    isLeaving: node.unschedulable || node.deletionAtMs !== undefined || taints.some(({ key }) => key === TO_BE_DELETED_TAINT),
+    isPreempted: node.preemption !== undefined,
+    ...defined({
+      // A regional VM has the number of its fault domain.
+      zone: zone?.includes('-') === true ? zonePart(zone) : undefined,
+      mode: mode === 'system' ? ('System' as const) : mode === 'user' ? ('User' as const) : undefined,
+      kind: kindOf(providerId.toLowerCase()),
+    }),
+  };
+}
+
+/** A scale set in flexible mode looks like the VMs of a VMs pool. */
+function kindOf(providerId: string): ObservedNode['kind'] {
+  if (providerId.includes('/virtualmachinescalesets/')) return 'vmss-uniform';
+  return providerId.includes('/virtualmachines/') ? 'vms-pool' : undefined;
+}

@@ -1,0 +1,121 @@
+/** The pools of a cluster, from what Azure reports of them, else from their nodes; and the nodes that Azure took back. */
+import type { LoadEvent, LoadPool } from '../loads/load.ts';
+import type { ObservedNode } from './observed.ts';
+
+/** AKS's limit of one pool: the maximum where Azure was not read. */
+const MOST_NODES = 1_000;
+
+type PoolEvent = Extract<LoadEvent, { readonly kind: 'pool' | 'pool-removed' | 'spot-eviction' }>;
+
+export class PoolWatch {
+  readonly #nodes = new Map<string, ObservedNode>();
+  /** By name; those of nodes have the size in their key. */
+  readonly #pools = new Map<string, LoadPool>();
+  /** Pools that Azure reports. */
+  #reported: ReadonlyMap<string, LoadPool> | undefined;
+  #events: PoolEvent[] = [];
+  #hasBegun = false;
+
+  /** The pools at the start. `report` and `see` come before. */
+  begin(): readonly LoadPool[] {
+    for (const node of this.#nodes.values()) this.#learn(node, 0);
+    this.#hasBegun = true;
+    this.#events = [];
+    return [...this.#pools.values()].map((pool) => ({ ...pool, count: this.#countOf(pool) }));
+  }
+
+  /** Goes on from the pools that the recording has, whose names may be hashed. `report` and `see` come before. */
+  resume(recorded: readonly LoadPool[], atMs: number, hashed: (pool: LoadPool) => LoadPool): void {
+    const before = new Map(recorded.map((pool) => [pool.name, pool]));
+    for (const pool of this.begin()) {
+      const known = before.get(hashed(pool).name);
+      if (known === undefined || !isSame(known, hashed(pool))) this.#events.push({ kind: 'pool', atMs, pool });
+    }
+  }
+
+  /** What Azure reports now, all of it. */
+  report(pools: readonly LoadPool[], atMs: number): void {
+    this.#reported = new Map(pools.map((pool) => [pool.name, pool]));
+    for (const pool of pools) this.#set(pool, atMs);
+    for (const name of this.#pools.keys()) if (!this.#reported.has(name) && !this.#hasNodes(name)) this.#remove(name, atMs);
+  }
+
+  see(node: ObservedNode, atMs: number): void {
+    this.#nodes.set(node.name, node);
+    if (this.#hasBegun) this.#learn(node, atMs);
+  }
+
+  /** Azure evicted a Spot node that goes without being drained, or after it was announced. */
+  forget(name: string, atMs: number): void {
+    const node = this.#nodes.get(name);
+    this.#nodes.delete(name);
+    if (node === undefined || !node.isSpot || (node.isLeaving && !node.isPreempted)) return;
+    this.#events.push({ kind: 'spot-eviction', atMs, pool: poolName(node, this.#pools), count: 1 });
+  }
+
+  /** Evictions of one moment are one event. */
+  take(): readonly PoolEvent[] {
+    const events: PoolEvent[] = [];
+    for (const event of this.#events) {
+      const last = events.at(-1);
+      if (event.kind === 'spot-eviction' && last?.kind === 'spot-eviction' && last.pool === event.pool && last.atMs === event.atMs)
+        events[events.length - 1] = { ...last, count: last.count + event.count };
+      else events.push(event);
+    }
+    this.#events = [];
+    return events;
+  }
+
+  #learn(node: ObservedNode, atMs: number): void {
+    const name = poolName(node, this.#pools);
+    if (this.#reported?.has(name) === true) return;
+    const { zones = [], ...pool } = this.#pools.get(name) ?? poolOf(node, name);
+    const known = node.zone === undefined || zones.includes(node.zone) ? zones : [...zones, node.zone].toSorted();
+    this.#set(known.length === 0 ? pool : { ...pool, zones: known }, atMs);
+  }
+
+  #set(pool: LoadPool, atMs: number): void {
+    const before = this.#pools.get(pool.name);
+    this.#pools.set(pool.name, pool);
+    if (before === undefined || !isSame(before, pool)) this.#events.push({ kind: 'pool', atMs, pool });
+  }
+
+  #remove(name: string, atMs: number): void {
+    this.#pools.delete(name);
+    this.#events.push({ kind: 'pool-removed', atMs, pool: name });
+  }
+
+  #hasNodes(name: string): boolean {
+    return [...this.#nodes.values()].some((node) => poolName(node, this.#pools) === name);
+  }
+
+  #countOf({ name }: LoadPool): number {
+    return [...this.#nodes.values()].filter((node) => poolName(node, this.#pools) === name).length;
+  }
+}
+
+/** A pool with several sizes is one pool for each size here. */
+function poolName({ pool, vmSize }: ObservedNode, known: ReadonlyMap<string, LoadPool>): string {
+  const first = known.get(pool);
+  if (first === undefined || first.vmSize.toLowerCase() === vmSize.toLowerCase()) return pool;
+  return `${pool}-${vmSize}`;
+}
+
+function isSame(left: LoadPool, right: LoadPool): boolean {
+  return JSON.stringify({ ...left, count: 0 }) === JSON.stringify({ ...right, count: 0 });
+}
+
+function poolOf({ vmSize, isSpot, mode, kind, labels, taints }: ObservedNode, name: string): LoadPool {
+  return {
+    name,
+    ...(kind === undefined ? {} : { kind }),
+    vmSize,
+    count: 0,
+    min: mode === 'System' ? 1 : 0,
+    max: MOST_NODES,
+    priority: isSpot ? 'Spot' : 'Regular',
+    ...(mode === undefined ? {} : { mode }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(taints.length === 0 ? {} : { taints }),
+  };
+}

@@ -1,0 +1,115 @@
+/** A simulated cluster in virtual time that the command `record` follows, with its real watches over loopback. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../../src/cli/record/record-command.ts';
+import type { Terminal } from '../../../src/cli/process/process.ts';
+import { CLIENT, writeClientFiles } from '../../../src/lab/client-files.ts';
+import { openClientRequests } from '../../../src/lab/client-traffic.ts';
+import { clockOf } from '../../../src/lab/process-clock.ts';
+import { Patience } from '../../../src/lab/patience.ts';
+import { untilQuiet } from '../../../src/lab/quiet.ts';
+import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
+import type { WorldSpec } from '../../../src/simulator/base/world-spec.ts';
+import { startWorld, type World } from '../../../src/simulator/world.ts';
+import { START_MS } from '../../support/builders.ts';
+
+const STUCK_AFTER_MS = 20_000;
+
+export interface RunningRecord {
+  /** Sends SIGTERM and waits for the end. @returns the exit code. */
+  stop(): Promise<number>;
+  /** @returns the exit code of a command that ends by itself. */
+  readonly ended: Promise<number>;
+  readonly out: () => string;
+  readonly err: () => string;
+}
+
+export class RecordedWorld {
+  readonly clock: VirtualSimClock;
+  readonly world: World;
+  readonly dir: string;
+
+  private constructor(clock: VirtualSimClock, world: World, dir: string) {
+    this.clock = clock;
+    this.world = world;
+    this.dir = dir;
+  }
+
+  static async start(spec: WorldSpec): Promise<RecordedWorld> {
+    const clock = new VirtualSimClock(START_MS);
+    const world = await startWorld({ spec, clock, client: CLIENT, token: 'only-known-to-this-simulation' });
+    const dir = await mkdtemp(join(tmpdir(), 'recorded-world-'));
+    await writeClientFiles(dir, world);
+    return new RecordedWorld(clock, world, dir);
+  }
+
+  file(name: string): string {
+    return join(this.dir, name);
+  }
+
+  /** Starts the command and waits until the first picture is on the disk. */
+  async record(name: string, flags: readonly string[] = []): Promise<RunningRecord> {
+    const [out, err]: [string[], string[]] = [[], []];
+    const listeners = new Set<() => void>();
+    const terminal: Terminal = {
+      env: {},
+      out: (text) => out.push(text),
+      err: (text) => err.push(text),
+      readFile: () => '',
+      readChunks: () => [] as unknown as AsyncIterable<Uint8Array>,
+      hostname: 'test',
+      signals: {
+        on: (_name, listener) => listeners.add(listener),
+        off: (_name, listener) => listeners.delete(listener),
+        exit: () => undefined,
+      },
+    };
+    const argv = ['--out', this.file(name), '--kubeconfig', join(this.dir, 'kubeconfig'), ...flags];
+    const ended = run(argv, terminal, clockOf(this.clock));
+    ended.catch(() => undefined);
+    await this.#begun(() => err.join('').includes('Recording.'), ended);
+    const stop = (): Promise<number> => {
+      [...listeners][0]?.();
+      return ended;
+    };
+    return { ended, stop, out: () => out.join(''), err: () => err.join('') };
+  }
+
+  /** Time stands still until then: modules load and files open in real time. */
+  async #begun(hasBegun: () => boolean, ended: Promise<number>): Promise<void> {
+    const patience = new Patience(STUCK_AFTER_MS);
+    let failed: unknown;
+    ended.catch((thrown: unknown) => {
+      failed = thrown;
+    });
+    while (!hasBegun()) {
+      if (failed !== undefined) throw failed;
+      if (patience.isOver()) throw new Error('the recording does not begin');
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.#rest();
+    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+    this.clock.advance(Math.max(0, end - this.clock.now()));
+  }
+
+  async end(): Promise<void> {
+    await this.world.stop();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  #rest(): Promise<void> {
+    const { cluster } = this.world;
+    return untilQuiet(() => {
+      if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
+      return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
+    });
+  }
+}
