@@ -110,6 +110,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['simulator/arm/control', 'simulator/arm/identity', 'simulator/arm/other', 'simulator/cluster/controllers', 'simulator/cluster/http'],
     ['simulator/arm/faults', 'simulator/cluster/scheduler'],
     ['simulator/arm/aks', 'simulator/cluster/base'],
+    ['simulator/cluster/schemas'],
     ['simulator/arm/compute', 'simulator/cluster/store'],
     ['simulator/arm/state'],
     ['simulator/arm/http'],
@@ -206,6 +207,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'simulator/cluster/base': 'controller-context.ts',
   'simulator/cluster/controllers': 'kubelets.ts',
   'simulator/cluster/http': 'server.ts',
+  'simulator/cluster/schemas': 'schema.ts',
   'store/redis': 'redis-connection.ts',
   telemetry: 'metrics.ts',
 };

@@ -11,6 +11,7 @@ import type { WorldSpec } from '../base/world-spec.ts';
 import type { ViolationLog } from '../base/write-safety.ts';
 import { recordEvent, type ControllerContext, type EventDraft } from './base/controller-context.ts';
 import { DEFAULT_LATENCIES, type ClusterLatencies } from './base/latencies.ts';
+import { startCustomDefinitions } from './controllers/custom-definitions.ts';
 import { startDaemonSets } from './controllers/daemon-sets.ts';
 import { startDeployments } from './controllers/deployments.ts';
 import { startGarbageCollector } from './controllers/garbage-collector.ts';
@@ -27,7 +28,9 @@ import { createApi, placeOf, type Api } from './store/api.ts';
 import { typedBody } from './store/field-types.ts';
 import { evict } from './store/eviction.ts';
 import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
-import { findKind } from './store/resource-types.ts';
+import type { ResourceType } from './store/resource-types.ts';
+import { admitDefined } from './schemas/definitions.ts';
+import { KindTable } from './schemas/kind-table.ts';
 import { ObjectStore, type StoreChange } from './store/store.ts';
 import { createTimers } from './store/timers.ts';
 import { defined } from '../../lib/defined.ts';
@@ -41,6 +44,7 @@ function startControllers(context: ControllerContext): () => void {
     startDeployments(context),
     startDaemonSets(context),
     startDisruptionBudgets(context),
+    startCustomDefinitions(context),
     startGarbageCollector(context),
     startVolumeController(context),
     startScheduler(context),
@@ -139,8 +143,10 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
   const knobs: ClusterLatencies = { ...DEFAULT_LATENCIES, ...options.knobs };
   const timers = createTimers(options.clock);
   const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed);
+  const kinds = new KindTable(api.store);
   const server = new ApiServer({
     api,
+    kinds,
     tls: options.tls,
     token: options.token,
     port: options.port ?? 0,
@@ -164,9 +170,9 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     url,
     kubeconfig: () => kubeconfigOf(url, options),
     store: stateOf(api),
-    apply: (object) => apply(api, object),
+    apply: (object) => apply(api, kinds, object),
     remove: (object) => {
-      const type = typeOf(object);
+      const type = typeOf(kinds, object);
       unwrap(
         api.remove(
           type,
@@ -247,8 +253,8 @@ function controlOf(api: Api, server: ApiServer): ClusterControl {
   };
 }
 
-function typeOf(object: ObjectDraft): NonNullable<ReturnType<typeof findKind>> {
-  const type = findKind(object.apiVersion, object.kind);
+function typeOf(kinds: KindTable, object: ObjectDraft): ResourceType {
+  const type = kinds.findKind(object.apiVersion, object.kind);
   if (type !== undefined) return type;
   throw new AutoscalerError({ kind: 'kube-api', status: 404 }, `The simulated cluster has no kind ${object.kind} in ${object.apiVersion}.`);
 }
@@ -270,9 +276,9 @@ function unwrap<Value>(
   );
 }
 
-function apply(api: Api, given: ObjectDraft): KubeObject {
-  const type = typeOf(given);
-  const object = unwrap(typedBody(type, given)) as ObjectDraft;
+function apply(api: Api, kinds: KindTable, given: ObjectDraft): KubeObject {
+  const type = typeOf(kinds, given);
+  const object = unwrap(admitDefined(kinds, type, unwrap(typedBody(type, given)) as ObjectDraft));
   const { namespace, name } = placeOfDraft(object, type.namespaced);
   const present = name === '' ? undefined : api.store.get(type.storage, `${namespace ?? ''}/${name}`);
   if (present === undefined) return unwrap(api.create(type, object, namespace));

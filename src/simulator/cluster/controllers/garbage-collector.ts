@@ -1,7 +1,7 @@
 /** Garbage collection: dependents of deleted objects, owners in foreground deletion, terminating namespaces, old events. */
 import { FOREGROUND, placeOf } from '../store/api.ts';
 import type { KubeObject, OwnerReference } from '../store/objects.ts';
-import { storedType } from '../store/resource-types.ts';
+import { typeOfStored } from '../store/resource-types.ts';
 import { keyOf, type StoreChange } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import type { ControllerContext } from '../base/controller-context.ts';
@@ -73,13 +73,13 @@ class OwnerIndex {
 const NOBODY: readonly OwnerReference[] = [];
 
 function removeFound({ api }: ControllerContext, { storage, object }: StorageEntry): void {
-  if (object.metadata.deletionTimestamp === undefined) api.remove(storedType(storage), placeOf(object), {});
+  if (object.metadata.deletionTimestamp === undefined) api.remove(typeOfStored(storage, object), placeOf(object), {});
 }
 
 function finishForeground(context: ControllerContext, index: OwnerIndex, { storage, object }: StorageEntry): void {
   for (const dependent of index.dependentsOf(context, object.metadata.uid)) removeFound(context, dependent);
   if (index.dependentsOf(context, object.metadata.uid).length > 0) return;
-  context.api.modify(storedType(storage), placeOf(object), 'main', (current) => ({
+  context.api.modify(typeOfStored(storage, object), placeOf(object), 'main', (current) => ({
     ...current,
     metadata: { ...current.metadata, finalizers: (current.metadata.finalizers ?? []).filter((finalizer) => finalizer !== FOREGROUND) },
   }));

@@ -1,10 +1,12 @@
-/** Discovery: groups, resources, the version, and as much OpenAPI as kubectl needs. */
-import { apiVersionOf, RESOURCE_TYPES, type ResourceType } from '../store/resource-types.ts';
+/** Discovery: groups, resources, the version, and OpenAPI. */
+import { stableHash } from '../../../lib/random.ts';
+import type { KindTable } from '../schemas/kind-table.ts';
+import { openApiV2, openApiV3 } from '../schemas/openapi.ts';
+import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
 import type { ApiReply, ApiRequest } from './requests.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-const GROUPS: readonly string[] = [...new Set(RESOURCE_TYPES.map((type) => type.group).filter((group) => group !== ''))];
 /** The server responds to it without storing it. */
 const REVIEW = { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' };
 const VERSION = {
@@ -19,9 +21,7 @@ const VERSION = {
   platform: 'linux/amd64',
 };
 
-/**
- * An older form of OpenAPI in protobuf; an empty document has no bytes. kubectl requests it for kinds that it finds nowhere else.
- */
+/** The older form of OpenAPI in protobuf; an empty document has no bytes. kubectl reads the newer form first. */
 const NO_SCHEMAS: ApiReply = {
   status: 200,
   body: '',
@@ -29,51 +29,73 @@ const NO_SCHEMAS: ApiReply = {
 };
 
 /** The response to a discovery path; undefined for other paths. */
-export function handleDiscovery(request: ApiRequest): ApiReply | undefined {
+export function handleDiscovery(request: ApiRequest, kinds: KindTable): ApiReply | undefined {
   const path = request.path.replace(/\/$/, '');
   if (['/healthz', '/readyz', '/livez'].includes(path)) return { status: 200, body: 'ok' };
   if (path === '/version') return { status: 200, body: VERSION };
+  const groups = groupsOf(kinds);
   if (path === '/api')
-    return aggregated(request, ['']) ?? { status: 200, body: { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] } };
-  if (path === '/apis') return aggregated(request, [...GROUPS, REVIEW.group]) ?? { status: 200, body: groupList() };
-  if (path.startsWith('/openapi/')) return openApi(path);
+    return (
+      aggregated(request, groups.slice(0, 1)) ?? {
+        status: 200,
+        body: { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
+      }
+    );
+  if (path === '/apis') return aggregated(request, groups.slice(1)) ?? { status: 200, body: groupList(groups.slice(1)) };
+  if (path.startsWith('/openapi/')) return openApi(request, path, kinds);
   const versioned = /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))$/.exec(path);
-  if (versioned !== null) return resourceList(versioned[2] ?? '', versioned[3] ?? versioned[1] ?? '');
-  const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
-  return group !== undefined && allGroups().includes(group)
-    ? { status: 200, body: { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) } }
-    : undefined;
+  if (versioned !== null) return resourceList(groups, versioned[2] ?? '', versioned[3] ?? versioned[1] ?? '');
+  const group = groups.find(({ name }) => name !== '' && path === `/apis/${name}`);
+  return group === undefined ? undefined : { status: 200, body: { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(group) } };
 }
 
-function allGroups(): readonly string[] {
-  return [...GROUPS, REVIEW.group];
+interface ApiGroup {
+  readonly name: string;
+  /** The preferred one first. */
+  readonly versions: readonly { readonly name: string; readonly types: readonly ResourceType[] }[];
 }
 
-function typesOf(group: string): readonly ResourceType[] {
-  return RESOURCE_TYPES.filter((type) => type.group === group);
+/** The core group first. */
+function groupsOf(kinds: KindTable): readonly ApiGroup[] {
+  const groups = Map.groupBy(kinds.types(), ({ group }) => group);
+  return [
+    ...[...groups].map(([name, types]) => ({
+      name,
+      versions: [...Map.groupBy(types, ({ version }) => version)]
+        .map(([version, ofVersion]) => ({ name: version, types: ofVersion }))
+        .sort((left, right) => compareVersions(left.name, right.name)),
+    })),
+    { name: REVIEW.group, versions: [{ name: REVIEW.version, types: [] }] },
+  ];
 }
 
-function versionOf(group: string): string {
-  return typesOf(group)[0]?.version ?? REVIEW.version;
+/** Stable versions before beta before alpha, then the newest first (kubernetes.io, "Version priority"). */
+function compareVersions(left: string, right: string): number {
+  const rank = (version: string): readonly number[] => {
+    const [, major = '0', stage = '', minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+    return [['', 'beta', 'alpha'].indexOf(stage), -Number(major), -Number(minor)];
+  };
+  const [one, other] = [rank(left), rank(right)];
+  return one.map((value, index) => value - (other[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }
 
-function groupOf(group: string): Readonly<Record<string, unknown>> {
-  const version = { groupVersion: `${group}/${versionOf(group)}`, version: versionOf(group) };
-  return { name: group, versions: [version], preferredVersion: version };
+function groupDocument({ name, versions }: ApiGroup): Readonly<Record<string, unknown>> {
+  const all = versions.map((version) => ({ groupVersion: `${name}/${version.name}`, version: version.name }));
+  return { name, versions: all, preferredVersion: all[0] };
 }
 
-function groupList(): unknown {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: allGroups().map(groupOf) };
+function groupList(groups: readonly ApiGroup[]): unknown {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupDocument) };
 }
 
-function resourceList(group: string, version: string): ApiReply | undefined {
+function resourceList(groups: readonly ApiGroup[], group: string, version: string): ApiReply | undefined {
   const groupVersion = group === '' ? version : `${group}/${version}`;
   if (group === REVIEW.group && version === REVIEW.version) {
     const resources = [{ name: REVIEW.plural, singularName: '', namespaced: false, kind: REVIEW.kind, verbs: ['create'] }];
     return { status: 200, body: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources } };
   }
-  const types = typesOf(group).filter((type) => type.version === version);
-  if (types.length === 0) return undefined;
+  const types = groups.find(({ name }) => name === group)?.versions.find(({ name }) => name === version)?.types;
+  if (types === undefined) return undefined;
   return { status: 200, body: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources: types.flatMap(resourcesOf) } };
 }
 
@@ -114,11 +136,15 @@ function subresourceKind(
   }
 }
 
-function aggregated(request: ApiRequest, groups: readonly string[]): ApiReply | undefined {
+function aggregated(request: ApiRequest, groups: readonly ApiGroup[]): ApiReply | undefined {
   if (!request.accept.includes('g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList')) return undefined;
-  const items = groups.map((group) => ({
-    metadata: { name: group, creationTimestamp: null },
-    versions: [{ version: versionOf(group), freshness: 'Current', resources: aggregatedResources(group) }],
+  const items = groups.map(({ name, versions }) => ({
+    metadata: { name, creationTimestamp: null },
+    versions: versions.map((version) => ({
+      version: version.name,
+      freshness: 'Current',
+      resources: aggregatedResources(name, version.types),
+    })),
   }));
   return {
     status: 200,
@@ -127,12 +153,12 @@ function aggregated(request: ApiRequest, groups: readonly string[]): ApiReply | 
   };
 }
 
-function aggregatedResources(group: string): readonly unknown[] {
+function aggregatedResources(group: string, types: readonly ResourceType[]): readonly unknown[] {
   if (group === REVIEW.group) {
     const responseKind = { group: REVIEW.group, version: REVIEW.version, kind: REVIEW.kind };
     return [{ resource: REVIEW.plural, responseKind, scope: 'Cluster', singularResource: 'selfsubjectaccessreview', verbs: ['create'] }];
   }
-  return typesOf(group).map((type) => ({
+  return types.map((type) => ({
     resource: type.plural,
     responseKind: { group: type.group, version: type.version, kind: type.kind },
     scope: type.namespaced ? 'Namespaced' : 'Cluster',
@@ -147,37 +173,21 @@ function aggregatedResources(group: string): readonly unknown[] {
   }));
 }
 
-/** kubectl checks the `fieldValidation` parameter of PATCH to decide which side validates: the server does. */
-function openApi(path: string): ApiReply | undefined {
-  if (path === '/openapi/v2') return NO_SCHEMAS;
-  const documents = new Map(['', ...GROUPS].map((group) => [group === '' ? 'api/v1' : `apis/${group}/${versionOf(group)}`, group]));
+function openApi({ accept }: ApiRequest, path: string, kinds: KindTable): ApiReply | undefined {
+  if (path === '/openapi/v2') return accept.includes('protobuf') ? NO_SCHEMAS : { status: 200, body: openApiV2(kinds, VERSION.gitVersion) };
+  const documents = Map.groupBy(kinds.types(), (type) => (type.group === '' ? `api/${type.version}` : `apis/${apiVersionOf(type)}`));
   if (path === '/openapi/v3') {
-    const paths = Object.fromEntries(
-      [...documents.keys()].map((name) => [name, { serverRelativeURL: `/openapi/v3/${name}?hash=simulated` }]),
-    );
-    return { status: 200, body: { paths } };
+    // A client keeps a document by its hash: that of a group changes with its definitions.
+    const paths = [...documents].map(([name, types]) => [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hashOf(kinds, types)}` }]);
+    return { status: 200, body: { paths: Object.fromEntries(paths) as unknown } };
   }
-  const group = documents.get(path.slice('/openapi/v3/'.length));
-  if (group === undefined) return undefined;
-  const paths = Object.fromEntries(typesOf(group).map((type) => [objectPath(type), { patch: patchOperation(type) }]));
-  return {
-    status: 200,
-    body: { openapi: '3.0.0', info: { title: 'Kubernetes', version: VERSION.gitVersion }, paths, components: { schemas: {} } },
-  };
+  const types = documents.get(path.slice('/openapi/v3/'.length));
+  return types === undefined ? undefined : { status: 200, body: openApiV3(kinds, types, VERSION.gitVersion) };
 }
 
-function objectPath(type: ResourceType): string {
-  const root = type.group === '' ? '/api/v1' : `/apis/${apiVersionOf(type)}`;
-  return `${root}/${type.namespaced ? 'namespaces/{namespace}/' : ''}${type.plural}/{name}`;
-}
-
-function patchOperation(type: ResourceType): unknown {
-  return {
-    parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
-    responses: { '200': { description: 'OK' } },
-    'x-kubernetes-action': 'patch',
-    'x-kubernetes-group-version-kind': { group: type.group, version: type.version, kind: type.kind },
-  };
+function hashOf(kinds: KindTable, types: readonly ResourceType[]): string {
+  const custom = types.map((type) => kinds.custom(type)?.json ?? type.kind);
+  return stableHash(JSON.stringify(custom)).toString(16).toUpperCase().padStart(8, '0');
 }
 
 /** The response to an access review: the result that the request itself would have. */

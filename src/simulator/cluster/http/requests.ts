@@ -1,7 +1,8 @@
 /** A request and a response of the API, and the resource that a path names. */
 import type { IncomingMessage } from 'node:http';
 import { AutoscalerError } from '../../../lib/errors.ts';
-import { findType, type ResourceType, type Subresource } from '../store/resource-types.ts';
+import type { KindTable } from '../schemas/kind-table.ts';
+import type { ResourceType, Subresource } from '../store/resource-types.ts';
 import type { KubeStatus } from '../store/status.ts';
 import { decodeProtobuf } from './protobuf.ts';
 
@@ -41,24 +42,24 @@ function isSubresource(type: ResourceType, text: string | undefined): text is Su
 }
 
 /** Splits `/api/v1/...` and `/apis/<group>/<version>/...`; undefined if it names no resource of this server. */
-export function parseResourcePath(path: string): ResourceRoute | undefined {
+export function parseResourcePath(path: string, kinds: Pick<KindTable, 'find'>): ResourceRoute | undefined {
   const parts = path
     .split('/')
     .filter((part) => part !== '')
     .map(decodeURIComponent);
   const [root, first = '', second = ''] = parts;
-  if (root === 'api') return routeOf(first, parts.slice(2));
-  if (root === 'apis') return routeOf(`${first}/${second}`, parts.slice(3));
+  if (root === 'api') return routeOf(kinds, first, parts.slice(2));
+  if (root === 'apis') return routeOf(kinds, `${first}/${second}`, parts.slice(3));
   return undefined;
 }
 
-function routeOf(apiVersion: string, rest: readonly string[]): ResourceRoute | undefined {
+function routeOf(kinds: Pick<KindTable, 'find'>, apiVersion: string, rest: readonly string[]): ResourceRoute | undefined {
   const [head, namespace, plural, name, subresource, ...more] = rest;
   if (more.length > 0) return undefined;
-  const namespaced = head === 'namespaces' && plural !== undefined ? findType(apiVersion, plural) : undefined;
+  const namespaced = head === 'namespaces' && plural !== undefined ? kinds.find(apiVersion, plural) : undefined;
   if (namespaced?.namespaced === true)
     return withKnownSubresource({ type: namespaced, namespace, name, subresource: undefined }, subresource);
-  const type = findType(apiVersion, head ?? '');
+  const type = kinds.find(apiVersion, head ?? '');
   if (type === undefined || name !== undefined) return undefined;
   return withKnownSubresource({ type, namespace: undefined, name: namespace, subresource: undefined }, plural);
 }

@@ -1,55 +1,27 @@
 /** The verbs on resources over HTTP, except watch. Translates requests to calls of the Api and results to replies. */
+import type { KindTable } from '../schemas/kind-table.ts';
+import { scaleOf, withScale } from '../schemas/scale.ts';
 import { subjectOf, type Api, type DeleteOptions, type ObjectPlace } from '../store/api.ts';
 import { isDryRun, dryRunStore } from '../store/dry-run.ts';
 import { evict } from '../store/eviction.ts';
-import { typedBody } from '../store/field-types.ts';
-import type { KubeObject, ReplicatedObject, ObjectDraft } from '../store/objects.ts';
-import { withManagers } from './managed-fields.ts';
-import { isRecord, jsonPatch, mergePatch } from '../store/patches.ts';
-import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
-import { badRequest, failureStatus, invalid, success, type Result } from '../store/status.ts';
-import { decodeObject, encodeObject } from '../store/storage-objects.ts';
-import { strategicMerge } from '../store/strategic-merge.ts';
+import type { KubeObject, ObjectDraft } from '../store/objects.ts';
+import { isRecord } from '../store/patches.ts';
+import { apiVersionOf } from '../store/resource-types.ts';
+import { badRequest, failureStatus, invalid, type Result } from '../store/status.ts';
+import { encodeObject } from '../store/storage-objects.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
+import { withManagers } from './managed-fields.ts';
+import { patchInWords, patchTypeOf, patchTypesOf, patched, unknownPatchType } from './patch-requests.ts';
+import { fieldValidationOf, readBody, type ReadBody } from './request-bodies.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { tableOf, wantsTable } from './tables.ts';
-import { warnOfIdleKind } from './warnings.ts';
+import { warnOfDeprecation, warnOfIdleKind, withWarnings } from './warnings.ts';
 import { defined } from '../../../lib/defined.ts';
-
-// The scale subresource: replicas of a workload under the autoscaling/v1 name.
-
-/** The `/scale` document of a workload. */
-function scaleOf(object: KubeObject): KubeObject {
-  const { metadata, spec, status } = object as ReplicatedObject;
-  const selector = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  return {
-    kind: 'Scale',
-    apiVersion: 'autoscaling/v1',
-    metadata: {
-      name: metadata.name,
-      uid: metadata.uid,
-      resourceVersion: metadata.resourceVersion,
-      creationTimestamp: metadata.creationTimestamp,
-      ...defined({ namespace: metadata.namespace }),
-    },
-    spec: { replicas: spec.replicas ?? 1 },
-    status: { replicas: status?.replicas ?? 0, selector: selector.join(',') },
-  };
-}
-
-/** The workload with the replicas of a Scale; undefined if the Scale has no replicas. */
-function scaled(object: KubeObject, scale: unknown): KubeObject | undefined {
-  const spec = isRecord(scale) && isRecord(scale['spec']) ? scale['spec'] : {};
-  const replicas = spec['replicas'] ?? 0;
-  if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0 || !isRecord(object.spec)) return undefined;
-  const version = isRecord(scale) && isRecord(scale['metadata']) ? scale['metadata']['resourceVersion'] : undefined;
-  const metadata = typeof version === 'string' && version !== '' ? { ...object.metadata, resourceVersion: version } : object.metadata;
-  return { ...object, metadata, spec: { ...object.spec, replicas } };
-}
 
 export interface Backend {
   readonly api: Api;
   readonly lists: Lists;
+  readonly kinds: KindTable;
 }
 
 type NamedRoute = ResourceRoute & { readonly name: string };
@@ -57,14 +29,14 @@ type NamedRoute = ResourceRoute & { readonly name: string };
 /** Handles one request on a resource. */
 export function handleRequest(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
   const plain = route.subresource === undefined || route.subresource === 'scale';
-  const reply = answerRequest(backend, route, request);
+  const reply = warnOfDeprecation(route.type, answerRequest(backend, route, request));
   return plain ? warnOfIdleKind(route.type, request, reply) : reply;
 }
 
-function answerRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+function answerRequest({ api, lists, kinds }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
   const rehearsed = isDryRun(request);
   if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
-  const backend = { api: rehearsed ? dryRunStore(api) : api, lists };
+  const backend = { api: rehearsed ? dryRunStore(api) : api, lists, kinds };
   if (route.name === undefined) return answerCollection(backend, route, request);
   const named: NamedRoute = { ...route, name: route.name };
   if (named.subresource === 'log')
@@ -74,9 +46,9 @@ function answerRequest({ api, lists }: Backend, route: ResourceRoute, request: A
     case 'GET':
       return get(backend.api, named, request);
     case 'PUT':
-      return putObject(backend.api, named, request);
+      return putObject(backend, named, request);
     case 'PATCH':
-      return patchObject(backend.api, named, request);
+      return patchObject(backend, named, request);
     case 'DELETE':
       return remove(backend.api, named, request);
     default:
@@ -101,7 +73,7 @@ function answerCollection(backend: Backend, route: ResourceRoute, request: ApiRe
     case 'GET':
       return list(backend, route, request);
     case 'POST':
-      return create(backend.api, route, request);
+      return create(backend, route, request);
     case 'DELETE':
       return removeAll(backend.api, route, request);
     default:
@@ -125,7 +97,7 @@ function list(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiR
 
 function get(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   return reply(api.get(route.type, placeOf(route)), 200, (object) => {
-    if (route.subresource === 'scale') return scaleOf(object);
+    if (route.subresource === 'scale') return scaleOf(route.type, object);
     const shown = encodeObject(route.type, object);
     if (!wantsTable(request.accept)) return shown;
     const metadata = { resourceVersion: object.metadata.resourceVersion };
@@ -133,55 +105,45 @@ function get(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
   });
 }
 
-/** The body decoded as an object of the route's kind. */
-function draftOf(route: ResourceRoute, body: unknown): Result<ObjectDraft> {
-  const { type, namespace, name } = route;
-  if (!isRecord(body)) return badRequest('the object provided is unrecognized: the body must be a JSON object');
-  const typed = typedBody(type, body);
-  if (!typed.ok) return typed;
-  const fields = typed.value;
-  const { kind = type.kind, apiVersion = apiVersionOf(type) } = fields;
-  if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
-    return badRequest(
-      `${String(kind)} in version "${String(apiVersion)}" cannot be handled as a ${type.kind}: the API version in the data does not match`,
-    );
-  }
-  const metadata = isRecord(fields['metadata']) ? (fields['metadata'] as ObjectDraft['metadata']) : {};
-  if (type.namespaced && metadata.namespace !== undefined && metadata.namespace !== namespace) {
-    return badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  if (name !== undefined && metadata.name !== undefined && metadata.name !== name) {
-    return badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  }
-  return success(decodeObject(type, { ...fields, kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+/** The object of a body, and the warnings that its writer gets. */
+function bodyOf(kinds: KindTable, route: ResourceRoute, request: ApiRequest): Result<ReadBody> {
+  const validation = fieldValidationOf(request);
+  return validation.ok ? readBody({ kinds, route, body: request.body, validation: validation.value }) : validation;
 }
 
-function create(api: Api, route: ResourceRoute, request: ApiRequest): ApiReply {
+function create({ api, kinds }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
   if (route.type.namespaced && route.namespace === undefined) return notAllowed();
-  const draft = draftOf(route, request.body);
-  const created = draft.ok ? api.create(route.type, draft.value, route.namespace) : draft;
-  return reply(created, 201, (object) => encodeObject(route.type, object));
+  const read = bodyOf(kinds, route, request);
+  if (!read.ok) return refusalReply(read.refusal);
+  const created = api.create(route.type, read.value.draft, route.namespace);
+  return withWarnings(
+    reply(created, 201, (object) => encodeObject(route.type, object)),
+    read.value.warnings,
+  );
 }
 
-function putObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
+function putObject({ api, kinds }: Backend, route: NamedRoute, request: ApiRequest): ApiReply {
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
-  if (route.subresource === 'scale') return reply(putScale(api, route, { current: found.value, scale: request.body }), 200, scaleOf);
-  const draft = draftOf(route, request.body);
-  if (!draft.ok) return refusalReply(draft.refusal);
-  return updateManaged(api, route, { request, current: found.value, next: completed(draft.value, route) });
+  if (route.subresource === 'scale') return putScale(api, route, { current: found.value, scale: request.body });
+  const read = bodyOf(kinds, route, request);
+  if (!read.ok) return refusalReply(read.refusal);
+  return updateManaged(api, route, { request, current: found.value, read: read.value });
 }
 
 interface ManagedUpdate {
   readonly request: ApiRequest;
   readonly current: KubeObject;
-  readonly next: KubeObject;
+  readonly read: ReadBody;
 }
 
-function updateManaged(api: Api, route: NamedRoute, { request, current, next }: ManagedUpdate): ApiReply {
-  const managed = withManagers(next, current, request, api.timers);
+function updateManaged(api: Api, route: NamedRoute, { request, current, read }: ManagedUpdate): ApiReply {
+  const managed = withManagers(completed(read.draft, route), current, request, api.timers);
   const updated = api.update(route.type, managed, route.subresource === 'status' ? 'status' : 'main');
-  return reply(updated, 200, (object) => encodeObject(route.type, object));
+  return withWarnings(
+    reply(updated, 200, (object) => encodeObject(route.type, object)),
+    read.warnings,
+  );
 }
 
 function completed(draft: ObjectDraft, route: NamedRoute): KubeObject {
@@ -189,56 +151,27 @@ function completed(draft: ObjectDraft, route: NamedRoute): KubeObject {
   return { ...draft, metadata: metadata as KubeObject['metadata'] };
 }
 
-function putScale(
-  api: Api,
-  route: NamedRoute,
-  { current, scale }: { readonly current: KubeObject; readonly scale: unknown },
-): Result<KubeObject> {
-  const next = scaled(current, scale);
-  if (next !== undefined) return api.update(route.type, next, 'main');
-  return invalid(
-    { ...subjectOf(route.type, route.name), kind: 'Scale' },
-    'spec.replicas',
-    'Invalid value: must be an integer of zero or more',
-  );
-}
-
-const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
-
-function patchedObject(target: unknown, request: ApiRequest): Result<unknown> {
-  switch (patchTypeOf(request)) {
-    case 'application/json-patch+json':
-      return jsonPatch(target, request.body);
-    case 'application/merge-patch+json':
-      return success(mergePatch(target, request.body));
-    default:
-      return success(strategicMerge(target, request.body));
-  }
-}
-
-function patchTypeOf(request: ApiRequest): string {
-  return request.contentType.split(';')[0]?.trim() ?? '';
-}
-
-/** Server-side apply needs the schema of every field, which this server does not have. */
-function unknownPatchType(type: ResourceType): ApiReply {
-  const message = `the body of the request was in an unknown format - accepted media types for ${type.plural} include: ${PATCH_TYPES.join(', ')}`;
-  return refusalReply(failureStatus(415, 'UnsupportedMediaType', message));
+function putScale(api: Api, route: NamedRoute, { current, scale }: { readonly current: KubeObject; readonly scale: unknown }): ApiReply {
+  const next = withScale(route.type, current, scale);
+  if (next !== undefined) return reply(api.update(route.type, next, 'main'), 200, (object) => scaleOf(route.type, object));
+  const subject = { ...subjectOf(route.type, route.name), kind: 'Scale' };
+  return refusalReply(invalid(subject, 'spec.replicas', 'Invalid value: must be an integer of zero or more').refusal);
 }
 
 /** A patch applies to the current object, so it conflicts only if it has a `resourceVersion` itself. */
-function patchObject(api: Api, route: NamedRoute, request: ApiRequest): ApiReply {
-  if (!PATCH_TYPES.includes(patchTypeOf(request))) return unknownPatchType(route.type);
+function patchObject({ api, kinds }: Backend, route: NamedRoute, request: ApiRequest): ApiReply {
+  if (!patchTypesOf(route.type).includes(patchTypeOf(request))) return refusalReply(unknownPatchType(route.type));
+  const validation = fieldValidationOf(request);
+  if (!validation.ok) return refusalReply(validation.refusal);
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
   const current = found.value;
-  const target = route.subresource === 'scale' ? scaleOf(current) : encodeObject(route.type, current);
-  const result = patchedObject(target, request);
+  const result = patched(route.subresource === 'scale' ? scaleOf(route.type, current) : encodeObject(route.type, current), request);
   if (!result.ok) return refusalReply(result.refusal);
-  if (route.subresource === 'scale') return reply(putScale(api, route, { current, scale: result.value }), 200, scaleOf);
-  const draft = draftOf(route, result.value);
-  if (!draft.ok) return refusalReply(draft.refusal);
-  return updateManaged(api, route, { request, current, next: completed(draft.value, route) });
+  if (route.subresource === 'scale') return putScale(api, route, { current, scale: result.value });
+  const patch = patchInWords(request, result.value);
+  const read = readBody({ kinds, route, body: result.value, validation: validation.value, patch });
+  return read.ok ? updateManaged(api, route, { request, current, read: read.value }) : refusalReply(read.refusal);
 }
 
 function textOf(value: unknown): string | undefined {

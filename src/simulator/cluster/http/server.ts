@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
 import type { ServerTls } from '../../base/tls.ts';
+import type { KindTable } from '../schemas/kind-table.ts';
 import type { Api } from '../store/api.ts';
 import { failureStatus } from '../store/status.ts';
 import { handleDiscovery, isReview, reviewAccess } from './discovery.ts';
@@ -55,6 +56,7 @@ export interface Fault {
 
 export interface ServerOptions {
   readonly api: Api;
+  readonly kinds: KindTable;
   readonly tls: ServerTls;
   readonly token: string;
   readonly port: number;
@@ -187,7 +189,7 @@ export class ApiServer {
   }
 
   async #serve(request: ApiRequest, response: ServerResponse, info: RequestInfo): Promise<void> {
-    const route = parseResourcePath(request.path);
+    const route = parseResourcePath(request.path, this.#options.kinds);
     const early = this.#refuseEarly(request, route);
     if (early !== undefined || route === undefined || !isWatch(request)) {
       await this.#send(response, { request, route, reply: early ?? this.#answer(request, route), info });
@@ -233,9 +235,9 @@ export class ApiServer {
   }
 
   #answer(request: ApiRequest, route: ResourceRoute | undefined): ApiReply {
-    const { api } = this.#options;
-    if (route !== undefined) return handleRequest({ api, lists: this.lists }, route, request);
-    return handleDiscovery(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
+    const { api, kinds } = this.#options;
+    if (route !== undefined) return handleRequest({ api, lists: this.lists, kinds }, route, request);
+    return handleDiscovery(request, kinds) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
   async #send(response: ServerResponse, { request, route, reply, info }: HandledRequest): Promise<void> {

@@ -12,7 +12,9 @@ import {
   type PodObject,
   type ReplicatedObject,
 } from '../store/objects.ts';
+import { valueAt } from '../schemas/json-path.ts';
 import { isRecord } from '../store/patches.ts';
+import type { PrinterColumn, ResourceType } from '../store/resource-types.ts';
 import { defined } from '../../../lib/defined.ts';
 
 // One column of a printed table, and the format of ages.
@@ -150,6 +152,7 @@ function nodeSystem(node: NodeObject, field: string): string | undefined {
 }
 
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
+  customresourcedefinitions: [NAME, at('Created At', 'metadata.creationTimestamp')],
   pods: [
     NAME,
     column<PodObject>('Ready', podReady),
@@ -281,6 +284,15 @@ function servicePorts(service: KubeObject): string {
 }
 
 /** A kind without columns of its own shows a name and an age. */
-export function columnsOf(storage: string): readonly Column[] {
-  return COLUMNS[storage] ?? [NAME, AGE];
+export function columnsOf({ storage, custom }: ResourceType): readonly Column[] {
+  return custom === undefined ? (COLUMNS[storage] ?? [NAME, AGE]) : [NAME, ...custom.columns.map(customColumn)];
+}
+
+function customColumn({ name, type, jsonPath, priority = 0 }: PrinterColumn): Column {
+  const cell = (object: KubeObject, nowMs: number): string | number => {
+    const value = valueAt(object, jsonPath);
+    if (type === 'date') return ageOf(typeof value === 'string' ? value : undefined, nowMs);
+    return typeof value === 'number' ? value : isRecord(value) || Array.isArray(value) ? JSON.stringify(value) : textOf(value);
+  };
+  return priority > 0 ? { name, wide: true, cell } : { name, cell };
 }

@@ -17,7 +17,7 @@ export function wantsTable(accept: string): boolean {
 }
 
 export function tableOf(type: ResourceType, objects: readonly KubeObject[], options: TableOptions): unknown {
-  const columns = columnsOf(type.storage);
+  const columns = columnsOf(type);
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',

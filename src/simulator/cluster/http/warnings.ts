@@ -25,10 +25,15 @@ function warningValue(text: string): string {
 }
 
 /** The reply with these warnings, beside those that it has. */
-function withWarnings(reply: ApiReply, texts: readonly string[]): ApiReply {
+export function withWarnings(reply: ApiReply, texts: readonly string[]): ApiReply {
   if (texts.length === 0) return reply;
   const values = [...(reply.headers?.['warning'] === undefined ? [] : [reply.headers['warning']]), ...texts.map(warningValue)];
   return { ...reply, headers: { ...reply.headers, warning: values.join(', ') } };
+}
+
+/** Each request for a deprecated version of a custom kind warns. */
+export function warnOfDeprecation({ custom }: ResourceType, reply: ApiReply): ApiReply {
+  return custom?.deprecation === undefined ? reply : withWarnings(reply, [custom.deprecation]);
 }
 
 /** The warnings of an accepted write. */

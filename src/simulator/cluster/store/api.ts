@@ -8,7 +8,7 @@ import { admit } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
-import { apiVersionOf, storedType, type ResourceType } from './resource-types.ts';
+import { storedType, storedVersionOf, type ResourceType } from './resource-types.ts';
 import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
 import { keyOf, type ObjectStore } from './store.ts';
 import { refusalOfChange, refusalOfNew, refusalOfStatus } from './validation.ts';
@@ -203,7 +203,7 @@ function withServerMetadata(type: ResourceType, draft: ObjectDraft, fresh: { rea
   const { deletionTimestamp: _never, deletionGracePeriodSeconds: _grace, ...metadata } = draft.metadata;
   return {
     ...draft,
-    apiVersion: apiVersionOf(storedType(type.storage)),
+    apiVersion: storedVersionOf(type),
     kind: type.kind,
     metadata: {
       ...metadata,

@@ -15,6 +15,7 @@ function fieldsOf(value: unknown): Fields {
 
 /** Adds the defaults of the kind to a draft. `priorityOf` reads the PriorityClasses. */
 export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf: PriorityOf): ObjectDraft {
+  if (type.custom !== undefined) return type.subresources.includes('status') ? withoutStatus(draft) : draft;
   switch (type.storage) {
     case 'pods':
       return podDefaults(draft, priorityOf);
@@ -57,6 +58,10 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
     default:
       return type.subresources.includes('status') ? { ...draft, status: {} } : draft;
   }
+}
+
+function withoutStatus({ status: _written, ...draft }: ObjectDraft): ObjectDraft {
+  return draft;
 }
 
 /** `stringData` is stored as bytes and never shown as text. */

@@ -20,6 +20,30 @@ export interface ResourceType {
   readonly storage: string;
   /** Whether a change of the spec increments `metadata.generation`. */
   readonly hasGeneration: boolean;
+  /** Of a CustomResourceDefinition, and what it says beside the schema. */
+  readonly custom?: CustomFeatures;
+}
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  /** Above 0: with `-o wide` only. */
+  readonly priority?: number;
+}
+
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+export interface CustomFeatures {
+  readonly columns: readonly PrinterColumn[];
+  readonly scale?: ScalePaths;
+  /** The warning of each request for a deprecated version. */
+  readonly deprecation?: string;
 }
 
 interface Row {
@@ -172,6 +196,15 @@ const ROWS: readonly Row[] = [
   { api: 'resource.k8s.io/v1', kind: 'DeviceClass', plural: 'deviceclasses', cluster: true, generation: true },
   { api: 'resource.k8s.io/v1', kind: 'ResourceClaim', plural: 'resourceclaims', sub: ['status'] },
   { api: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', plural: 'resourceclaimtemplates' },
+  {
+    api: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    short: ['crd', 'crds'],
+    cluster: true,
+    sub: ['status'],
+    generation: true,
+  },
   { api: 'storage.k8s.io/v1', kind: 'VolumeAttachment', plural: 'volumeattachments', cluster: true, sub: ['status'] },
 ];
 
@@ -206,6 +239,27 @@ export function findType(apiVersion: string, plural: string): ResourceType | und
 
 export function findKind(apiVersion: string, kind: string): ResourceType | undefined {
   return RESOURCE_TYPES.find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);
+}
+
+/** The `apiVersion` under which objects of the type are stored. */
+export function storedVersionOf(type: ResourceType): string {
+  return apiVersionOf(type.custom === undefined ? storedType(type.storage) : type);
+}
+
+/** The type of a stored object of any kind; that of a custom kind as far as its object shows it. */
+export function typeOfStored(
+  storage: string,
+  object: { readonly apiVersion: string; readonly kind: string; readonly metadata: object },
+): ResourceType {
+  const known = RESOURCE_TYPES.find((type) => type.storage === storage);
+  if (known !== undefined) return known;
+  const [plural = storage] = storage.split('.');
+  const cluster = 'namespace' in object.metadata ? {} : { cluster: true as const };
+  return {
+    ...typeOf({ api: object.apiVersion, kind: object.kind, plural, generation: true, ...cluster }),
+    storage,
+    custom: { columns: [] },
+  };
 }
 
 /** A kind that the controllers need; the first type with that storage name. */

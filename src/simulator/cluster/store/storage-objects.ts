@@ -1,7 +1,7 @@
 /** The kinds of storage, as far as the small scheduler and the controllers read them. */
 import type { ClaimSpec, KubeObject, NodeSelectorTerm, PodVolume, Quantities, ObjectDraft } from './objects.ts';
 import { isRecord } from './patches.ts';
-import type { ResourceType } from './resource-types.ts';
+import { apiVersionOf, type ResourceType } from './resource-types.ts';
 
 export interface ClaimObject extends KubeObject {
   readonly spec: ClaimSpec;
@@ -58,6 +58,8 @@ const FROM_CORE = new Map(RENAMED.map(([newer, core]) => [core, newer]));
 
 /** An object as clients of that group and version see it. */
 export function encodeObject(type: ResourceType, object: KubeObject): KubeObject {
+  // All versions of a custom kind have the same content: nothing converts between them.
+  if (type.custom !== undefined) return { ...object, apiVersion: apiVersionOf(type) };
   if (type.group !== 'events.k8s.io') return object;
   const { apiVersion: _apiVersion, kind, metadata, ...rest } = object;
   return { ...renamed(rest, FROM_CORE), apiVersion: 'events.k8s.io/v1', kind, metadata };
