@@ -6,9 +6,9 @@ import { failureStatus, success, type KubeStatus, type Result } from '../store/s
 import { strategicMerge } from '../store/strategic-merge.ts';
 import type { ApiRequest } from './requests.ts';
 
-export const JSON_PATCH = 'application/json-patch+json';
-export const MERGE_PATCH = 'application/merge-patch+json';
-export const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
+const JSON_PATCH = 'application/json-patch+json';
+const MERGE_PATCH = 'application/merge-patch+json';
+const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
 
 export function patchTypeOf({ contentType }: Pick<ApiRequest, 'contentType'>): string {
   return contentType.split(';')[0]?.trim() ?? '';

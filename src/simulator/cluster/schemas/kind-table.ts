@@ -24,7 +24,7 @@ export interface DefinitionSpec {
   readonly versions: readonly DefinedVersion[];
 }
 
-export interface DefinedVersion {
+interface DefinedVersion {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;

@@ -21,7 +21,7 @@ export interface StructSchema {
   readonly open: boolean;
 }
 
-export interface ListSchema {
+interface ListSchema {
   readonly kind: 'list';
   readonly of: Schema;
   /** The fields that identify an item. Empty: the list is merged as a set, or not at all. */
@@ -29,7 +29,7 @@ export interface ListSchema {
   readonly set: boolean;
 }
 
-export interface MapSchema {
+interface MapSchema {
   readonly kind: 'map';
   readonly of: Schema;
   readonly atomic: boolean;

@@ -39,7 +39,7 @@ export interface ScalePaths {
   readonly labelSelectorPath?: string;
 }
 
-export interface CustomFeatures {
+interface CustomFeatures {
   readonly columns: readonly PrinterColumn[];
   readonly scale?: ScalePaths;
   /** The warning of each request for a deprecated version. */
@@ -231,10 +231,6 @@ export const RESOURCE_TYPES: readonly ResourceType[] = ROWS.map(typeOf);
 /** `v1` or `apps/v1`, the form of an object's `apiVersion`. */
 export function apiVersionOf(type: { readonly group: string; readonly version: string }): string {
   return type.group === '' ? type.version : `${type.group}/${type.version}`;
-}
-
-export function findType(apiVersion: string, plural: string): ResourceType | undefined {
-  return RESOURCE_TYPES.find((type) => type.plural === plural && apiVersionOf(type) === apiVersion);
 }
 
 export function findKind(apiVersion: string, kind: string): ResourceType | undefined {
