@@ -1,7 +1,7 @@
 /** Bodies of client-go programs: k8s.io/apimachinery 0.36.2, runtime/serializer/protobuf. */
 import { request } from 'node:https';
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeProtobuf } from '../../../src/simulator/cluster/http/protobuf.ts';
+import { decodeProtobuf } from '../../../src/simulator/cluster/protobuf/protobuf.ts';
 import { type RunningWorld, startWorld } from '../../../src/simulator/entry/world-entry.ts';
 
 const LEASE =

@@ -1,6 +1,6 @@
 /** Bodies as kubectl 1.33 sent them. */
 import { describe, expect, it } from 'vitest';
-import { decodeProtobuf } from '../../../src/simulator/cluster/http/protobuf.ts';
+import { decodeProtobuf } from '../../../src/simulator/cluster/protobuf/protobuf.ts';
 
 const NAMESPACE = '6b3873000a0f0a02763112094e616d657370616365121b0a130a03666f6f12001a0022002a0032003800420012001a020a001a002200';
 const CONFIG_MAP = '6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a017812001a0022002a0032003800420012060a01611201621a002200';

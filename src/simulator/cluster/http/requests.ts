@@ -4,7 +4,7 @@ import { AutoscalerError } from '../../../lib/errors.ts';
 import type { KindTable } from '../schemas/kind-table.ts';
 import type { ResourceType, Subresource } from '../store/resource-types.ts';
 import type { KubeStatus } from '../store/status.ts';
-import { decodeProtobuf } from './protobuf.ts';
+import { decodeProtobuf } from '../protobuf/protobuf.ts';
 
 export interface ApiRequest {
   readonly method: string;

@@ -1,6 +1,7 @@
 /**
  * Decodes the Kubernetes protobuf of `protobuf-kinds.ts`: what kubectl sends for `create <kind>`, and client-go programs for the objects of
- * an autoscaler. A non-empty field outside the tables makes the whole body unreadable, so no field is ever lost.
+ * an autoscaler. A non-empty field outside the tables makes the whole body unreadable, so no field is ever lost. Must not know what is done with
+ * the object.
  */
 import type { ObjectDraft } from '../store/objects.ts';
 import { KINDS, message, number, text, type Field, type Message } from './protobuf-kinds.ts';
