@@ -66,7 +66,7 @@ export const NAMESPACE_RULES: readonly Rule[] = [
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
     resourceNames: [LEASE_NAME],
-    // An operator of the account may hand the lease over with kubectl patch.
+    // A standby lists the lease by its name before it watches it. An operator of the account may hand it over with kubectl patch.
     verbs: ['get', 'list', 'watch', 'update', 'patch'],
   },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },

@@ -49,14 +49,17 @@ export class HistoryFiles {
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   /** The end of the last write may lie within a line. */
   #broken = false;
+  /** Begins the next new file. */
+  #first: readonly object[] = [];
 
   constructor(deps: HistoryFilesDeps) {
     this.#deps = deps;
     this.#limits = { ...LIMITS, ...deps.limits };
   }
 
-  /** Adds the entries in the background. Never throws and never waits. */
-  append(entries: readonly object[]): void {
+  /** Adds the entries in the background. Never throws and never waits. `first`: what a new file begins with, so that it can be read alone. */
+  append(entries: readonly object[], first: readonly object[] = []): void {
+    this.#first = first;
     const lines = entries.map((entry) => JSON.stringify(entry));
     for (const line of lines) {
       const bytes = Buffer.byteLength(line) + 1;
@@ -87,14 +90,16 @@ export class HistoryFiles {
     this.#busy = false;
   }
 
-  async #write(text: string): Promise<void> {
+  async #write(lines: string): Promise<void> {
     const { directory, clock, name = 'history' } = this.#deps;
     const nowMs = clock.now();
+    let text = lines;
     try {
       if (this.#file === undefined || this.#isFull(this.#file, nowMs)) {
         await mkdir(directory, { recursive: true });
         await this.#deleteOldest(nowMs);
         this.#file = { path: join(directory, `${name}-${stampOf(nowMs)}.jsonl`), beganAtMs: nowMs, bytes: 0 };
+        text = `${this.#first.map((entry) => `${JSON.stringify(entry)}\n`).join('')}${text}`;
       }
       await appendFile(this.#file.path, text, { mode: 0o600 });
       this.#file.bytes += Buffer.byteLength(text);

@@ -13,7 +13,7 @@ const yes = z.literal(true).exactOptional();
 const pools = z.array(z.object({ pool, min: count, max: count, vmSize: text, perHour: amount.exactOptional() }));
 
 const line = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('pools'), atMs, pools, started: yes }),
+  z.object({ kind: z.literal('pools'), atMs, pools, started: yes, currency: text.exactOptional() }),
   z.object({ kind: z.literal('size'), atMs, pool, from: count, to: count, ours: text.exactOptional(), agreed: yes }),
   z.object({ kind: z.literal('wish'), atMs, pool, nodes: count, pods: count, why: text }),
   z.object({ kind: z.literal('wish-end'), atMs, pool, nodes: count, pods: count }),

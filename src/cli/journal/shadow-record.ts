@@ -32,6 +32,8 @@ interface ShadowRecordDeps {
   readonly directory: string | undefined;
   /** Of the price list. undefined: there is none. */
   readonly currency: string | undefined;
+  /** How many lines are kept in memory at most. If absent, 100,000. */
+  readonly mostLines?: number;
   /** What the other autoscaler said after this time. Never rejects. */
   readonly statements: (component: string, sinceMs: number, signal: AbortSignal) => Promise<readonly ForeignStatement[]>;
 }
@@ -76,7 +78,7 @@ export class ShadowRecord {
     const lines = followed.lines.map((line) => this.#withCurrency(line));
     this.#lines.push(...lines);
     this.#forgetOld();
-    if (lines.length > 0) this.#files?.append(lines);
+    if (lines.length > 0) this.#files?.append(lines, this.#poolsBefore(lines));
     this.#readStatements();
   }
 
@@ -100,6 +102,12 @@ export class ShadowRecord {
     return line.kind === 'pools' ? { ...line, ...defined({ currency: this.#deps.currency }) } : line;
   }
 
+  /** The pools as they are at the first of these lines: later lines refer to them, and what described them may be gone. */
+  #poolsBefore(lines: readonly ShadowLine[]): readonly PoolsLine[] {
+    const pools = this.#lines.findLast(isPools);
+    return pools === undefined ? [] : [poolsAsOf(pools, Math.min(...lines.map(({ atMs }) => atMs)))];
+  }
+
   #openLines(): readonly ShadowLine[] {
     return this.#memory === undefined ? [] : openLines(this.#memory);
   }
@@ -121,10 +129,22 @@ export class ShadowRecord {
     const oldestMs = this.#deps.clock.now() - KEPT_MS;
     const isOld = ({ atMs }: ShadowLine): boolean => atMs < oldestMs;
     const first = this.#lines.findIndex((line) => !isOld(line));
-    const drop = Math.max(first === -1 ? 0 : first, this.#lines.length - MOST_LINES);
+    const drop = Math.max(first === -1 ? 0 : first, this.#lines.length - (this.#deps.mostLines ?? MOST_LINES));
     if (drop <= 0) return;
-    // The last description of the pools stays: later lines refer to it.
-    const pools = this.#lines.slice(0, drop).findLast(({ kind }) => kind === 'pools');
-    this.#lines = [...(pools === undefined ? [] : [pools]), ...this.#lines.slice(drop)];
+    // The last description of the pools stays, as of the first line that is kept: the record begins there.
+    const pools = this.#lines.slice(0, drop).findLast(isPools);
+    const kept = this.#lines.slice(drop);
+    this.#lines = [...(pools === undefined ? [] : [poolsAsOf(pools, kept[0]?.atMs ?? oldestMs)]), ...kept];
   }
+}
+
+type PoolsLine = Extract<ShadowLine, { kind: 'pools' }>;
+
+function isPools(line: ShadowLine): line is PoolsLine {
+  return line.kind === 'pools';
+}
+
+/** No process started then. */
+function poolsAsOf({ started: _started, ...line }: PoolsLine, atMs: number): PoolsLine {
+  return { ...line, atMs };
 }
