@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { makeBuildBase, makeRuntimeBase } from './base-images.ts';
 import { missingCommands, run } from './commands.ts';
 import { findingsIn } from './image-contents.ts';
-import { runInChroot, runInContainer, startEmulator, type TrialResult } from './trial-run.ts';
+import { OTHER_COMMAND, runInChroot, runInContainer, startEmulator, type TrialResult } from './trial-run.ts';
 
 const IMAGE = 'localhost/aks-autoscaler';
 const NEEDED = ['buildah', 'mmdebstrap', 'dpkg-deb', 'apt-get', 'unshare', 'chroot'];
@@ -54,6 +54,7 @@ async function tryOut(root: string): Promise<void> {
   const world = await startEmulator();
   try {
     say(describe('chroot', await runInChroot(root, world, PORTS.chroot)));
+    say(describe(`chroot, as ${OTHER_COMMAND[0]}`, await runInChroot(root, world, PORTS.chroot, OTHER_COMMAND)));
     const contained = missingCommands(['crun']).length > 0 ? 'crun is not installed' : await runInContainer(root, world, PORTS.container);
     say(typeof contained === 'string' ? `image: container: skipped, ${contained}` : describe('container', contained));
   } finally {

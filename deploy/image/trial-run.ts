@@ -56,11 +56,14 @@ function endpointsIn(text: string): Readonly<Record<string, string>> {
   };
 }
 
-function daemonArgs(port: number): readonly string[] {
+/** The entry point of the image, with its own command. */
+const OWN_COMMAND = ['/nodejs/bin/node', '/app/main.mjs', 'run'];
+/** What a Deployment of the Cluster Autoscaler has, whose image alone was changed: a path relative to the root, and flags of that program. */
+export const OTHER_COMMAND = ['./cluster-autoscaler', '--v=4', '--logtostderr=true', '--stderrthreshold=info', '--cloud-provider=azure'];
+
+function daemonArgs(port: number, command: readonly string[] = OWN_COMMAND): readonly string[] {
   return [
-    '/nodejs/bin/node',
-    '/app/main.mjs',
-    'run',
+    ...command,
     `--cloud-config=${CONFIG_FOLDER}/azure.json`,
     `--kubeconfig=${CONFIG_FOLDER}/kubeconfig`,
     '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
@@ -78,12 +81,12 @@ function addClientFiles(root: string, { folder }: World): void {
 }
 
 /** Needs root. `root`: the unpacked image; the files of the trial are added to it. @throws Error if anything is not as it should be. */
-export async function runInChroot(root: string, world: World, port: number): Promise<TrialResult> {
+export async function runInChroot(root: string, world: World, port: number, command?: readonly string[]): Promise<TrialResult> {
   addClientFiles(root, world);
   const script =
     'set -e; mount --bind "$1" "$1"; mount -t proc proc "$1/proc"; mount -o remount,ro,bind "$1"; root=$1; shift; ' +
     `exec chroot --userspec=${USER}:${USER} "$root" "$@"`;
-  const child = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', root, ...daemonArgs(port)], {
+  const child = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', root, ...daemonArgs(port, command)], {
     env: world.env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
