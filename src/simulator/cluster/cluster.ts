@@ -125,6 +125,8 @@ export interface SimCluster {
   readonly control: ClusterControl;
   /** The last requests. */
   journal(): readonly JournalEntry[];
+  /** Calls back for each request, which the journal keeps for a while only. Returns a function that unsubscribes. */
+  onRequest(listener: (entry: JournalEntry) => void): () => void;
   /** Calls back after each change of an object. Returns a function that unsubscribes. */
   onChange(listener: (change: StoreChange) => void): () => void;
   resourceVersion(): number;
@@ -189,6 +191,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     recordEvent: (about, draft) => recordEvent(api, about, draft),
     control: controlOf(api, server),
     journal: () => server.journal,
+    onRequest: (listener) => server.subscribe(listener),
     onChange: (listener) => api.store.subscribe(listener),
     resourceVersion: () => api.store.version,
     pendingRequests: () => server.pending,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { conditionOf, type NodeObject, type PodObject } from '../../../src/simulator/cluster/store/objects.ts';
 import { allocatableOf, reservedCpuMillis, reservedMemoryMiB } from '../../../src/simulator/cluster/controllers/node-object.ts';
-import { STOP_SECONDS_ANNOTATION } from '../../../src/simulator/cluster/controllers/kubelet-pods.ts';
+import { FINISH_SECONDS_ANNOTATION, STOP_SECONDS_ANNOTATION } from '../../../src/simulator/cluster/controllers/kubelet-pods.ts';
 import { aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -245,6 +245,45 @@ describe('pods that terminate', () => {
     expect(pod('next')?.spec.nodeName).toBeUndefined();
     stage.clock.advance(1);
     expect(pod('next')?.spec.nodeName).toBe('n1');
+  });
+});
+
+describe('pods that end by themselves', () => {
+  const finishing = (restartPolicy: string) =>
+    aPodDraft('run', { cpu: '3', annotations: { [FINISH_SECONDS_ANNOTATION]: '60' }, spec: { restartPolicy } });
+
+  it('run for their time, however long they waited, and free their node', async () => {
+    stage = await setStage([]);
+    stage.cluster.apply(finishing('Never'));
+    stage.clock.advance(600_000);
+    stage.park.boot(aMachine('n1'));
+    stage.clock.advance(60_000);
+    expect(pod('run')?.status.phase).toBe('Running');
+    stage.cluster.apply(aPodDraft('next', { cpu: '3' }));
+    stage.clock.advance(40_000);
+    expect(pod('run')?.status).toMatchObject({ phase: 'Succeeded', containerStatuses: [{ state: { terminated: { exitCode: 0 } } }] });
+    expect(pod('next')?.spec.nodeName).toBe('n1');
+  });
+
+  it('do not, where their containers are restarted', async () => {
+    stage = await setStage([aMachine('n1')]);
+    stage.cluster.apply(finishing('Always'));
+    stage.clock.advance(300_000);
+    expect(pod('run')?.status.phase).toBe('Running');
+  });
+});
+
+describe('requests', () => {
+  it('are announced one by one', async () => {
+    stage = await setStage([aMachine('n1')]);
+    stage.cluster.apply(aPodDraft('p'));
+    stage.clock.advance(5_000);
+    const seen: string[] = [];
+    const stop = stage.cluster.onRequest(({ method, resource, status }) => seen.push(`${method} ${resource} ${status}`));
+    await stage.client.call('POST', '/api/v1/namespaces/default/pods/p/eviction', { metadata: { name: 'p' } });
+    stop();
+    await stage.client.call('GET', '/api/v1/nodes');
+    expect(seen).toEqual(['POST pods/eviction 201']);
   });
 });
 

@@ -12,6 +12,9 @@ const PODS = storedType('pods');
 /** How long a pod with this annotation takes to stop, like one that ignores SIGTERM. */
 export const STOP_SECONDS_ANNOTATION = 'simulator.aks-autoscaler/stop-after-seconds';
 
+/** The containers of a pod with this annotation end by themselves after this time, without an error. Only if they are not restarted then. */
+export const FINISH_SECONDS_ANNOTATION = 'simulator.aks-autoscaler/finish-after-seconds';
+
 /** Starts the pod workers. Returns a function that stops them. */
 export function startKubeletPods(context: ControllerContext, kubelets: Kubelets): () => void {
   const { api, knobs } = context;
@@ -66,8 +69,11 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
     } else if (pod.status.phase === 'Pending') {
       if (pod.status['containerStatuses'] === undefined) writeStatus(context, pod, creatingStatus(context, pod));
       later(pod, 'start', knobs.podStartMs, run);
-    } else if (pod.status.phase === 'Running' && conditionOf(pod, 'Ready')?.reason === 'NodeNotReady' && isNodeReady(context, pod)) {
-      writeStatus(context, pod, { ...pod.status, conditions: withReady(pod, true, api.timers.now()) });
+    } else if (pod.status.phase === 'Running') {
+      const finish = finishMs(pod);
+      if (finish !== undefined) later(pod, 'finish', finish, (now) => writeStatus(context, now, finishedStatus(context, now)));
+      if (conditionOf(pod, 'Ready')?.reason === 'NodeNotReady' && isNodeReady(context, pod))
+        writeStatus(context, pod, { ...pod.status, conditions: withReady(pod, true, api.timers.now()) });
     }
   });
 
@@ -91,6 +97,13 @@ function stopMs({ knobs }: ControllerContext, pod: PodObject): number {
   const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
   const seconds = Number(pod.metadata.annotations?.[STOP_SECONDS_ANNOTATION] ?? Number.NaN);
   return Math.min(graceMs, Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : knobs.podStopMs);
+}
+
+/** Simulated milliseconds after which a pod's containers end by themselves, if they do. */
+function finishMs({ metadata, spec }: PodObject): number | undefined {
+  const seconds = Number(metadata.annotations?.[FINISH_SECONDS_ANNOTATION] ?? Number.NaN);
+  const isRestarted = spec.restartPolicy === undefined || spec.restartPolicy === 'Always';
+  return !isRestarted && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 function isNodeReady({ api }: ControllerContext, pod: PodObject): boolean {
@@ -146,6 +159,21 @@ function creatingStatus(context: ControllerContext, pod: PodObject): PodObject['
       state: { waiting: { reason: 'ContainerCreating' } },
     })),
   };
+}
+
+/** As of a pod whose containers all ended with 0: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase */
+function finishedStatus(context: ControllerContext, pod: PodObject): PodObject['status'] {
+  const nowMs = context.api.timers.now();
+  const done = (type: string): Condition => ({ type, status: 'False', reason: 'PodCompleted', lastTransitionTime: timestamp(nowMs) });
+  const conditions = ['Ready', 'ContainersReady'].map(done).reduce<readonly Condition[]>(withCondition, pod.status.conditions ?? []);
+  const statuses: unknown = pod.status['containerStatuses'];
+  const containerStatuses = (Array.isArray(statuses) ? statuses : []).filter(isRecord).map((status) => ({
+    ...status,
+    ready: false,
+    started: false,
+    state: { terminated: { exitCode: 0, reason: 'Completed', finishedAt: timestamp(nowMs) } },
+  }));
+  return { ...pod.status, phase: 'Succeeded', conditions, containerStatuses };
 }
 
 function runningStatus(context: ControllerContext, pod: PodObject, podIP: string): PodObject['status'] {

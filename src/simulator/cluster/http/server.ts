@@ -93,6 +93,7 @@ export class ApiServer {
   /** By `namespace/name:port`. */
   readonly #podPorts = new Map<string, number>();
   #journal: JournalEntry[] = [];
+  readonly #listeners = new Set<(entry: JournalEntry) => void>();
   #sequence = 0;
   #pending = 0;
   #reachable = true;
@@ -140,6 +141,12 @@ export class ApiServer {
 
   get journal(): readonly JournalEntry[] {
     return this.#journal;
+  }
+
+  /** Calls back for each request: the journal keeps only the last ones. Returns a function that unsubscribes. */
+  subscribe(listener: (entry: JournalEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** A pod has no network of its own: its port leads to a port of this machine. */
@@ -257,7 +264,7 @@ export class ApiServer {
     this.#sequence += 1;
     const { method, userAgent, query, path } = request;
     const text = query.toString();
-    this.#journal.push({
+    const entry: JournalEntry = {
       seq: this.#sequence,
       atMs: this.#options.api.timers.now(),
       method,
@@ -269,7 +276,9 @@ export class ApiServer {
       userAgent,
       status: reply.status,
       ...(reply === UNKNOWN ? { note: 'UNKNOWN ROUTE: the simulated API server has no such path' } : {}),
-    });
+    };
+    this.#journal.push(entry);
+    for (const listener of this.#listeners) listener(entry);
   }
 
   #fail(response: ServerResponse, error: unknown): void {
