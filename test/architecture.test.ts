@@ -93,12 +93,12 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  lab: [['lab', 'lab/recordings'], ['lab/loads']],
+  lab: [['lab/report/page'], ['lab/runs', 'lab/report'], ['lab', 'lab/judge', 'lab/recordings'], ['lab/loads']],
   cli: [
     ['cli'],
     ['cli/report', 'cli/init'],
     ['cli/explain'],
-    ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate', 'cli/record'],
+    ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate', 'cli/record', 'cli/lab'],
     ['cli/plan/report'],
     ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
   ],
@@ -142,6 +142,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/emulate': 'introduction.ts',
   'cli/explain': 'explain-command.ts',
   'cli/journal': 'history-files.ts',
+  'cli/lab': 'lab-command.ts',
   'cli/init': 'init-command.ts',
   'cli/plan': 'plan-command.ts',
   'cli/report': 'report-command.ts',
@@ -162,8 +163,12 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'kubernetes/watch': 'reflector.ts',
   'kubernetes/writes': 'events.ts',
   lab: 'virtual-run.ts',
+  'lab/judge': 'run-meters.ts',
   'lab/loads': 'load.ts',
   'lab/recordings': 'load-recorder.ts',
+  'lab/report': 'lab-report.ts',
+  'lab/report/page': 'main.ts',
+  'lab/runs': 'policy-run.ts',
   lib: 'errors.ts',
   loop: 'autoscaler.ts',
   'loop/capacity-objects': 'capacity-statuses.ts',
@@ -222,7 +227,7 @@ const MOST_FILES = 16;
 const MOST_NOUNS = 28;
 
 /** Only these may reach the simulator and the laboratory from the composition root: the image carries neither. */
-const SIMULATOR_COMMANDS = ['cli/emulate-command', 'cli/demo/'];
+const SIMULATOR_COMMANDS = ['cli/emulate-command', 'cli/demo/', 'cli/lab/', 'cli/lab-program'];
 /** The form of a load and a recorder need no simulator: the recorder runs beside a live cluster. */
 const WITHOUT_SIMULATOR: readonly string[] = ['lab/loads', 'lab/recordings'];
 
@@ -237,7 +242,8 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
     pattern: /^(zod|yaml)$/,
     homes: ['config/', 'cli/plan/files/', 'cli/demo/', 'cli/journal/', 'loop/memory/', 'lab/loads/', 'simulator/world-file.ts'],
   },
-  { pattern: /^esbuild$/, homes: ['api/page/build-page.ts'] },
+  { pattern: /^esbuild$/, homes: ['api/page/build-page.ts', 'lab/report/build-charts.ts'] },
+  { pattern: /^uplot$/, homes: ['lab/report/page/'] },
   { pattern: /^preact(\/|$)/, homes: ['api/page/'] },
   { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
 ];

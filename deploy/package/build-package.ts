@@ -37,8 +37,10 @@ function bundle(dir: string): void {
     '--log-level=error',
     `--outdir=${dir}`,
     '--out-extension:.js=.mjs',
-    // The demo starts processes from the source, and the page is built already.
+    // The demo and the laboratory start processes from the source, and the page is built already.
     '--external:./demo/demo-command.ts',
+    '--external:./lab/lab-command.ts',
+    '--external:./lab-program.ts',
     '--external:../../api/page/build-page.ts',
     `--banner:js=${BANNER}`,
   ]);

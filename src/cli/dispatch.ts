@@ -22,6 +22,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Run the simulated AKS cluster alone',
     run: async (argv) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv),
   },
+  lab: {
+    help: 'Compare policies in a simulated AKS cluster, over days in virtual time',
+    run: async (argv, terminal) => {
+      const program = async () => (await import('./lab-program.ts')).POLICY_DAEMON;
+      return (await fromSource('lab', () => import('./lab/lab-command.ts'))).run(argv, terminal, { program });
+    },
+  },
   plan: {
     help: 'Show what the autoscaler would do in a real or recorded cluster, and why',
     run: async (argv, terminal) => (await import('./plan/plan-command.ts')).run(argv, terminal),

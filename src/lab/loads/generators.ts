@@ -2,7 +2,7 @@
 import { seededRandom, stableHash, type Random } from '../../lib/random.ts';
 import type { LoadEvent, Workload } from './load.ts';
 
-export const MINUTE = 60_000;
+const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 /** How often replicas follow the demand, as a HorizontalPodAutoscaler with its stabilisation would. */
@@ -14,7 +14,7 @@ export interface GeneratorInput {
 }
 
 /** A source of chance of its own for each purpose: a change of one workload does not change the others. */
-export function chanceOf(seed: number, purpose: string): Random {
+function chanceOf(seed: number, purpose: string): Random {
   return seededRandom(stableHash(`${seed}|${purpose}`));
 }
 

@@ -52,15 +52,10 @@ function workload(name: string, { cpu, memory, pod = {}, ...rest }: WorkloadShap
   };
 }
 
-const ACROSS_ZONES = (app: string): Partial<LoadPod> => ({
-  topologySpreadConstraints: [
-    { maxSkew: 3, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app } } },
-  ],
-});
 const TOLERANT = { pod: { tolerations: TOLERATES_SPOT } };
 
 const WEB = workload('web', { cpu: '500m', memory: '1Gi', budget: { maxUnavailable: '25%' } });
-const API = workload('api', { cpu: '1100m', memory: '3Gi', budget: { maxUnavailable: 1 }, pod: ACROSS_ZONES('api') });
+const API = workload('api', { cpu: '1100m', memory: '3Gi', budget: { maxUnavailable: 1 } });
 const SESSIONS = workload('sessions', { kind: 'StatefulSet', cpu: '800m', memory: '5Gi', budget: { maxUnavailable: 1 } });
 const REPORTS = workload('reports', { kind: 'Job', cpu: '1500m', memory: '3Gi', ...TOLERANT });
 const BUILDS = workload('builds', { kind: 'Job', cpu: '1800m', memory: '3Gi' });

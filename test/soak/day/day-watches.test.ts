@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
+import { PodWaits } from '../../../src/lab/judge/pod-waits.ts';
 import { FallbackTimes } from './fallback.ts';
 import { HeapGrowth } from './heap-growth.ts';
 import { replicasAt, WORKLOADS } from './load.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
-import { PodWaits } from './pod-waits.ts';
 import { RetryAfterWatch } from './retry-after.ts';
 
 const MINUTE = 60_000;

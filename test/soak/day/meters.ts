@@ -1,33 +1,27 @@
 /** What a day costs and how it serves, measured in the world alone. */
 import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
-import type { NodeObject, PodObject } from '../../../src/simulator/cluster/store/objects.ts';
+import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
 import type { StoreChange } from '../../../src/simulator/cluster/store/store.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
 import { CLIENT } from '../../../src/lab/client-files.ts';
+import { NodeLives, type NodeFigures } from '../../../src/lab/judge/node-lives.ts';
+import { PodWaits, round } from '../../../src/lab/judge/pod-waits.ts';
 import { FallbackTimes } from './fallback.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
 import { HeapGrowth } from './heap-growth.ts';
-import { PodWaits, round } from './pod-waits.ts';
 import { RetryAfterWatch } from './retry-after.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const LOOK_EVERY_MS = 5 * SECOND;
-/** Nodes that the daemon removes within this time were not worth their start. */
-const SHORT_LIFE_MS = 20 * MINUTE;
 /** Another writer came first: planned again, and no refusal. */
 const CONFLICT = 412;
 const CALLS_WINDOW_MS = 10 * MINUTE;
 
 export interface DayFigures {
   readonly hours: number;
-  readonly nodes: {
-    readonly created: number;
-    readonly removedByDaemon: number;
-    readonly shortLived: number;
-    readonly medianLifeMinutes: number;
-  };
+  readonly nodes: NodeFigures;
   /** Hours of vCPU of user pools, those that pods requested, and their ratio. */
   readonly cost: { readonly vcpuHours: number; readonly requestedHours: number; readonly ratio: number };
   readonly pods: ReturnType<PodWaits['summary']>;
@@ -44,14 +38,9 @@ export class DayMeters {
   readonly fallback = new FallbackTimes();
   readonly #run: VirtualRun;
   readonly #startMs: number;
-  readonly #born = new Map<string, number>();
-  readonly #removing = new Set<string>();
-  readonly #livedMs: number[] = [];
+  readonly #lives = new NodeLives();
   readonly #callsByWindow = new Map<number, number>();
   readonly #heap: HeapGrowth;
-  #created = 0;
-  #shortLived = 0;
-  #removedByDaemon = 0;
   #vcpuMs = 0;
   #requestedMs = 0;
   #unauthorized = 0;
@@ -65,7 +54,7 @@ export class DayMeters {
     arm.control.onEntry((entry) => this.#onEntry(entry));
     cluster.onChange((change) => this.#onChange(change));
     arm.machines.subscribe((change) => {
-      if (change.kind === 'delete-accepted' && change.principal === CLIENT.clientId) this.#removing.add(change.machine.hostName);
+      if (change.kind === 'delete-accepted' && change.principal === CLIENT.clientId) this.#lives.noteRemoval(change.machine.hostName);
     });
     this.#look();
     this.#lookAtHeap();
@@ -79,16 +68,10 @@ export class DayMeters {
   figures(): DayFigures {
     const hours = ((this.#endMs ?? this.#run.clock.now()) - this.#startMs) / HOUR;
     const calls = [...this.#callsByWindow.values()];
-    const lives = this.#livedMs.toSorted((left, right) => left - right);
     const times = this.fallback.tookMs.toSorted((left, right) => left - right);
     return {
       hours: round(hours),
-      nodes: {
-        created: this.#created,
-        removedByDaemon: this.#removedByDaemon,
-        shortLived: this.#shortLived,
-        medianLifeMinutes: round((lives[Math.floor(lives.length / 2)] ?? 0) / MINUTE),
-      },
+      nodes: this.#lives.figures(),
       cost: {
         vcpuHours: round(this.#vcpuMs / HOUR),
         requestedHours: round(this.#requestedMs / HOUR),
@@ -128,22 +111,7 @@ export class DayMeters {
     const nowMs = this.#run.clock.now();
     if (this.#endMs !== undefined) return;
     if (change.storage === 'pods') this.waits.record(change, nowMs);
-    if (change.storage === 'nodes') this.#onNode(change, nowMs);
-  }
-
-  #onNode({ type, object }: StoreChange, nowMs: number): void {
-    const { name } = (object as NodeObject).metadata;
-    if (type === 'ADDED') {
-      this.#created++;
-      this.#born.set(name, nowMs);
-    }
-    const bornMs = this.#born.get(name);
-    if (type !== 'DELETED' || bornMs === undefined) return;
-    this.#born.delete(name);
-    this.#livedMs.push(nowMs - bornMs);
-    if (!this.#removing.delete(name)) return;
-    this.#removedByDaemon++;
-    if (nowMs - bornMs < SHORT_LIFE_MS) this.#shortLived++;
+    if (change.storage === 'nodes') this.#lives.record(change, nowMs);
   }
 
   #look(): void {

@@ -17,6 +17,12 @@ const SPOT_SHARE = 0.25;
 const RATES: Readonly<Record<string, number>> = { USD: 1, EUR: 0.9, GBP: 0.8 };
 const COMPARISON = /^\s*(\w+)\s+eq\s+'((?:[^']|'')*)'\s*$/;
 
+/** US dollars. */
+export function linuxPricePerHour(size: VmSize, isSpot: boolean): number {
+  const regular = size.vcpus * PER_CORE + size.memoryGiB * PER_GIB + size.gpus * PER_GPU;
+  return isSpot ? regular * SPOT_SHARE : regular;
+}
+
 export function listRetailPrices(world: ArmWorld, request: ArmRequest): ArmReply {
   const currency = (request.query['currencycode'] ?? 'USD').replaceAll("'", '');
   const rate = RATES[currency];
@@ -64,7 +70,7 @@ function metersOf(
   size: VmSize,
   money: { readonly currency: string; readonly rate: number },
 ): readonly Readonly<Record<string, Json>>[] {
-  const linux = size.vcpus * PER_CORE + size.memoryGiB * PER_GIB + size.gpus * PER_GPU;
+  const linux = linuxPricePerHour(size, false);
   const windows = linux + size.vcpus * WINDOWS_PER_CORE;
   const short = size.name.replace(/^Standard_/, '').replaceAll('_', ' ');
   const series = `Virtual Machines ${short.replace(/\d+/, '')} Series`;

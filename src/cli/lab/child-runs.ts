@@ -1,0 +1,52 @@
+/** Each run in a process of its own: cores work side by side, and memory is returned after each run. */
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { AutoscalerError, configError } from '../../lib/errors.ts';
+import type { RunResult } from '../../lab/judge/run-figures.ts';
+import type { RunOrder } from './run-orders.ts';
+
+export type WorkerAnswer =
+  | { readonly kind: 'done'; readonly result: RunResult }
+  | { readonly kind: 'failed'; readonly message: string; readonly isConfig: boolean };
+
+const MAIN = join(import.meta.dirname, '..', 'main.ts');
+
+/** @throws AutoscalerError of the run; `cancelled` when the signal fires first, which ends the process. */
+export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const child = fork(MAIN, ['lab', 'worker'], {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const stop = (): void => {
+      child.kill('SIGKILL');
+    };
+    let answer: WorkerAnswer | undefined;
+    child.once('message', (message: WorkerAnswer) => {
+      answer = message;
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      signal.removeEventListener('abort', stop);
+      if (answer?.kind === 'done') resolve(answer.result);
+      else reject(failureOf(order, { answer, code, isStopped: signal.aborted }));
+    });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    child.send(order);
+  });
+}
+
+interface ChildEnd {
+  readonly answer: WorkerAnswer | undefined;
+  readonly code: number | null;
+  readonly isStopped: boolean;
+}
+
+function failureOf({ policy, seed }: RunOrder, { answer, code, isStopped }: ChildEnd): AutoscalerError {
+  if (isStopped) return new AutoscalerError({ kind: 'cancelled' }, 'The run was stopped.');
+  const run = `The run of ${policy.name} with seed ${seed} failed`;
+  if (answer?.kind !== 'failed')
+    return new AutoscalerError({ kind: 'bug' }, `${run}: its process ended with exit code ${code ?? 'unknown'}.`);
+  return answer.isConfig ? configError(answer.message) : new AutoscalerError({ kind: 'bug' }, `${run}: ${answer.message}`);
+}

@@ -1,0 +1,151 @@
+/**
+ * `lab run`: compares policies over a scenario, in virtual time and with the production daemon, and writes a report. Must not know how
+ * a run is made or judged.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { configError } from '../../lib/errors.ts';
+import { compareRuns } from '../../lab/judge/comparison.ts';
+import type { RunResult } from '../../lab/judge/run-figures.ts';
+import { SCENARIO_NAMES } from '../../lab/loads/scenario-catalogue.ts';
+import { buildCharts } from '../../lab/report/build-charts.ts';
+import { htmlReport } from '../../lab/report/html-report.ts';
+import { jsonReport, type LabReport } from '../../lab/report/lab-report.ts';
+import { markdownReport } from '../../lab/report/markdown-report.ts';
+import { EXIT_CONFIG, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
+import { coloursOf } from '../text/colours.ts';
+import { widthOf } from '../text/text-layout.ts';
+import { startChildRun } from './child-runs.ts';
+import { parseLabOptions, type LabOptions } from './lab-options.ts';
+import { labText } from './lab-text.ts';
+import { workForParent, type LabProgram } from './lab-worker.ts';
+import { checkPolicies } from './policy-files.ts';
+import { runAll, type RunOrder, type StartRun } from './run-orders.ts';
+import { findScenario, loadScenario } from './scenario-source.ts';
+
+const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
+
+Usage: lab run SCENARIO --policy FILE [--policy FILE] [OPTIONS]
+
+SCENARIO is a generated load or a file of \`record\`:
+${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${days} d)`).join('\n')}
+
+  --policy FILE      a configuration of \`run\`, unchanged; the first is the base of the comparison
+  --seeds N          number of seeds, which every policy runs (default 5)
+  --first-seed N     the first seed (default 1)
+  --days N           length of a generated scenario, may be a fraction
+  --jobs N           runs at the same time (default: one for each core)
+  --out DIR          folder for the report: lab-SCENARIO.html, .md and .json (default: here)
+  --json             print the JSON report instead of the text
+
+One virtual day of a policy takes about a minute of one core. Ctrl-C stops all runs; no report is written then.
+
+Exit code: 0 the report is written, 1 a run failed, 2 the arguments or a policy are wrong, 130 stopped.
+`;
+
+const EXIT_STOPPED = 130;
+
+interface LabDeps {
+  /** The daemon, as the composition root makes it. */
+  readonly program: () => Promise<LabProgram>;
+  /** If absent, each run is a process. */
+  readonly start?: StartRun;
+}
+
+/** @returns the exit code. */
+export async function run(argv: readonly string[], terminal: Terminal, { program, start = startChildRun }: LabDeps): Promise<number> {
+  const [action, ...rest] = argv;
+  if (action === undefined || argv.includes('--help') || argv.includes('-h')) {
+    terminal.out(HELP);
+    return action === undefined ? EXIT_CONFIG : EXIT_OK;
+  }
+  if (action === 'worker') return workForParent(await program());
+  if (action !== 'run') throw configError(`"${action}" is not an action of lab; it has one: run.`);
+  return runLab(parseLabOptions(rest), terminal, start);
+}
+
+async function runLab(options: LabOptions, terminal: Terminal, start: StartRun): Promise<number> {
+  const source = findScenario(options.scenario, options.days);
+  const { policies, notes, errors } = checkPolicies(options.policies, terminal);
+  for (const error of errors) terminal.err(`${error}\n`);
+  if (errors.length > 0) return EXIT_CONFIG;
+  const { what, ...scenarioSource } = source;
+  const scenario = await loadScenario(scenarioSource, options.seeds[0] ?? 1);
+  const orders = options.seeds.flatMap((seed) => policies.map((policy): RunOrder => ({ scenario: scenarioSource, seed, policy })));
+  const clock = terminal.clock ?? systemClock;
+  const startedMs = clock.now();
+  const runs = await runUntilStopped({ orders, options, terminal, start });
+  if (runs === undefined) return EXIT_STOPPED;
+  const { name, startMs, durationMs, currency } = scenario;
+  const report: LabReport = {
+    scenario: { name, what, startMs, durationMs, currency },
+    comparison: compareRuns(
+      policies.map((policy) => policy.name),
+      runs,
+    ),
+    runs,
+    notes: [...new Set([...notes, ...runs.flatMap((each) => each.notes)])],
+  };
+  const files = await writeReport(report, options.out);
+  if (options.json) terminal.out(jsonReport(report));
+  else {
+    const tookMs = clock.now() - startedMs;
+    terminal.out(labText({ report, tookMs, files, width: widthOf(terminal), colours: coloursOf(terminal) }));
+  }
+  return EXIT_OK;
+}
+
+interface RunsInput {
+  readonly orders: readonly RunOrder[];
+  readonly options: LabOptions;
+  readonly terminal: Terminal;
+  readonly start: StartRun;
+}
+
+/** undefined: a signal stopped the runs. */
+async function runUntilStopped({ orders, options, terminal, start }: RunsInput): Promise<readonly RunResult[] | undefined> {
+  const signals = stopSignals(terminal.signals);
+  const stop = new AbortController();
+  void signals.stopped.then(() => stop.abort());
+  let over = 0;
+  try {
+    const runs = await runAll({
+      orders,
+      jobs: options.jobs ?? availableParallelism(),
+      start,
+      signal: stop.signal,
+      onRun: ({ policy, seed }, count) => {
+        over = count;
+        terminal.err(`${policy.name}, seed ${seed}: done (${count} of ${orders.length} runs)\n`);
+      },
+    });
+    if (!stop.signal.aborted) return runs;
+    terminal.err(`Stopped after ${over} of ${orders.length} runs; no report was written.\n`);
+    return undefined;
+  } finally {
+    signals.release();
+  }
+}
+
+/** @returns the paths, the HTML file first. @throws AutoscalerError `config` if the folder cannot be written. */
+async function writeReport(report: LabReport, out: string): Promise<readonly string[]> {
+  const base = join(out, `lab-${report.scenario.name}`);
+  const texts = [
+    [`${base}.html`, htmlReport(report, await buildCharts())],
+    [`${base}.md`, markdownReport(report)],
+    [`${base}.json`, jsonReport(report)],
+  ] as const;
+  try {
+    mkdirSync(out, { recursive: true });
+    for (const [path, content] of texts) writeFileSync(path, content);
+  } catch (cause) {
+    throw configError(
+      `--out is "${out}": the report cannot be written (${cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'}).`,
+      {
+        cause,
+      },
+    );
+  }
+  return texts.map(([path]) => path);
+}
