@@ -63,6 +63,18 @@ describe('the status document', () => {
     });
   });
 
+  it('says in one line why nothing may be done', () => {
+    const nodes = Array.from({ length: 10 }, (_, at) =>
+      aNode({ name: `a-${at}`, readiness: { ready: at < 5, sinceMs: START_MS - 58 * MINUTE, reason: '' } }),
+    );
+    const groups = [aGroup({ id: 'a', target: 10, instances: nodes.map(({ name }) => anInstance({ node: name })) })];
+    const { document } = described({ nodes, groups });
+    expect(document).toMatchObject({
+      message: 'does not act: 5 of 10 nodes are not ready',
+      clusterWide: { health: { status: 'Unhealthy' } },
+    });
+  });
+
   it('warns where AKS counts other nodes than the size, and nowhere else', () => {
     const groups = [aGroup({ id: 'a', target: 10, aksCount: 1 }), aGroup({ id: 'b' })];
     const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly aksCount?: string }[] };
