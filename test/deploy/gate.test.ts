@@ -60,6 +60,8 @@ function endOfGate(): readonly string[] {
   const env = { PATH, HOME: folder, REPORTS: join(folder, 'reports') };
   const { stdout, status } = spawnSync('bash', [join(folder, 'project', '.ci', 'run')], { env, encoding: 'utf8' });
   expect(status).toBe(1);
+  // Where the time goes: of each step, of what is only prepared, and of all.
+  for (const name of ['npm ci', 'npm run helm', 'npm test', 'all']) expect(stdout).toMatch(new RegExp(`^-- ${name}: \\d+ s$`, 'm'));
   const lines = stdout.trimEnd().split('\n');
   return lines.slice(lines.findIndex((line) => line.startsWith('failed step: ')));
 }
