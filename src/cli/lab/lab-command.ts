@@ -67,7 +67,8 @@ export async function run(argv: readonly string[], terminal: Terminal, { program
 
 async function runLab(options: LabOptions, terminal: Terminal, start: StartRun): Promise<number> {
   const source = findScenario(options.scenario, options.days);
-  const { policies, notes, errors } = checkPolicies(options.policies, terminal);
+  const { policies } = options;
+  const { notes, errors } = checkPolicies(policies, terminal);
   for (const error of errors) terminal.err(`${error}\n`);
   if (errors.length > 0) return EXIT_CONFIG;
   const { what, ...scenarioSource } = source;

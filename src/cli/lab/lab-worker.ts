@@ -23,11 +23,11 @@ export async function workForParent(program: LabProgram): Promise<never> {
 
 async function answerOf(
   program: LabProgram,
-  { scenario: source, policy: { name, file, selectsPools }, seed }: RunOrder,
+  { scenario: source, policy: { name, file }, seed }: RunOrder,
 ): Promise<WorkerAnswer> {
   try {
     const scenario = await loadScenario(source, seed);
-    const policy = { name, flags: [`--config=${file}`], selectsPools };
+    const policy = { name, flags: [`--config=${file}`] };
     const result = await runPolicy({ program, scenario, seed, policy });
     return result === undefined ? { kind: 'failed', message: 'the run ended early', isConfig: false } : { kind: 'done', result };
   } catch (thrown) {

@@ -13,7 +13,7 @@ export interface ScenarioSource {
 export interface RunOrder {
   readonly scenario: ScenarioSource;
   readonly seed: number;
-  readonly policy: { readonly name: string; readonly file: string; readonly selectsPools: boolean };
+  readonly policy: { readonly name: string; readonly file: string };
 }
 
 /** Makes one run. Rejects if it fails, or when the signal fires. */

@@ -25,8 +25,6 @@ export interface PolicyRunInput<Config, Daemon extends DrivenDaemon, Metrics> {
     readonly name: string;
     /** Flags of the `run` command that name the policy's file. */
     readonly flags: readonly string[];
-    /** Whether it selects pools itself. If not, it scales every pool of the scenario but the system pools' own limits hold. */
-    readonly selectsPools: boolean;
   };
   /** Called now and then with the share of the run that is over, from 0 to 1. Returns false to end the run. */
   readonly onProgress?: (share: number) => boolean;
@@ -41,7 +39,8 @@ export async function runPolicy<Config, Daemon extends DrivenDaemon, Metrics>(
     spec: worldOfScenario(scenario, seed),
     startMs: scenario.startMs,
     flags: policy.flags,
-    ...(policy.selectsPools ? { discovery: [] } : {}),
+    // Without rules of its own the policy selects every pool: all have the tags with the cluster's name.
+    discovery: [],
     knobs: { journalLimit: JOURNAL_LIMIT },
     reportsKept: 1,
   });

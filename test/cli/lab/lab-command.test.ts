@@ -113,7 +113,7 @@ describe('lab run', () => {
     );
     expect(orders[0]).toMatchObject({
       scenario: { name: 'ci-bursts', path: undefined, days: 0.5 },
-      policy: { file: 'current.yaml', selectsPools: false },
+      policy: { name: 'current', file: 'current.yaml' },
     });
   });
 

@@ -56,8 +56,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function runOf(name: string, seed: number, selectsPools = false): Promise<RunResult | undefined> {
-  const policy = { name, flags: [`--config=${join(dir, `${name}.yaml`)}`], selectsPools };
+function runOf(name: string, seed: number): Promise<RunResult | undefined> {
+  const policy = { name, flags: [`--config=${join(dir, `${name}.yaml`)}`] };
   return runPolicy({ program: POLICY_DAEMON, scenario: SCENARIO, seed, policy });
 }
 
@@ -79,14 +79,14 @@ describe('a run of a policy', () => {
   });
 
   it('ends early when it is asked to', async () => {
-    const policy = { name: 'slow', flags: [], selectsPools: false };
+    const policy = { name: 'slow', flags: [] };
     await expect(
       runPolicy({ program: POLICY_DAEMON, scenario: SCENARIO, seed: 1, policy, onProgress: () => false }),
     ).resolves.toBeUndefined();
   });
 
   it('refuses a policy that selects no pool of the scenario', async () => {
-    await expect(runOf('elsewhere', 1, true)).rejects.toThrow(
+    await expect(runOf('elsewhere', 1)).rejects.toThrow(
       'The policy elsewhere selects none of the pools of short, which are system, general; remove its nodeGroups and discovery, or name these.',
     );
   });
