@@ -21,10 +21,7 @@ export async function workForParent(program: LabProgram): Promise<never> {
   process.exit(EXIT_OK);
 }
 
-async function answerOf(
-  program: LabProgram,
-  { scenario: source, policy: { name, file }, seed }: RunOrder,
-): Promise<WorkerAnswer> {
+async function answerOf(program: LabProgram, { scenario: source, policy: { name, file }, seed }: RunOrder): Promise<WorkerAnswer> {
   try {
     const scenario = await loadScenario(source, seed);
     const policy = { name, flags: [`--config=${file}`] };

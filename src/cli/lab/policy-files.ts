@@ -17,7 +17,9 @@ export function checkPolicies(files: readonly PolicyFile[], { readFile }: Pick<T
   const checked = files.map((policy) => ({ policy, config: configOf(policy, readFile) }));
   return {
     notes: checked.flatMap(({ policy: { name }, config }) => (isConfigErrors(config) ? [] : notesOf(name, config))),
-    errors: checked.flatMap(({ policy: { file }, config }) => (isConfigErrors(config) ? config.errors.map((error) => `${file}: ${error}`) : [])),
+    errors: checked.flatMap(({ policy: { file }, config }) =>
+      isConfigErrors(config) ? config.errors.map((error) => `${file}: ${error}`) : [],
+    ),
   };
 }
 

@@ -24,7 +24,11 @@ const replicas = (atMs: number, count: number): LoadEvent => ({ kind: 'replicas'
 describe('a window of a scenario', () => {
   it.each<{ what: string; events: readonly LoadEvent[]; expected: readonly LoadEvent[] }>([
     { what: 'the last replicas before it', events: [replicas(0, 1), replicas(90, 7), replicas(160, 9)], expected: [replicas(0, 7)] },
-    { what: 'what comes within it, moved', events: [replicas(100, 1), replicas(101, 2), replicas(150, 3)], expected: [replicas(0, 1), replicas(1, 2)] },
+    {
+      what: 'what comes within it, moved',
+      events: [replicas(100, 1), replicas(101, 2), replicas(150, 3)],
+      expected: [replicas(0, 1), replicas(1, 2)],
+    },
     {
       what: 'the rest of a job that runs',
       events: [
