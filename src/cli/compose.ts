@@ -54,7 +54,7 @@ const START_PATIENCE_MS = 10 * 60_000;
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, log, metrics } = input;
   const connections = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
-  const { kubernetes, cloud, rules } = connections;
+  const { kubernetes, cloud, store, rules } = connections;
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
   const live: LiveConfig = { config };
@@ -91,6 +91,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     log,
     metrics,
     cloud,
+    store,
     kubernetes,
     loop,
     health,

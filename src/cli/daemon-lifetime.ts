@@ -32,6 +32,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
 import type { ReloadOutcome } from './config-reload.ts';
 import type { Daemon, StartOptions } from './daemon.ts';
+import { sharingOf, type ConnectedStore } from './connect/shared-texts.ts';
 import { agentReport, snapshotOf, templatesOf } from './debug-documents.ts';
 import { debugAccess } from './debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
@@ -53,6 +54,7 @@ export interface DaemonDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly cloud: AzureNodeGroups;
+  readonly store: ConnectedStore;
   readonly kubernetes: Kubernetes;
   readonly loop: Autoscaler;
   readonly health: Health;
@@ -264,7 +266,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #composeApi(): Api {
-    const { config, policy, decisions, advice, cloud, history, kubernetes, clock } = this.#deps;
+    const { config, policy, decisions, advice, cloud, store, history, kubernetes, clock } = this.#deps;
     const input = apiInput({
       config,
       policy,
@@ -274,6 +276,7 @@ export class DaemonLifetime implements Daemon {
       clock,
       advice,
       agents: () => cloud.agentStatus(),
+      store: () => sharingOf(store),
       history,
       replica: () => ({
         name: kubernetes.lease.leader() ?? 'this process',
@@ -305,7 +308,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #httpDeps(): HttpDeps {
-    const { metrics, health, clock, cloud, stalls, withheld, shadow } = this.#deps;
+    const { metrics, health, clock, cloud, store, stalls, withheld, shadow } = this.#deps;
     metrics.process.buildInfo.set({ version: VERSION, nodejs: process.version }, 1);
     return {
       metrics: async () => {
@@ -317,6 +320,7 @@ export class DaemonLifetime implements Daemon {
       ready: () => health.ready,
       duty: () => this.#duty(),
       agents: () => agentReport(cloud.agentStatus()),
+      clusters: () => sharingOf(store) ?? { clusters: [] },
       templates: () => templatesOf(cloud.templateReports(), this.#lastReport),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),

@@ -20,6 +20,8 @@ export interface HttpDeps {
   /** Whether this replica may change anything, and why not. */
   readonly duty: () => Duty;
   readonly agents: () => readonly object[];
+  /** With whom this process shares what it reads of Azure. */
+  readonly clusters: () => object;
   /** The template of each node group's next node, and the source of each part of it. */
   readonly templates: () => readonly object[];
   /** The last loop that observed the cluster: what it saw, decided and left. undefined: no such loop yet. */
@@ -151,7 +153,7 @@ async function respond(asked: Asked, response: ServerResponse, deps: HttpDeps): 
         ? send(response, 200, { type: 'text/plain', text: `ok: ${deps.duty().sentence}\n` })
         : send(response, 503, { type: 'text/plain', text: `no loop has completed yet: ${deps.duty().sentence}\n` });
     case '/debug/agents':
-      return sendJson(response, deps.agents());
+      return sendJson(response, asked.query.get('view') === 'clusters' ? deps.clusters() : deps.agents());
     case '/debug/templates':
       return sendJson(response, deps.templates());
     case '/debug/snapshot':

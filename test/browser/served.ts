@@ -44,6 +44,7 @@ export async function serveLoops({
       ready: () => true,
       duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
       agents: () => [],
+      clusters: () => ({}),
       templates: () => [],
       snapshot: () => undefined,
       withheld: () => undefined,

@@ -1,6 +1,7 @@
 /** The page of a daemon in the emulated world: what it shows is compared with the world, and used by keyboard. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AgentsDocument } from '../../src/api/documents/agents.ts';
 import { deployment, MINUTE } from '../scenarios/support.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 import { busyWorld } from './busy-world.ts';
@@ -106,6 +107,17 @@ describe('the page shows the world', () => {
     expect(await sheet.innerText()).toContain('for 6 pods');
     await page.keyboard.press('Escape');
     await page.getByLabel('Search decisions').fill('');
+  });
+
+  it('when each kind of data of Azure was read, and no table of clusters if nothing is shared', async () => {
+    const rows = page.locator('#reads tbody tr');
+    await rows.first().waitFor();
+    expect((await rows.locator('th').allInnerTexts()).map((text) => text.split('\n')[0]?.replace(/ \d+ readers.*/, ''))).toEqual(
+      expect.arrayContaining(['Scale sets', 'Instances', 'VM sizes', 'Quota usage']),
+    );
+    const { agents } = (await (await fetch(`${run.daemon.url ?? ''}/api/v1/agents`)).json()) as AgentsDocument;
+    expect(await rows.count()).toBe(new Set(agents.map(({ kind }) => kind)).size);
+    expect(await page.locator('#clusters').count()).toBe(0);
   });
 
   it('a command that can be copied', async () => {

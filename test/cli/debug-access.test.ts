@@ -97,6 +97,7 @@ describe('access to /debug', () => {
         ready: () => true,
         duty: () => ({ leads: true, mayAct: true, sentence: 'leads; may act' }),
         agents: () => [],
+        clusters: () => ({}),
         templates: () => [],
         snapshot: () => ({}),
         report: () => undefined,

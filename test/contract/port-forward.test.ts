@@ -113,6 +113,7 @@ describe('explain asks the leader', () => {
         ready: () => true,
         duty: () => ({ leads, mayAct: leads, sentence: leads ? 'leads; may act' : 'stands by; other leads' }),
         agents: () => [],
+        clusters: () => ({}),
         templates: () => [],
         snapshot: () => undefined,
         report: () => undefined,

@@ -1,5 +1,6 @@
 /** Three clusters of one subscription that share a store in memory. The fleet of thirty, with figures, is `npm run soak -- --fleet 30`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AgentsDocument } from '../../src/api/documents/agents.ts';
 import { FleetRun, type FleetCluster } from '../soak/fleet/fleet-run.ts';
 import { storeOptions, writesOf } from '../soak/fleet/fleet-story.ts';
 import { aPool, deployment, MINUTE, SECOND } from './support.ts';
@@ -34,6 +35,28 @@ describe('clusters of one subscription that share a store', () => {
       [0, 0, 1],
       [0, 0, 1],
     ]);
+  });
+
+  it('show who read for whom: as a document, on /debug/agents, and as the page names it', async () => {
+    const [, two] = clusters;
+    await run.advance(10 * SECOND);
+    const read = async (path: string): Promise<unknown> => (await fetch(`${two.daemon?.url ?? ''}${path}`)).json();
+    const skus = expect.objectContaining({ id: 'skus', readBy: 'c01/one' });
+    const sets = expect.not.objectContaining({ readBy: expect.anything() });
+    const { agents, store } = (await read('/api/v1/agents')) as AgentsDocument;
+    expect(agents).toContainEqual(skus);
+    expect(agents.filter(({ kind }) => kind === 'scaleSets')).toEqual([sets]);
+    expect(store?.clusters.map(({ cluster, reads }) => [cluster, reads])).toEqual([
+      ['c01', ['skus', 'usage']],
+      ['c02', []],
+      ['c03', []],
+    ]);
+    expect(await read('/debug/agents?view=clusters')).toMatchObject({
+      clusters: [{ cluster: 'c01' }, { cluster: 'c02' }, { cluster: 'c03' }],
+    });
+    expect(await read('/debug/agents')).toContainEqual(
+      expect.objectContaining({ id: 'skus', lastCommit: expect.objectContaining({ readBy: 'c01/one' }) }),
+    );
   });
 
   it('choose the other pool in the same loop after one of them met a stockout', async () => {

@@ -29,10 +29,11 @@ export class MemoryStore {
   /** The store as one process sees it. */
   of(cluster: string): ConnectedStore {
     const { skus, usage, prices } = this.texts;
+    const identity = `${cluster}/one`;
     this.#clusters.set(cluster, { cluster, process: 'one', version: 'test' });
     return {
-      texts: { skus: skus.of(cluster), usage: usage.of(cluster), prices: prices.of(cluster) },
-      hints: this.hints.of(cluster),
+      texts: { skus: skus.of(identity), usage: usage.of(identity), prices: prices.of(identity) },
+      hints: this.hints.of(identity),
       clusters: { present: () => [...this.#clusters.values()].map((each) => ({ ...each, atMs: this.#clock.now() })) },
       trouble: () => (skus.isAway ? 'it is away' : undefined),
       inFlight: () => 0,

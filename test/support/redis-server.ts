@@ -1,10 +1,22 @@
 /** A real Redis server of its own for a test, without a disk. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { createServerTls } from '../../src/simulator/base/tls.ts';
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+/** Arguments of a server that only speaks TLS, with a certificate for `localhost`. */
+export async function tlsArguments(port: number, folder: string): Promise<{ readonly extra: readonly string[]; readonly caPem: string }> {
+  const { certPem, keyPem, caPem } = await createServerTls(Date.now());
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem'), 'ca-cert': join(folder, 'ca.pem') };
+  await Promise.all([writeFile(files.cert, certPem), writeFile(files.key, keyPem), writeFile(files['ca-cert'], caPem)]);
+  const named = Object.entries(files).flatMap(([name, path]) => [`--tls-${name}-file`, path]);
+  return { extra: ['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'no', ...named], caPem };
+}
 
 export class RedisServer {
   readonly port: number;

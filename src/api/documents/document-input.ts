@@ -2,6 +2,7 @@
  * The JSON documents of `/api/v1`, made from the last loop. Names in documents carry units; times are ISO 8601 in UTC; an unknown value
  * is absent, never 0. Pure. Must not know HTTP, or who reads a document.
  */
+import type { SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import type { HistoryReader } from '../../domain/history.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -17,6 +18,31 @@ export type ObservedReport = LoopReport & { readonly observation: Observation };
 export interface PoolTokens {
   readonly left: number;
   readonly of: number;
+}
+
+/** A reader of Azure. Times are milliseconds since the epoch. */
+export interface AgentReading {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: 'idle' | 'running' | 'held' | 'disabled';
+  readonly lastStartMs: number | undefined;
+  readonly lastSuccessMs: number | undefined;
+  readonly nextDueMs: number;
+  readonly heldUntilMs: number | undefined;
+  readonly consecutiveFailures: number;
+  /** The message of the failure of its last run. */
+  readonly lastError: string | undefined;
+  /** `readBy`: another process read it for all. */
+  readonly lastCommit: { readonly rows: number; readonly readBy?: string | undefined } | undefined;
+  /** Calls that Azure still accepts, of the most it ever reported. */
+  readonly budget?: { readonly policy: string; readonly remaining: number; readonly largest: number };
+}
+
+/** How Azure is read, and with whom that is shared. */
+export interface AzureReads {
+  readonly agents: readonly AgentReading[];
+  /** undefined: nothing is shared. */
+  readonly store?: { readonly trouble: string | undefined; readonly clusters: readonly SharingCluster[] } | undefined;
 }
 
 /** The process that answers. Times are milliseconds since the epoch. */
@@ -52,6 +78,8 @@ export interface DocumentInput {
   /** By pool. */
   readonly tokens: ReadonlyMap<string, PoolTokens>;
   readonly history: HistoryReader;
+  /** If absent, nothing is known of them. */
+  readonly azureReads?: AzureReads;
 }
 
 /** What every document begins with. */

@@ -8,6 +8,7 @@ import type { Overview } from '../documents/overview.ts';
 import type { Timeline } from '../documents/timeline.ts';
 import { readDocument } from './parts/api-client.ts';
 import { parameter, setParameter } from './parts/browser.ts';
+import { AzureReads } from './panels/azure-reads.tsx';
 import { Changes, type Range, RANGE_MS, type Selection } from './panels/changes.tsx';
 import { Decisions, Latency, type Withheld, WithheldWrites } from './panels/decisions.tsx';
 import { useKeyboard, useOpenedThing } from './keyboard.ts';
@@ -156,6 +157,7 @@ function Panels({ overview, isStale }: PanelsProps) {
         <Decisions newest={newest} selection={selection} />
         <Latency newest={newest} />
       </div>
+      <AzureReads tick={tick} />
     </main>
   );
 }

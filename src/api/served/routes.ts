@@ -1,5 +1,6 @@
 /** The paths of `/api/v1`, each with the document that it names. */
 import { SUBJECT_KINDS, type LiveAnswer, type Subject } from '../../planning/explain/answers/answer.ts';
+import { agentsDocument } from '../documents/agents.ts';
 import { nodeRows, wasteDocument } from '../documents/blockers.ts';
 import { decisionRows } from '../documents/decisions.ts';
 import { commonFields, type DocumentInput } from '../documents/document-input.ts';
@@ -75,6 +76,7 @@ const LISTS: Readonly<Record<string, (request: ApiRequest, input: DocumentInput)
       ...commonFields(input),
       items: scaleUpDocuments(input.history, { pool: query.get('pool') ?? undefined, state: query.get('state') ?? undefined }),
     }),
+  agents: (_request, input) => ok(agentsDocument(input)),
   stages: ({ query }, input) => ok({ ...commonFields(input), items: stageDocuments(input.history, query.get('pool') ?? undefined) }),
   decisions: ({ query }, input) => {
     const fromMs = timeOf(query.get('from'));

@@ -37,6 +37,8 @@ export interface Connections {
   readonly names: ResourceNames;
   readonly kubernetes: Kubernetes;
   readonly cloud: AzureNodeGroups;
+  /** What the cloud shares with other clusters. */
+  readonly store: ConnectedStore;
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
 }
@@ -59,9 +61,9 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
       ...capacityOf(config),
     },
   });
-  const cloud = await connectCloud(input, names, kubernetes);
+  const { cloud, store } = await connectCloud(input, names, kubernetes);
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
-  return { names, kubernetes, cloud, rules };
+  return { names, kubernetes, cloud, store, rules };
 }
 
 /** Both sides use the same taint rules: taints of nodes that are not ready are the taints that a new node loses. */
@@ -77,19 +79,23 @@ function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
 }
 
 /** Closes the connections to Kubernetes if Azure cannot be connected. */
-async function connectCloud(input: ConnectInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
+async function connectCloud(
+  input: ConnectInput,
+  names: ResourceNames,
+  kubernetes: Kubernetes,
+): Promise<Pick<Connections, 'cloud' | 'store'>> {
   const { config, clock, random, log, metrics } = input;
   try {
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
     const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
     const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
-    const shared = input.sharedStore ?? connectSharedTexts({ config, scope: options, clock, log, metrics });
-    return connectAzure({
+    const store = input.sharedStore ?? connectSharedTexts({ config, scope: options, clock, log, metrics });
+    const cloud = connectAzure({
       options,
-      sharedTexts: shared.texts,
-      sharedHints: shared.hints,
-      onClosed: () => shared.close(),
+      sharedTexts: store.texts,
+      sharedHints: store.hints,
+      onClosed: () => store.close(),
       keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
       clock,
       random,
@@ -100,6 +106,7 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
       beforeWrite: () => kubernetes.lease.verify(),
       ...defined({ tokensFollowClock: input.tokensFollowClock }),
     });
+    return { cloud, store };
   } catch (error) {
     await kubernetes.close();
     throw error;

@@ -1,7 +1,7 @@
 /** Where processes of one subscription share what they read: a Redis server, else a folder, else nowhere. */
 import type { CatalogKey } from '../../azure/sizes/sku-text.ts';
 import type { Config } from '../../config/types/config.ts';
-import type { SharedClusters } from '../../domain/ports/shared-clusters.ts';
+import type { SharedClusters, SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import type { SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -43,6 +43,16 @@ export interface ConnectedStore {
   inFlight(): number;
   /** Call it when nothing reads any more. */
   close(): void;
+}
+
+/** With whom this process shares, for people. undefined: with none. */
+export function sharingOf({ clusters, trouble }: Pick<ConnectedStore, 'clusters' | 'trouble'>): Sharing | undefined {
+  return clusters === undefined ? undefined : { trouble: trouble(), clusters: clusters.present() };
+}
+
+interface Sharing {
+  readonly trouble: string | undefined;
+  readonly clusters: readonly SharingCluster[];
 }
 
 /** Nothing is shared. */

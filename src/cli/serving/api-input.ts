@@ -4,19 +4,19 @@ import type { LoopRecord } from '../../domain/ports/records.ts';
 import type { HistoryReader } from '../../domain/history.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Config } from '../../config/types/config.ts';
-import type { DocumentInput, ObservedReport, PoolTokens, ReplicaIdentity } from '../../api/documents/document-input.ts';
+import type {
+  AgentReading,
+  AzureReads,
+  DocumentInput,
+  ObservedReport,
+  PoolTokens,
+  ReplicaIdentity,
+} from '../../api/documents/document-input.ts';
 import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import { RememberedWaste } from '../../planning/explain/removal-advice/remembered-waste.ts';
 import { defined } from '../../lib/defined.ts';
 import { VERSION } from '../../lib/version.ts';
-
-interface AgentCalls {
-  readonly id: string;
-  readonly lastSuccessMs?: number | undefined;
-  /** The message of the failure of its last run. */
-  readonly lastError?: string | undefined;
-}
 
 export interface ApiInputDeps {
   readonly config: Config;
@@ -28,7 +28,9 @@ export interface ApiInputDeps {
   readonly removals: () => LoopRecord | undefined;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly advice: RememberedAdvice;
-  readonly agents: () => readonly AgentCalls[];
+  readonly agents: () => readonly AgentReading[];
+  /** undefined: nothing is shared. */
+  readonly store: () => AzureReads['store'];
   readonly history: HistoryReader;
   readonly replica: () => Pick<ReplicaIdentity, 'name' | 'startedAtMs' | 'leadsSinceMs' | 'configuration'>;
 }
@@ -77,6 +79,7 @@ function gather(deps: GatherDeps, report: ObservedReport, pods: AnswerInput): Do
     ...defined({ wasteFixes }),
     refusals: agents.flatMap(({ lastError }) => lastError ?? []),
     history,
+    azureReads: { agents, store: deps.store() },
   };
 }
 

@@ -8,6 +8,8 @@ import { keyOf, type KeyScope } from './redis-keys.ts';
 
 const REPORT_EVERY_MS = 30_000;
 const COUNTS_MS = 3 * REPORT_EVERY_MS;
+/** Nothing waits for a look, and the first one may wait for the connection. */
+const LOOK_MS = 1_000;
 /** A clock may be ahead by this much. */
 const CLOCK_SKEW_MS = 60_000;
 const MOST_PROCESSES = 1_000;
@@ -49,7 +51,7 @@ export class RedisSharedClusters implements SharedClusters {
     const { connection, clock, self } = this.#deps;
     const value = JSON.stringify({ version: self.version, atMs: clock.now() });
     const found = await connection
-      .command('write', (client) => client.multi().hSet(this.#name, fieldOf(self), value).pExpire(this.#name, COUNTS_MS).exec())
+      .command('write', (client) => client.multi().hSet(this.#name, fieldOf(self), value).pExpire(this.#name, COUNTS_MS).exec(), LOOK_MS)
       .then(() => connection.command('read', (client) => client.hGetAll(this.#name)))
       .catch(() => undefined);
     if (found === undefined) return;

@@ -7,6 +7,8 @@ import { recordOf } from './record-of.ts';
 import { keyOf, type KeyScope } from './redis-keys.ts';
 
 const LOOK_EVERY_MS = 5_000;
+/** Nothing waits for a look, and the first one may wait for the connection. */
+const LOOK_MS = 1_000;
 const TRY_MS = 60_000;
 /** No hint counts for longer, whatever its own time. */
 const LONGEST_MS = 10 * 60_000;
@@ -82,7 +84,7 @@ export class RedisSharedHints implements SharedHints {
 
   /** Without an answer, what was reported before holds for its time. */
   async look(): Promise<void> {
-    const found = await this.#deps.connection.command('read', (client) => client.hGetAll(this.#name)).catch(() => undefined);
+    const found = await this.#deps.connection.command('read', (client) => client.hGetAll(this.#name), LOOK_MS).catch(() => undefined);
     if (found === undefined) return;
     const entries = Object.entries(found);
     this.#reported = entries.length > MOST_HINTS ? [] : entries.flatMap(([field, value]) => this.#read(field, value));

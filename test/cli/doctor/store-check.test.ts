@@ -1,11 +1,15 @@
 /** What `doctor` finds out about a shared store, with a real server. */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeChecks } from '../../../src/cli/doctor/store-check.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
 import { freePort } from '../../support/free-ports.ts';
-import { hasRedis, RedisServer } from '../../support/redis-server.ts';
+import { hasRedis, RedisServer, tlsArguments } from '../../support/redis-server.ts';
 
 const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';
 const OWN = 'resetchannels ~aks-autoscaler:s:*';
@@ -13,7 +17,7 @@ const OWN = 'resetchannels ~aks-autoscaler:s:*';
 function configOf(env: Readonly<Record<string, string>>): Config {
   const base = { ARM_SUBSCRIPTION_ID: 's', ARM_TENANT_ID: 't', ARM_RESOURCE_GROUP: 'g', LOCATION: 'l', ARM_CLIENT_ID: 'c' };
   const all = { ...base, ARM_CLIENT_SECRET: 'x', ...env };
-  const config = loadConfig({ argv: ['--nodes=0:3:pool'], env: all, readFile: () => '', hostname: 'h' });
+  const config = loadConfig({ argv: ['--nodes=0:3:pool'], env: all, readFile: (path) => readFileSync(path, 'utf8'), hostname: 'h' });
   if (isConfigErrors(config)) throw new Error(config.errors.join('\n'));
   return config;
 }
@@ -72,6 +76,28 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
   it('a wrong password is named', async () => {
     const [found] = await check(server.url, { AZURE_CACHE_REDIS_USERNAME: 'good', AZURE_CACHE_REDIS_PASSWORD: 'wrong' });
     expect(found).toMatchObject({ status: 'warning', fix: 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD' });
+  });
+
+  it('a server with TLS is verified: its authority must be known, and then its users’ rights are checked', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const port = await freePort();
+    const { extra, caPem } = await tlsArguments(port, folder);
+    const user = ['--user', 'good', 'on', '>secret', ...`${OWN} ${RIGHTS}`.split(' '), '--user', 'default', 'off'];
+    const secured = new RedisServer(port, [...extra, ...user]);
+    await secured.start();
+    try {
+      const url = `rediss://localhost:${port}`;
+      const [refused] = await check(url, as('good'));
+      expect(refused).toMatchObject({ status: 'warning', fix: expect.stringContaining('azure.caFile') });
+      await writeFile(join(folder, 'authority.pem'), caPem);
+      const accepted = await check(url, { ...as('good'), AZURE_CA_FILE: join(folder, 'authority.pem') });
+      expect(accepted).toEqual([{ area: 'store', status: 'ok', message: `${url} can be used` }]);
+      const [wrong] = await check(url, { AZURE_CA_FILE: join(folder, 'authority.pem') });
+      expect(wrong).toMatchObject({ status: 'warning', fix: 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD' });
+    } finally {
+      await secured.stop();
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('a server without TLS is not taken for one with TLS', async () => {

@@ -15,12 +15,12 @@ const POOLS = [
   aPool({ name: 'plenty', vmSize: 'Standard_D16s_v5', count: 0 }),
 ];
 const SHARED_KINDS = ['GET skus', 'GET locations/{location}/usages'];
-const QUIET_MS = 20 * MINUTE;
+const QUIET_MS = 11 * MINUTE;
 /** After the first cluster met the stockout, before the others ask for nodes. Hints are at most five seconds old. */
 const UNTIL_OTHERS_MS = 30 * SECOND;
 /** Reads of other clients, of the 360 a minute that Azure allows to all (caching 2.1), once the saved-up ones are gone. */
 const OTHERS_A_MINUTE = 300;
-const PRESSURE_MS = 10 * MINUTE;
+const PRESSURE_MS = 5 * MINUTE;
 
 export interface FleetFigures {
   readonly clusters: number;
@@ -94,7 +94,7 @@ async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedFor
   await run.advance(UNTIL_OTHERS_MS);
   const sinceMs = run.clock.now();
   for (const each of others) grow(each, 'rare-work', '7');
-  await run.advance(5 * MINUTE);
+  await run.advance(2 * MINUTE);
   const waits = others.map((each) => firstWriteAfter(each, 'plenty', sinceMs));
   const asked = others.filter((each) => writesOf(each, 'rare').some(({ at }) => at >= sinceMs));
   const atOnce = others.filter((each, at) => !asked.includes(each) && (waits[at] ?? Number.POSITIVE_INFINITY) < 10 * SECOND);

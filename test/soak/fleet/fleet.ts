@@ -44,7 +44,7 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
 function describe({ clusters, store, sharedCalls, calls, pressure, ...rest }: FleetFigures): string {
   return [
     `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}`,
-    `  reads of sizes and usages in 20 minutes: ${sharedCalls}, of ${calls} calls`,
+    `  reads of sizes and usages in 11 minutes: ${sharedCalls}, of ${calls} calls`,
     `  clusters that asked for the size out of stock: ${rest.askedForStockout}; chose the other pool at once: ${rest.fellBackAtOnce}`,
     `  pods to write of the other pool: median ${rest.fallbackSeconds.median} s, longest ${rest.fallbackSeconds.longest} s`,
     `  while others used up the limit: ${pressure.refused} of ${pressure.reads} reads refused, ${pressure.writesRefused} writes refused`,

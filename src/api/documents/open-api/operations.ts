@@ -163,6 +163,32 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     }),
     query: ['pool'],
   },
+  agents: {
+    summary: 'Who reads Azure: the caching agents of this process, and the clusters that share what they read',
+    schema: object({
+      ...COMMON,
+      agents: list(
+        object({
+          id: text,
+          kind: text,
+          state: oneOf(['idle', 'running', 'held', 'disabled']),
+          'rows?': count,
+          'readBy?': text,
+          'startedAt?': time,
+          'succeededAt?': time,
+          'dueAt?': time,
+          'heldUntil?': time,
+          failures: count,
+          'error?': text,
+          'remaining?': object({ policy: text, left: count, of: count }),
+        }),
+      ),
+      'store?': object({
+        'trouble?': text,
+        clusters: list(object({ cluster: text, process: text, version: text, seenAt: time, reads: list(text) })),
+      }),
+    }),
+  },
   decisions: {
     summary: 'Decisions and changes of other writers, the newest first, 100 per page',
     schema: object({
