@@ -55,7 +55,9 @@ export function poolChecks(result: ReadResult<DiagnosedPools>, environment: Pool
   if ('error' in result) return [failed('pool', `the pools cannot be read: ${result.error.message}`)];
   const { pools, skipped: unfit, scaleSets } = result.value;
   const missing =
-    pools.length === 0 ? [failed('pool', `no node group found; scale sets of ${azure.nodeResourceGroup}: ${joinNames(scaleSets)}`)] : [];
+    pools.length === 0
+      ? [failed('pool', `no node group found; scale sets of ${azure.nodeResourceGroup}: ${joinNames(scaleSets)}`, tagCommand(azure))]
+      : [];
   return [
     ...missing,
     ...pools.flatMap((pool) => checkPool(pool, environment, azure, scaleSets)),
@@ -176,6 +178,16 @@ export function quotaChecks(result: ReadResult<readonly QuotaUsage[]>, azure: Az
       `az quota update --resource-name ${name} --scope /subscriptions/${azure.subscriptionId}/providers/Microsoft.Compute/locations/${azure.location} --limit-object value=${limit * 2}`,
     ),
   );
+}
+
+/** Tags a pool so that the first rule selects it. AKS copies a pool's tags to its scale set. undefined: there is no rule. */
+function tagCommand({ discovery, clusterName, clusterResourceGroup, nodeResourceGroup }: Azure): string | undefined {
+  const [rule] = discovery;
+  if (rule === undefined) return undefined;
+  const tags = [...rule.selectors.map(({ key, value }) => `${key}=${value}`), 'min=1', 'max=10'];
+  return clusterName === undefined || clusterResourceGroup === undefined
+    ? `az vmss update -g ${nodeResourceGroup} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`).join(' ')}`
+    : `az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n POOL --tags ${tags.join(' ')} # and its present tags, which --tags replaces`;
 }
 
 function joinNames(names: readonly string[]): string {

@@ -257,6 +257,26 @@ describe('doctor', () => {
     ]);
   });
 
+  it.each([
+    [
+      'the name of the cluster',
+      ['--v=4'],
+      {},
+      'az aks nodepool update -g rg-laptop --cluster-name laptop -n POOL --tags cluster-autoscaler-enabled=true cluster-autoscaler-name=laptop min=1 max=10 # and its present tags, which --tags replaces',
+    ],
+    [
+      'a rule alone',
+      ['--node-group-auto-discovery=label:team=a'],
+      { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' },
+      'az vmss update -g MC_rg-laptop_laptop_westeurope -n SCALE_SET --set tags.team=a tags.min=1 tags.max=10',
+    ],
+    ['neither', ['--v=4'], { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' }, undefined],
+  ])('pools: none is selected by %s', async (_what, argv, env, fix) => {
+    const seen = await visit(worldOf([aPool({ name: 'general' })], { discoveryTags: {} }), { argv, env });
+    const [found] = bad(seen).filter(({ area }) => area === 'pool');
+    expect([found?.status, found?.message.split(';')[0], found?.fix]).toEqual(['failed', 'no node group found', fix]);
+  });
+
   it('rules: options of a pool whose name is misspelt', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-options-'));
     dirs.push(dir);
