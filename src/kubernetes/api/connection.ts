@@ -12,6 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { KubeConfig } from './kube-config.ts';
 import type { KubernetesOptions } from './options.ts';
+import { endWhenDead, LIVENESS, type Liveness } from './dead-connections.ts';
 import { tunnelThrough, type OpenTunnel } from './proxy.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -74,15 +75,19 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Reads the kubeconfig or the service account. Opens no connection yet. @throws AutoscalerError `config`, `auth` */
-export async function openConnection(options: KubernetesOptions, clock: Clock): Promise<Connection> {
+/**
+ * Reads the kubeconfig or the service account. Opens no connection yet. With an API server that speaks HTTP/2, one connection serves all
+ * watches and calls. @throws AutoscalerError `config`, `auth`
+ */
+export async function openConnection(options: KubernetesOptions, clock: Clock, liveness: Liveness = LIVENESS): Promise<Connection> {
   const account =
     options.kubeconfigPath === undefined
       ? await inClusterAccount(options)
       : await kubeconfigAccount(options.kubeconfigPath, options.context);
-  const { connect, giveUp } = opening(account);
-  const shared = new Agent({ connect, keepAliveTimeout: 60_000 });
-  const lease = new Agent({ connect, connections: 1, keepAliveTimeout: 60_000 });
+  const { connect, giveUp } = opening(account, liveness);
+  const pooled = { connect, keepAliveTimeout: 60_000, h2Options: { pingInterval: liveness.pingMs } };
+  const shared = new Agent(pooled);
+  const lease = new Agent({ ...pooled, connections: 1 });
   let known: { readonly headers: Headers; readonly atMs: number } | undefined;
   return {
     server: account.server.replace(/\/+$/, ''),
@@ -108,7 +113,10 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
  * Opens sockets and keeps track of those that are not open yet. The agents forget these when they are destroyed, and a
  * silent server would keep the process alive until they time out.
  */
-function opening({ tls, tunnel }: Pick<Account, 'tls' | 'tunnel'>): {
+function opening(
+  { tls, tunnel }: Pick<Account, 'tls' | 'tunnel'>,
+  liveness: Liveness,
+): {
   readonly connect: buildConnector.connector;
   readonly giveUp: () => void;
 } {
@@ -120,6 +128,7 @@ function opening({ tls, tunnel }: Pick<Account, 'tls' | 'tunnel'>): {
     // Typed as void, but it returns the socket.
     const socket: unknown = open(options, (...outcome) => {
       if (socket instanceof Socket) waiting.delete(socket);
+      endWhenDead(outcome[1], liveness);
       callback(...outcome);
     });
     if (socket instanceof Socket) waiting.add(socket);

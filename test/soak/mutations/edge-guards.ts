@@ -15,6 +15,13 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: AZURE,
   },
   {
+    guard: 'a connection of all watches whose peer is silent is given up',
+    file: 'src/kubernetes/api/dead-connections.ts',
+    text: 'if (silent && wasSilent) socket.destroy(',
+    instead: 'if (false) socket.destroy(',
+    test: 'test/kubernetes/api/dead-connections.test.ts',
+  },
+  {
     guard: 'no response of Azure is read on without end',
     file: 'src/azure/arm/response-bodies.ts',
     text: 'if (loadedBytes <= maxBytes) return;',
