@@ -16,6 +16,7 @@ import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './
 import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
 import { configMap, disruptionBudget, extraObjects, networkPolicy, rbac, secret, service } from './objects.ts';
 import { deployment } from './pod.ts';
+import { recordRole } from './record-role.ts';
 import { valuesSchema } from './values-schema.ts';
 
 const CHART = join('helm', 'aks-autoscaler');
@@ -63,6 +64,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
 
   files.set(join(CHART, 'templates', '_names.tpl'), HEADER + NAMES_TEMPLATE);
   files.set(join(CHART, 'templates', 'capacity-definitions.yaml'), HEADER + capacityDefinitionsTemplate());
+  files.set(join('deploy', 'record-role.yaml'), HEADER + plainText(recordRole()));
   files.set(join('deploy', 'capacity-definitions.yaml'), HEADER + plainText(capacityDefinitions()));
 
   files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);

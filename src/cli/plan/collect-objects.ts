@@ -1,8 +1,9 @@
 /** Keeps of the objects of a file what a plan reads, as they come: a file may be larger than memory. */
 import type { Pod } from '../../domain/pod.ts';
 import { isOwnerKind } from '../../domain/workloads.ts';
-import type { NodeJson, PodJson } from '../../kubernetes/api/core-json.ts';
+import type { PodJson } from '../../kubernetes/api/core-json.ts';
 import type { PodProjection } from '../../kubernetes/projection/pod.ts';
+import { newestTime } from './files/newest-time.ts';
 import { OBJECT_SCHEMAS } from './files/object-schemas.ts';
 import type { FileObject } from './files/objects-file.ts';
 import { isComplete, readPod } from './read-pod.ts';
@@ -62,24 +63,4 @@ function withoutImages({ metadata, status, ...node }: FileObject): FileObject {
   const { managedFields: _fields, ...meta } = metadata as Readonly<Record<string, unknown>>;
   const { images: _images, ...state } = status as Readonly<Record<string, unknown>>;
   return { ...node, kind: 'Node', metadata: meta, status: state };
-}
-
-interface DatedCondition {
-  readonly lastHeartbeatTime?: unknown;
-  readonly lastTransitionTime?: unknown;
-}
-
-function newestTime({ metadata, status }: PodJson & NodeJson, kind: string): number {
-  const created = timeOrZero(metadata?.creationTimestamp);
-  if (kind !== 'Node' && kind !== 'Pod') return created;
-  const conditions = (status?.conditions ?? []) as readonly DatedCondition[];
-  return conditions.reduce(
-    (newest, { lastHeartbeatTime, lastTransitionTime }) => Math.max(newest, timeOrZero(lastHeartbeatTime), timeOrZero(lastTransitionTime)),
-    created,
-  );
-}
-
-/** Returns 0 if the value is not a time. */
-function timeOrZero(text: unknown): number {
-  return typeof text === 'string' ? Date.parse(text) || 0 : 0;
 }

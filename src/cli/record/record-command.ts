@@ -14,8 +14,10 @@ import { LoadRecorder } from '../../lab/recordings/load-recorder.ts';
 import { EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
 import { splitSettings } from '../process/split-settings.ts';
 import { wrongArguments } from '../process/wrong-arguments.ts';
+import { importLoad } from './import-load.ts';
 import { openTarget } from './recording-target.ts';
 import { summaryOf } from './summary-text.ts';
+import { play } from './timeline.ts';
 
 const HELP = `Record the load of a cluster: which pods are wanted when, with their shapes, and the pools. Changes nothing
 in the cluster or in Azure. The file is for the command lab run.
@@ -23,10 +25,12 @@ in the cluster or in Azure. The file is for the command lab run.
 Usage:
   record --out FILE [--for 7d] [--hash-names] [--kubeconfig FILE] [--context NAME]
   record --out FILE --azure [--for 7d] [--hash-names] [SETTINGS]
+  record --out FILE --import FILE... [--for 1d] [--hash-names]
 
 Options:
   --out FILE         JSON lines; compressed with gzip if the name ends in .gz
-  --for SPAN         end after this time, such as 12h or 7d (default: at Ctrl-C or SIGTERM)
+  --for SPAN         end after this time, such as 12h or 7d (default: at Ctrl-C or SIGTERM);
+                     with --import, how long the load goes on after the last file (default: 0)
   --hash-names       replace every name by a hash with a secret that is deleted at the end. Names that
                      Kubernetes and AKS give to nodes stay: zones, sizes, modes, architectures
   --name NAME        name of the recording (default: the file's name)
@@ -34,6 +38,9 @@ Options:
   --context NAME     a context of that file (default: its current one)
   --azure            read limits, sizes and list prices of the pools from Azure. SETTINGS are those of the
                      command run: --config, --cloud-config, environment variables, all other flags
+  --import FILE      instead of a live cluster (may be repeated): dumps of any number of moments, as from
+                       kubectl get nodes,pods,deployments,statefulsets,pdb -A -o json
+                     or results of query_range of Prometheus; docs/record.md has the queries
 
 The file never contains images, commands, environment variables, annotations other than whether a pod may be
 evicted, or addresses. A file that an earlier process was recording goes on, with the time between marked as
@@ -50,6 +57,7 @@ const OPTIONS = {
   kubeconfig: { type: 'string' },
   context: { type: 'string' },
   azure: { type: 'boolean' },
+  import: { type: 'string', multiple: true },
   help: { type: 'boolean' },
 } as const;
 
@@ -67,6 +75,7 @@ export async function run(argv: readonly string[], terminal: Terminal, clock: Cl
   const stop = new AbortController();
   void signals.stopped.then(() => stop.abort());
   try {
+    if (given.import !== undefined) return await recordPast(given, given.import, terminal);
     const config = given.azure === true ? readConfig(settings, given, terminal) : undefined;
     await record(given, { path: pathOf(given), forMs: spanOf(given), config, terminal, clock }, stop.signal);
     return EXIT_OK;
@@ -91,7 +100,7 @@ async function record(given: RecordOptions, { path, forMs, config, terminal, clo
   try {
     const startMs = Math.floor(clock.now() / 1_000) * 1_000;
     const currency = config?.azure.retailPrices?.currency ?? DEFAULT_CURRENCY;
-    const target = await openTarget({ path, name: given.name ?? nameOf(path), currency, hashNames: given['hash-names'] === true, startMs });
+    const target = await openTarget({ ...targetOptions(given, path), currency, startMs });
     const { known, hasher, log } = target;
     const recorder = new LoadRecorder({ startMs: target.startMs, ...defined({ hasher, known }) });
     const say = (sentence: string): void => terminal.err(`${sentence}\n`);
@@ -108,6 +117,34 @@ async function record(given: RecordOptions, { path, forMs, config, terminal, clo
   } finally {
     await cluster.close();
   }
+}
+
+async function recordPast(given: RecordOptions, files: readonly string[], terminal: Terminal): Promise<number> {
+  if (given.azure === true || given.kubeconfig !== undefined || given.context !== undefined)
+    throw configError('--import cannot be combined with --azure, --kubeconfig or --context: it reads files alone.');
+  const path = pathOf(given);
+  const { startMs, endMs, steps, settleMs } = await importLoad(files, terminal.readChunks);
+  const target = await openTarget({ ...targetOptions(given, path), currency: DEFAULT_CURRENCY, startMs, isNew: true });
+  const { log, hasher } = target;
+  const recorder = new LoadRecorder({ startMs, ...defined({ hasher, settleMs }) });
+  const lastMs = endMs + (spanOf(given) ?? 0);
+  try {
+    await play({ startMs, endMs: lastMs, steps }, recorder, async (lines) => {
+      log.append(lines);
+      await log.flush();
+    });
+    await log.finish();
+  } catch (thrown) {
+    await target.discard();
+    throw thrown;
+  }
+  await target.deleteSecret();
+  terminal.out(summaryOf({ path, bytes: log.bytes, counts: recorder.counts, spanMs: lastMs - startMs }));
+  return EXIT_OK;
+}
+
+function targetOptions(given: RecordOptions, path: string) {
+  return { path, name: given.name ?? nameOf(path), hashNames: given['hash-names'] === true };
 }
 
 /** Where prices are unknown, nothing depends on it. */

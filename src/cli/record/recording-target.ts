@@ -18,6 +18,8 @@ interface TargetOptions {
   readonly hashNames: boolean;
   /** Milliseconds since the epoch. */
   readonly startMs: number;
+  /** The recording cannot go on with a file. Default: it may. */
+  readonly isNew?: boolean;
 }
 
 interface RecordingTarget {
@@ -40,7 +42,7 @@ export async function openTarget(options: TargetOptions): Promise<RecordingTarge
   const { path, hashNames } = options;
   const secretPath = `${path}.secret`;
   const deleteSecret = (): Promise<void> => rm(secretPath, { force: true });
-  if (existsSync(path)) {
+  if (existsSync(path) && options.isNew !== true) {
     const known = await readKnown(path);
     const hasher = await continuedHasher(secretPath, options);
     const { name, startMs, currency } = known;

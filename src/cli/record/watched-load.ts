@@ -128,7 +128,7 @@ function replicasOf(kind: string, recorder: LoadRecorder, now: () => number): Ta
   });
 }
 
-function wantedReplicas(kind: string, { metadata = {}, spec = {} }: WorkloadJson): ObservedReplicas {
+export function wantedReplicas(kind: string, { metadata = {}, spec = {} }: WorkloadJson): ObservedReplicas {
   const replicas = metadata.deletionTimestamp === undefined ? (spec.replicas ?? 1) : 0;
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name ?? '', replicas };
 }
@@ -144,7 +144,7 @@ function budgetsOf(recorder: LoadRecorder): Table<ObservedBudget> {
   });
 }
 
-function observedBudget({ metadata = {}, spec = {} }: DisruptionBudgetJson): ObservedBudget {
+export function observedBudget({ metadata = {}, spec = {} }: DisruptionBudgetJson): ObservedBudget {
   const { minAvailable, maxUnavailable, selector } = spec;
   const isWhole = (selector?.matchExpressions ?? []).length === 0;
   return {

@@ -1,6 +1,7 @@
 /** The command against a simulated cluster: what it writes is compared with what was asked of the cluster. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { RECORD_RULES } from '../../../src/cli/record/record-access.ts';
 import type { Scenario } from '../../../src/lab/loads/load.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
 import { aPool, budget, deployment, MINUTE, worldOf } from '../../scenarios/support.ts';
@@ -72,6 +73,23 @@ describe('record', () => {
     expect(await readFile(world.file('load.jsonl'), 'utf8')).not.toMatch(/app:1|image/);
     expect(recording.out()).toMatch(/load\.jsonl: 25 min, 3 workloads, 0 runs/);
     expect(recording.err()).toBe('Recording. Ctrl-C or SIGTERM ends it.\n');
+  });
+
+  it('makes only the calls that its role allows, and reads', async () => {
+    const world = await aWorld();
+    const recording = await world.record('load.jsonl');
+    world.world.cluster.control.compact();
+    world.world.cluster.control.dropWatches();
+    await world.advance(MINUTE);
+    await recording.stop();
+    const allowed = new Set(
+      RECORD_RULES.flatMap(({ resources, verbs }) => verbs.flatMap((verb) => resources.map((resource) => `${verb} ${resource}`))),
+    );
+    const calls = new Set(world.world.cluster.journal().flatMap(({ verb, resource }) => (resource === '' ? [] : [`${verb} ${resource}`])));
+    expect([...calls].filter((call) => !allowed.has(call))).toEqual([]);
+    expect(new Set([...calls].map((call) => call.split(' ')[1]))).toEqual(
+      new Set(RECORD_RULES.flatMap(({ resources }) => resources as readonly string[])),
+    );
   });
 
   it('ends by itself after --for, compressed by its name', async () => {

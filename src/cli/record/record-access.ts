@@ -1,0 +1,8 @@
+/** The Kubernetes permissions that `record` needs. `deploy/record-role.yaml` is made from this list, and a test compares it with the calls. */
+export const RECORD_RULES = [
+  { apiGroups: [''], resources: ['nodes', 'pods'], verbs: ['list', 'watch'] },
+  // Without them, the numbers of pods are taken from the pods.
+  { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: ['list', 'watch'] },
+  // Without it, budgets are not recorded.
+  { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
+] as const;
