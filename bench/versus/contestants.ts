@@ -30,7 +30,7 @@ export function ownDaemon(bundle: string): Contestant {
  * What makes a Cluster Autoscaler 1.36 safer here and is off by default. VMs pools (AZURE_ENABLE_VMS_AGENT_POOLS) are left out: their client
  * accepts no host but management.azure.com.
  */
-const BEST_OPT_INS = { AZURE_ENABLE_VMSS_ETAG: 'true' };
+const BEST_OPT_INS = { AZURE_ENABLE_VMSS_ETAG: 'true', AZURE_ENABLE_FAST_DELETE_ON_FAILED_PROVISIONING: 'true' };
 
 export function rivals(name: string, path: string): readonly Contestant[] {
   const rival = { isOurs: false, command: [path], cloudConfig: (files: ClientFiles) => files.clusterAutoscaler };
