@@ -23,12 +23,15 @@ export interface Installation {
   readonly roles: readonly CustomRole[];
   /** Of the chart, as YAML. The client id is unknown until the identity exists. */
   readonly values: string;
+  /** Those of a dry run, which changes no pool; then those that let the daemon write. */
   readonly steps: readonly InstallationStep[];
 }
 
-interface InstallationStep {
+export interface InstallationStep {
   /** What it is for, as a comment. */
   readonly title: string;
+  /** Present: not before the dry run has shown what would change. */
+  readonly toWrite?: true;
   readonly commands: readonly string[];
 }
 
@@ -43,8 +46,16 @@ export function planInstallation(input: InstallationInput): Installation {
     steps: [
       ...identitySteps(input),
       { title: 'Custom roles, with what these pools need', commands: roles.flatMap(roleCommands) },
+      {
+        title: 'The chart as a dry run, also beside the autoscaler of AKS, and whether all is in place',
+        commands: [`${CHART} --set 'extraArgs[0]=--dry-run'`, DOCTOR],
+      },
       ...poolSteps(input),
-      installStep(),
+      {
+        title: 'The chart without the dry run',
+        toWrite: true,
+        commands: [`CLIENT="$(${clientIdOf(input)})"`, CHART, DOCTOR],
+      },
     ],
   };
 }
@@ -104,7 +115,7 @@ function identitySteps({ facts, resourceGroup: group, clusterName: name }: Insta
       commands: [
         `az identity create -g ${group} -n aks-autoscaler`,
         `ISSUER="$(az aks show -g ${group} -n ${name} --query oidcIssuerProfile.issuerUrl -o tsv)"`,
-        `CLIENT="$(az identity show -g ${group} -n aks-autoscaler --query clientId -o tsv)"`,
+        `CLIENT="$(${clientIdOf({ resourceGroup: group })})"`,
         `PRINCIPAL="$(az identity show -g ${group} -n aks-autoscaler --query principalId -o tsv)"`,
         `az identity federated-credential create -g ${group} ${identity} --issuer "$ISSUER" --subject system:serviceaccount:kube-system:aks-autoscaler --audiences api://AzureADTokenExchange`,
       ],
@@ -121,7 +132,8 @@ function poolSteps({ facts, resourceGroup, clusterName }: InstallationInput): re
   const own = facts.pools.filter(({ isSystem }) => !isSystem);
   const systems = facts.pools.filter(({ isSystem }) => isSystem).map(({ name }) => name);
   const kept = systems.length === 0 ? '' : ` System pools stay as they are: ${systems.join(', ')}.`;
-  return [{ title: `The pools that it scales: edit the limits, or leave a line out.${kept}`, commands: own.flatMap(commandsOf) }];
+  const title = `The pools that it scales: edit the limits, or leave a line out.${kept}`;
+  return [{ title, toWrite: true, commands: own.flatMap(commandsOf) }];
 }
 
 /** AKS replaces all tags, so the present ones are repeated. */
@@ -138,14 +150,10 @@ function quoted(text: string): string {
   return /^[\w.:=/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function installStep(): InstallationStep {
-  const doctor =
-    'kubectl -n kube-system exec deploy/aks-autoscaler -- /nodejs/bin/node /app/main.mjs doctor --config /etc/aks-autoscaler/config.yaml';
-  return {
-    title: 'The chart, first without writes (leave out the last --set to let it write), and whether all is in place',
-    commands: [
-      'helm upgrade --install aks-autoscaler helm/aks-autoscaler --namespace kube-system --values values.yaml --set image.repository="$IMAGE" --set azureClientID="$CLIENT" --set \'extraArgs[0]=--dry-run\'',
-      doctor,
-    ],
-  };
-}
+const clientIdOf = ({ resourceGroup }: Pick<InstallationInput, 'resourceGroup'>): string =>
+  `az identity show -g ${resourceGroup} -n aks-autoscaler --query clientId -o tsv`;
+
+const CHART =
+  'helm upgrade --install aks-autoscaler helm/aks-autoscaler --namespace kube-system --values values.yaml --set image.repository="$IMAGE" --set azureClientID="$CLIENT"';
+const DOCTOR =
+  'kubectl -n kube-system rollout status deploy/aks-autoscaler && kubectl -n kube-system exec deploy/aks-autoscaler -- /nodejs/bin/node /app/main.mjs doctor --config /etc/aks-autoscaler/config.yaml';

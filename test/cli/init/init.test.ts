@@ -1,5 +1,6 @@
 /** What `init` prints for an emulated cluster is applied to it: then doctor finds nothing, and the daemon leads and scales. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -112,6 +113,39 @@ describe('init', () => {
     expect(out).not.toContain('*');
     expect(out).toContain('helm upgrade --install aks-autoscaler');
     expect(world?.arm.control.journal().filter(({ method, principal }) => principal === CLIENT.clientId && method !== 'GET')).toEqual([]);
+  });
+
+  it('the script first installs a dry run and changes no pool; its second part hands the pools over, then lets the daemon write', async () => {
+    const { out } = await inWorld(spec, asked);
+    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-script-'));
+    dirs.push(dir);
+    writeFileSync(join(dir, 'install.sh'), out);
+    // Each notes its arguments, and prints something to be used as an id.
+    for (const name of ['az', 'helm', 'kubectl']) {
+      writeFileSync(join(dir, name), `#!/bin/sh\necho "${name} $*" >>"$CALLS"\necho an-id\n`);
+      chmodSync(join(dir, name), 0o755);
+    }
+    const calls = (...args: readonly string[]): readonly string[] => {
+      const env = { PATH: `${dir}:/usr/bin:/bin`, IMAGE: 'registry.example/a', CALLS: join(dir, args.join('') || 'dry') };
+      execFileSync('sh', ['install.sh', ...args], { cwd: dir, env, stdio: 'ignore' });
+      return readFileSync(env.CALLS, 'utf8').trim().split('\n');
+    };
+    const [dry, writing] = [calls(), calls('write')];
+    const kindsOf = (all: readonly string[]): readonly string[] => all.map((call) => call.split(' ').slice(0, 3).join(' '));
+    expect(kindsOf(dry)).not.toContain('az aks nodepool');
+    expect(dry.find((call) => call.startsWith('helm'))).toMatch(
+      /--set image\.repository=registry\.example\/a .*azureClientID=an-id .*--dry-run$/,
+    );
+    expect(readFileSync(join(dir, 'values.yaml'), 'utf8')).toContain('azureClusterName: "laptop"');
+    expect(kindsOf(writing)).toEqual([
+      'az aks nodepool',
+      'az aks nodepool',
+      'az identity show',
+      'helm upgrade --install',
+      'kubectl -n kube-system',
+      'kubectl -n kube-system',
+    ]);
+    expect(writing.join('\n')).not.toContain('--dry-run');
   });
 
   it('grants writes of agent pools only where pools need them', async () => {
