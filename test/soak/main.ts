@@ -8,6 +8,7 @@
  * that are known to fail without one.
  * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
  * `npm run soak -- --fleet N [--json]`: N clusters of one subscription, with a shared store and without one.
+ * `npm run soak -- --store-chaos N [--first S]`: N clusters that share a real Redis server, which fails in every way.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
@@ -16,6 +17,7 @@ import { parseArgs } from 'node:util';
 import type { DayResult } from './day/day-run.ts';
 import { runMutations } from './mutations/mutation-runner.ts';
 import { runFleet } from './fleet/fleet.ts';
+import { runStoreChaos } from './fleet/store-chaos.ts';
 import { removeIdleNodes } from './idle.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
 import type { SoakResult } from './soak.ts';
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     mutations: { type: 'boolean', default: false },
     idle: { type: 'string' },
     fleet: { type: 'string' },
+    'store-chaos': { type: 'string' },
     quick: { type: 'boolean', default: false },
     guard: { type: 'string' },
     trace: { type: 'string' },
@@ -50,6 +53,8 @@ function print(line: string): void {
 if (process.send === undefined) {
   if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
   else if (values.fleet !== undefined) process.exitCode = await runFleet(Number(values.fleet), values.json, print);
+  else if (values['store-chaos'] !== undefined)
+    process.exitCode = await runStoreChaos(Number(values['store-chaos']), Number(values.first), print);
   else process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));
 } else {
   process.once('message', (order: Order) => {

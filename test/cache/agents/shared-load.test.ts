@@ -127,6 +127,14 @@ describe('a value that processes share', () => {
     expect(problems).toEqual(['unreachable']);
   });
 
+  it('is read once on each side of a place that is split', async () => {
+    const otherSide = new MemoryTextServer(() => clock.now());
+    const loads = [load('a'), load('b'), load('c', { place: otherSide }), load('d', { place: otherSide })];
+    await clock.advance(3_000);
+    await Promise.all(loads);
+    expect(reads).toEqual(['a', 'c']);
+  });
+
   it('is an old one that others published if this process has none and the source fails', async () => {
     server.put({ epoch: 4, text: '5', by: 'before' });
     source = fails('unavailable');

@@ -73,6 +73,8 @@ interface LoopFacts {
   readonly endedAtMs: number;
   readonly durationMs: number;
   readonly outcome: LoopReport['outcome'];
+  /** It wrote nothing to Azure and removed nothing. */
+  readonly isIdle: boolean;
 }
 
 export class FleetRun {
@@ -115,8 +117,10 @@ export class FleetRun {
     const log = createLog('info', { write }, clock, { dryRun: false });
     const random = seededStreams(cluster.world.spec.seed);
     const daemon = await composeDaemon({ config, clock, random, log, metrics, tokensFollowClock: true, sharedStore });
-    daemon.onLoop(({ startedAtMs, durationMs, outcome }) => {
-      (cluster.loops as LoopFacts[]).push({ endedAtMs: startedAtMs + durationMs, durationMs, outcome });
+    daemon.onLoop(({ startedAtMs, durationMs, outcome, rounds, removed, scaleDown }) => {
+      const isIdle =
+        rounds.every(({ increases }) => increases.length === 0) && removed.length === 0 && (scaleDown?.removals.length ?? 0) === 0;
+      (cluster.loops as LoopFacts[]).push({ endedAtMs: startedAtMs + durationMs, durationMs, outcome, isIdle });
     });
     cluster.daemon = daemon;
     await this.#drive(daemon.start());

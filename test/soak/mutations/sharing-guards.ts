@@ -185,4 +185,11 @@ export const SHARING_GUARDS: readonly Guard[] = [
     test: 'test/scenarios/fleet.test.ts',
     row: 'choose the other pool in the same loop',
   },
+  {
+    guard: 'a store that lies about sizes keeps no group from growing',
+    file: 'src/azure/sizes/size-knowledge.ts',
+    text: 'if (nowMs - this.#askedAtMs < ASK_EVERY_MS) return;',
+    instead: 'if (nowMs >= 0) return;',
+    test: 'test/scenarios/lying-store.test.ts',
+  },
 ];
