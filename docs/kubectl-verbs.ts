@@ -47,7 +47,7 @@ export const KUBECTL_ROWS: readonly KubectlRow[] = [
   works('explain pod.spec.containers'),
   works('apply -f web.json'),
   works('diff -f web.json'),
-  refused('apply --server-side -f web.json', 'server-side apply is not simulated', /Server-side apply not available/),
+  works('apply --server-side --force-conflicts -f web.json'),
   works('rollout status deployment/web --timeout=2m'),
   works('rollout history deployment/web'),
   works('rollout restart deployment/web'),

@@ -30,8 +30,11 @@ it('names the last client of each field, and nothing that nothing wrote', async 
   await patchAs('kubectl-taint/v1.34', { taints: [{ key: 'team', value: 'data', effect: 'NoSchedule' }] });
   const atMs = expect.any(Number) as number;
   expect(await writers()).toEqual({ cordon: { manager: 'kubectl-cordon', atMs }, taints: { manager: 'kubectl-taint', atMs } });
-  await patchAs('karpenter/v1', { taints: [] });
+  await patchAs('karpenter/v1', { taints: [{ key: 'team', value: 'web', effect: 'NoSchedule' }] });
   expect(await writers()).toMatchObject({ cordon: { manager: 'kubectl-cordon' }, taints: { manager: 'karpenter' } });
+  // An API server does not write an empty list, so nobody manages it.
+  await patchAs('karpenter/v1', { taints: [] });
+  expect(await writers()).toEqual({ cordon: { manager: 'kubectl-cordon', atMs } });
   expect(await stage.settled(kubernetes.nodeWriters('none', stage.signal))).toBeUndefined();
 });
 

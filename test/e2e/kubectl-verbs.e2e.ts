@@ -15,6 +15,7 @@ import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
 import { findHelm } from '../deploy/helm.ts';
 import { givenBinaries } from './given.ts';
+import { aDefinition, aWidget } from '../simulator/cluster/schemas/widget.ts';
 import { aBudgetDraft, aDeployment, aMachine, SPEC, TestVmFeed, TOKEN } from '../simulator/cluster/stage.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -24,6 +25,13 @@ const [KUBECTL, ...FIRST] = givenBinaries().kubectl;
 let cluster: SimCluster;
 let park: TestVmFeed;
 let dir: string;
+
+const JOB = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'once' },
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'app', image: 'app:1' }] } } },
+};
 
 interface Output {
   readonly code: number;
@@ -143,6 +151,19 @@ describe('kubectl against the simulated API server', () => {
     expect(await ok('auth', 'can-i', 'create', 'pods')).toContain('yes');
   });
 
+  it('explains fields, and serves a custom kind with its schema', async () => {
+    expect(await ok('explain', 'pod.spec.containers')).toMatch(/image\t<string>/);
+    await ok('apply', '-f', await file('definition.json', aDefinition()));
+    await ok('wait', '--for=condition=Established', 'crd/widgets.example.com', '--timeout=200s');
+    expect(await ok('explain', 'widget.spec')).toMatch(/size\t<integer> -required-\s+How large it is\./);
+    await ok('apply', '-f', await file('widget.json', aWidget('one', { size: 2 })));
+    expect(await ok('get', 'wd')).toMatch(/NAME\s+SIZE\s+AGE\s+one\s+2/);
+    expect((await kubectl('patch', 'widget', 'one', '--type=merge', '-p', '{"spec":{"size":99}}')).err).toContain(
+      'spec.size: Invalid value: 99: spec.size in body should be less than or equal to 10',
+    );
+    await ok('delete', 'crd', 'widgets.example.com');
+  });
+
   it('says in plain words what is refused', async () => {
     const broken = await kubectl(
       'create',
@@ -151,8 +172,14 @@ describe('kubectl against the simulated API server', () => {
     );
     expect(broken.err).toContain('`selector` does not match template `labels`');
     expect((await kubectl('get', 'pod', 'nobody')).err).toContain('pods "nobody" not found');
-    const applied = await kubectl('apply', '--server-side', '-f', await file('ssa.json', aDeployment('ssa', 1)));
-    expect(applied.err).toContain('unknown format');
+    await ok('apply', '--server-side', '-f', await file('ssa.json', aDeployment('ssa', 1)));
+    const other = ['apply', '--server-side', '--field-manager=other', '-f', await file('ssa.json', aDeployment('ssa', 2))];
+    expect((await kubectl(...other)).err).toContain('Apply failed with 1 conflict: conflict with "kubectl": .spec.replicas');
+    await ok(...other, '--force-conflicts');
+    const typo = await kubectl('apply', '-f', await file('typo.json', aDeployment('typo', 1, { spec: { replica: 2 } })));
+    expect(typo.err).toContain('unknown field "spec.replica"');
+    const job = await kubectl('create', '-f', await file('job.json', JOB));
+    expect(job.err).toContain('Warning: the simulated cluster has no controller for Job');
   });
 
   it('watches a node come', async () => {

@@ -175,7 +175,7 @@ describe('lists', () => {
 });
 
 describe('writes', () => {
-  it('patches in three ways and refuses the fourth', async () => {
+  it('patches in three ways and refuses an unknown one', async () => {
     stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     const patch = (contentType: string, body: unknown): Promise<{ status: number; body: unknown }> =>
@@ -189,7 +189,7 @@ describe('writes', () => {
       status: 200,
       body: { data: { b: '2' } },
     });
-    expect(await patch('application/apply-patch+yaml', 'data: {}')).toMatchObject({
+    expect(await patch('application/unknown-patch+json', { data: {} })).toMatchObject({
       status: 415,
       body: { reason: 'UnsupportedMediaType' },
     });

@@ -10,13 +10,19 @@ const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
 
+const APPLY_PATCH = 'application/apply-patch+yaml';
+
+export function isApply(request: Pick<ApiRequest, 'contentType'>): boolean {
+  return patchTypeOf(request) === APPLY_PATCH;
+}
+
 export function patchTypeOf({ contentType }: Pick<ApiRequest, 'contentType'>): string {
   return contentType.split(';')[0]?.trim() ?? '';
 }
 
 /** A custom kind has no strategies of merging. */
 export function patchTypesOf({ custom }: Pick<ResourceType, 'custom'>): readonly string[] {
-  return custom === undefined ? [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH] : [JSON_PATCH, MERGE_PATCH];
+  return custom === undefined ? [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH] : [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
 }
 
 export function unknownPatchType(type: ResourceType): KubeStatus {

@@ -1,5 +1,6 @@
 /** A request and a response of the API, and the resource that a path names. */
 import type { IncomingMessage } from 'node:http';
+import { parse } from 'yaml';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import type { KindTable } from '../schemas/kind-table.ts';
 import type { ResourceType, Subresource } from '../store/resource-types.ts';
@@ -115,6 +116,15 @@ export async function readRequest(message: IncomingMessage): Promise<ApiRequest>
   };
 }
 
+function parseYaml(text: string): unknown {
+  try {
+    return parse(text) as unknown;
+  } catch (cause) {
+    const [problem = ''] = String(cause instanceof Error ? cause.message : cause).split('\n');
+    throw new AutoscalerError({ kind: 'config' }, `error decoding YAML: error converting YAML to JSON: yaml: ${problem}`, { cause });
+  }
+}
+
 /** A missing content type means JSON. */
 export function isJson(contentType: string): boolean {
   return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
@@ -122,6 +132,7 @@ export function isJson(contentType: string): boolean {
 
 function parseBody(bytes: Buffer, contentType: string): unknown {
   if (contentType.startsWith('application/vnd.kubernetes.protobuf')) return decodeProtobuf(bytes);
+  if (contentType.startsWith('application/apply-patch+yaml')) return parseYaml(bytes.toString('utf8'));
   if (bytes.length === 0 || !isJson(contentType)) return undefined;
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown;

@@ -9,9 +9,10 @@ import { isRecord } from '../store/patches.ts';
 import { apiVersionOf } from '../store/resource-types.ts';
 import { badRequest, failureStatus, invalid, type Result } from '../store/status.ts';
 import { encodeObject } from '../store/storage-objects.ts';
+import { applyObject } from './apply-requests.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
-import { withManagers } from './managed-fields.ts';
-import { patchInWords, patchTypeOf, patchTypesOf, patched, unknownPatchType } from './patch-requests.ts';
+import { createManaged, updateManaged, type ManagedWrites } from './managed-writes.ts';
+import { isApply, patchInWords, patchTypeOf, patchTypesOf, patched, unknownPatchType } from './patch-requests.ts';
 import { fieldValidationOf, readBody, type ReadBody } from './request-bodies.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { tableOf, wantsTable } from './tables.ts';
@@ -115,7 +116,7 @@ function create({ api, kinds }: Backend, route: ResourceRoute, request: ApiReque
   if (route.type.namespaced && route.namespace === undefined) return notAllowed();
   const read = bodyOf(kinds, route, request);
   if (!read.ok) return refusalReply(read.refusal);
-  const created = api.create(route.type, read.value.draft, route.namespace);
+  const created = createManaged({ api, kinds }, route, { request, draft: read.value.draft });
   return withWarnings(
     reply(created, 201, (object) => encodeObject(route.type, object)),
     read.value.warnings,
@@ -125,21 +126,20 @@ function create({ api, kinds }: Backend, route: ResourceRoute, request: ApiReque
 function putObject({ api, kinds }: Backend, route: NamedRoute, request: ApiRequest): ApiReply {
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
-  if (route.subresource === 'scale') return putScale(api, route, { current: found.value, scale: request.body });
+  if (route.subresource === 'scale') return putScale({ api, kinds }, route, { request, current: found.value, scale: request.body });
   const read = bodyOf(kinds, route, request);
   if (!read.ok) return refusalReply(read.refusal);
-  return updateManaged(api, route, { request, current: found.value, read: read.value });
+  return writeBody({ api, kinds }, route, { request, current: found.value, read: read.value });
 }
 
-interface ManagedUpdate {
+interface BodyUpdate {
   readonly request: ApiRequest;
   readonly current: KubeObject;
   readonly read: ReadBody;
 }
 
-function updateManaged(api: Api, route: NamedRoute, { request, current, read }: ManagedUpdate): ApiReply {
-  const managed = withManagers(completed(read.draft, route), current, request, api.timers);
-  const updated = api.update(route.type, managed, route.subresource === 'status' ? 'status' : 'main');
+function writeBody(writes: ManagedWrites, route: NamedRoute, { request, current, read }: BodyUpdate): ApiReply {
+  const updated = updateManaged(writes, route, { request, current, next: completed(read.draft, route) });
   return withWarnings(
     reply(updated, 200, (object) => encodeObject(route.type, object)),
     read.warnings,
@@ -151,16 +151,24 @@ function completed(draft: ObjectDraft, route: NamedRoute): KubeObject {
   return { ...draft, metadata: metadata as KubeObject['metadata'] };
 }
 
-function putScale(api: Api, route: NamedRoute, { current, scale }: { readonly current: KubeObject; readonly scale: unknown }): ApiReply {
+interface ScaleUpdate {
+  readonly request: ApiRequest;
+  readonly current: KubeObject;
+  readonly scale: unknown;
+}
+
+function putScale(writes: ManagedWrites, route: NamedRoute, { request, current, scale }: ScaleUpdate): ApiReply {
   const next = withScale(route.type, current, scale);
-  if (next !== undefined) return reply(api.update(route.type, next, 'main'), 200, (object) => scaleOf(route.type, object));
+  if (next !== undefined)
+    return reply(updateManaged(writes, route, { request, current, next }), 200, (object) => scaleOf(route.type, object));
   const subject = { ...subjectOf(route.type, route.name), kind: 'Scale' };
   return refusalReply(invalid(subject, 'spec.replicas', 'Invalid value: must be an integer of zero or more').refusal);
 }
 
 /** A patch applies to the current object, so it conflicts only if it has a `resourceVersion` itself. */
 function patchObject({ api, kinds }: Backend, route: NamedRoute, request: ApiRequest): ApiReply {
-  if (!patchTypesOf(route.type).includes(patchTypeOf(request))) return refusalReply(unknownPatchType(route.type));
+  if (isApply(request) && route.subresource !== 'scale') return applyObject({ api, kinds }, route, request);
+  if (isApply(request) || !patchTypesOf(route.type).includes(patchTypeOf(request))) return refusalReply(unknownPatchType(route.type));
   const validation = fieldValidationOf(request);
   if (!validation.ok) return refusalReply(validation.refusal);
   const found = api.get(route.type, placeOf(route));
@@ -168,10 +176,10 @@ function patchObject({ api, kinds }: Backend, route: NamedRoute, request: ApiReq
   const current = found.value;
   const result = patched(route.subresource === 'scale' ? scaleOf(route.type, current) : encodeObject(route.type, current), request);
   if (!result.ok) return refusalReply(result.refusal);
-  if (route.subresource === 'scale') return putScale(api, route, { current, scale: result.value });
+  if (route.subresource === 'scale') return putScale({ api, kinds }, route, { request, current, scale: result.value });
   const patch = patchInWords(request, result.value);
   const read = readBody({ kinds, route, body: result.value, validation: validation.value, patch });
-  return read.ok ? updateManaged(api, route, { request, current, read: read.value }) : refusalReply(read.refusal);
+  return read.ok ? writeBody({ api, kinds }, route, { request, current, read: read.value }) : refusalReply(read.refusal);
 }
 
 function textOf(value: unknown): string | undefined {

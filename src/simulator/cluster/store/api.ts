@@ -140,7 +140,8 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     }
     // Defaults fill fields that an update omits, as for a new object.
     const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
-    const merged = part === 'status' ? { ...current, status: next.status ?? {} } : mergeMain(type, current, filled());
+    const merged =
+      part === 'status' ? { ...current, ...managersFrom(current, next), status: next.status ?? {} } : mergeMain(type, current, filled());
     const refused = part === 'main' ? refusalOfChange(type, current, merged) : refusalOfStatus(type, merged);
     return refused ?? success(commit(type, current, merged));
   }
@@ -214,6 +215,12 @@ function withServerMetadata(type: ResourceType, draft: ObjectDraft, fresh: { rea
       ...(type.hasGeneration ? { generation: 1 } : {}),
     },
   };
+}
+
+/** A write of the status changes the managers of fields, and no other metadata. */
+function managersFrom({ metadata }: KubeObject, next: KubeObject): Pick<KubeObject, 'metadata'> {
+  const { managedFields } = next.metadata;
+  return { metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
 /** Applies a client's changes through the main resource: everything except identity and a separate status. */

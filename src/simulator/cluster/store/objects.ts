@@ -30,6 +30,8 @@ interface ObjectMeta {
   readonly annotations?: StringMap;
   readonly ownerReferences?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
+  /** Who manages which field; entries of FieldsV1. */
+  readonly managedFields?: readonly unknown[];
 }
 
 export interface KubeObject {
