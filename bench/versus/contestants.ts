@@ -13,17 +13,17 @@ export interface Contestant {
   readonly isOurs: boolean;
   /** Settings that differ from its defaults. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The only case in which its settings matter. If absent, it takes part in all of them. */
+  readonly only?: string;
 }
 
-/** Our daemon, as it is shipped: one bundle. */
-export function ownDaemon(bundle: string): Contestant {
-  return {
-    name: 'aks-autoscaler',
-    isOurs: true,
-    command: [process.execPath, bundle, 'run'],
-    cloudConfig: (files) => files.azure,
-    environment: {},
-  };
+/** Our daemon, as it is shipped: one bundle. At rest also with the setting that skips lists. */
+export function ownDaemons(bundle: string): readonly Contestant[] {
+  const own = { isOurs: true, command: [process.execPath, bundle, 'run'], cloudConfig: (files: ClientFiles) => files.azure };
+  return [
+    { ...own, name: 'aks-autoscaler', environment: {} },
+    { ...own, name: 'aks-autoscaler with opt-ins', environment: { AZURE_CACHE_READ_ON_CHANGE: 'true' }, only: 'idle' },
+  ];
 }
 
 /**

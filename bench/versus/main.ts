@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CASES } from './cases.ts';
-import { ownDaemon, rivals } from './contestants.ts';
+import { ownDaemons, rivals } from './contestants.ts';
 import { race, type RaceResult } from './race.ts';
 import { type CaseResults, renderVersus } from './report.ts';
 
@@ -49,13 +49,13 @@ if (wanted.length === 0) {
   process.stderr.write(`Unknown case; there are: ${CASES.map((scene) => scene.name).join(', ')}.\n`);
   process.exit(2);
 }
-const contestants = [ownDaemon(resolve('dist/main.mjs')), ...rivals(name, resolve(path))];
+const contestants = [...ownDaemons(resolve('dist/main.mjs')), ...rivals(name, resolve(path))];
 
 const all: CaseResults[] = [];
 for (const scene of wanted) {
   const results: readonly RaceResult[] = await Promise.all(
     contestants
-      .filter(({ isOurs }) => isOurs || scene.notForRivals === undefined)
+      .filter(({ isOurs, only = scene.name }) => (isOurs || scene.notForRivals === undefined) && only === scene.name)
       .map((contestant) =>
         race({ contestant, scene, speed, dir: join(dir, `${scene.name}-${contestant.name}`.replaceAll(/[ ,]+/g, '-')) }),
       ),
