@@ -2,7 +2,7 @@
  * Starts and stops the parts of a daemon in order, and serves what they report over HTTP.
  * Must not know how the parts are built, nor what they decide.
  */
-import { describeDuty, type Duty } from './duty.ts';
+import { describeDuty, type Duty } from './serving/duty.ts';
 import { VERSION } from '../lib/version.ts';
 import type { AzureNodeGroups } from '../azure/azure.ts';
 import type { Config } from '../config/types/config.ts';
@@ -34,8 +34,8 @@ import type { ReloadOutcome } from './config-reload.ts';
 import type { Daemon, StartOptions } from './daemon.ts';
 import { sharingOf, type ConnectedStore } from './connect/shared-texts.ts';
 import { agentReport, snapshotOf, templatesOf } from './debug-documents.ts';
-import { debugAccess } from './debug-access.ts';
-import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
+import { debugAccess } from './serving/debug-access.ts';
+import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './serving/http.ts';
 import { readHistory } from './journal/history-entries.ts';
 import type { HistoryFiles } from './journal/history-files.ts';
 import type { ShadowRecord } from './journal/shadow-record.ts';

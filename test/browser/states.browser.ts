@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
 import type { LiveAnswer } from '../../src/planning/explain/answers/answer.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
-import type { HttpDeps, HttpEndpoint } from '../../src/cli/http.ts';
+import type { HttpDeps, HttpEndpoint } from '../../src/cli/serving/http.ts';
 import { at, grew, withPast } from '../api/past.ts';
 import { documentInput } from '../api/support.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';

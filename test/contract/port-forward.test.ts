@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { PortForward } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { serveHttp, type HttpEndpoint } from '../../src/cli/http.ts';
+import { serveHttp, type HttpEndpoint } from '../../src/cli/serving/http.ts';
 import { KubeConfig } from '../../src/kubernetes/api/kube-config.ts';
 import { openConnection } from '../../src/kubernetes/api/connection.ts';
 import { openPodPort } from '../../src/kubernetes/api/port-forward.ts';

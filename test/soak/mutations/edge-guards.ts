@@ -159,14 +159,14 @@ export const EDGE_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'connections of the server are limited',
-    file: 'src/cli/http.ts',
+    file: 'src/cli/serving/http.ts',
     text: 'server.maxConnections = limits.connections;',
     instead: '',
     test: 'test/cli/http.test.ts',
   },
   {
     guard: 'idle connections of the server are closed',
-    file: 'src/cli/http.ts',
+    file: 'src/cli/serving/http.ts',
     text: 'server.timeout = limits.idleMs;',
     instead: '',
     test: 'test/cli/http.test.ts',

@@ -183,7 +183,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
   },
   {
     guard: '/debug refuses a foreign Host',
-    file: 'src/cli/debug-access.ts',
+    file: 'src/cli/serving/debug-access.ts',
     text: "if (isLocalHost(request.headers.host ?? '')) return undefined;",
     instead: 'return undefined;',
     test: 'test/cli/debug-access.test.ts',
@@ -191,7 +191,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
   },
   {
     guard: '/debug refuses a foreign Origin',
-    file: 'src/cli/debug-access.ts',
+    file: 'src/cli/serving/debug-access.ts',
     text: 'if (isCrossSite(request)) return forbidden(',
     instead: 'if (false) return forbidden(',
     test: 'test/cli/debug-access.test.ts',
@@ -199,7 +199,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
   },
   {
     guard: '/debug without a token is for this machine only',
-    file: 'src/cli/debug-access.ts',
+    file: 'src/cli/serving/debug-access.ts',
     text: "if (!isLoopback(request.socket.remoteAddress ?? '')) {",
     instead: 'if (false) {',
     test: 'test/cli/debug-access.test.ts',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
+import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../../src/cli/serving/http.ts';
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 

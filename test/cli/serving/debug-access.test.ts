@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { debugRefusal } from '../../src/cli/debug-access.ts';
-import { serveHttp } from '../../src/cli/http.ts';
+import { debugRefusal } from '../../../src/cli/serving/debug-access.ts';
+import { serveHttp } from '../../../src/cli/serving/http.ts';
 
 const HOST = { host: 'localhost:8085' };
 

@@ -1,9 +1,9 @@
 /** Whether a replica may act, in one sentence. */
 import { expect, it } from 'vitest';
-import { describeDuty } from '../../src/cli/duty.ts';
-import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../support/builders.ts';
-import { aLoopReport } from '../support/loop-report.ts';
-import { aPolicy } from '../support/policy.ts';
+import { describeDuty } from '../../../src/cli/serving/duty.ts';
+import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
+import { aLoopReport } from '../../support/loop-report.ts';
+import { aPolicy } from '../../support/policy.ts';
 
 const calm = anObservation([], aCluster({ nodes: [aNode({ name: 'a' })] }));
 const nodes = Array.from({ length: 10 }, (_, at) =>

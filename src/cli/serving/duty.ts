@@ -1,7 +1,7 @@
 /** Says in one sentence whether this replica may change anything, and why not. Pure. Must not know how leadership is decided. */
-import type { LoopReport } from '../domain/loop-report.ts';
-import type { Policy } from '../domain/policy.ts';
-import { reasonNotToAct } from '../planning/state/cluster-health.ts';
+import type { LoopReport } from '../../domain/loop-report.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 
 interface DutyInput {
   readonly leads: boolean;

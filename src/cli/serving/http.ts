@@ -3,14 +3,14 @@
  * POST /debug/refresh, which reads Azure again. Must not know where the documents come from.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { AutoscalerError } from '../lib/errors.ts';
-import { defined } from '../lib/defined.ts';
-import { parseDurationMs } from '../lib/duration.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { defined } from '../../lib/defined.ts';
+import { parseDurationMs } from '../../lib/duration.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
-import type { Api } from '../api/served/api.ts';
-import type { ApiReply } from '../api/served/routes.ts';
-import { sendEvents, sendPage, sendReply } from './serving/responses.ts';
-import type { Page } from './serving/page-file.ts';
+import type { Api } from '../../api/served/api.ts';
+import type { ApiReply } from '../../api/served/routes.ts';
+import { sendEvents, sendPage, sendReply } from './responses.ts';
+import type { Page } from './page-file.ts';
 import type { Duty } from './duty.ts';
 
 export interface HttpDeps {
