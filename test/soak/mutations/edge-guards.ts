@@ -162,14 +162,14 @@ export const EDGE_GUARDS: readonly Guard[] = [
     file: 'src/cli/serving/http.ts',
     text: 'server.maxConnections = limits.connections;',
     instead: '',
-    test: 'test/cli/http.test.ts',
+    test: 'test/cli/serving/http.test.ts',
   },
   {
     guard: 'idle connections of the server are closed',
     file: 'src/cli/serving/http.ts',
     text: 'server.timeout = limits.idleMs;',
     instead: '',
-    test: 'test/cli/http.test.ts',
+    test: 'test/cli/serving/http.test.ts',
   },
   {
     guard: 'the lease is released although the stop takes all of its time',

@@ -186,7 +186,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
     file: 'src/cli/serving/debug-access.ts',
     text: "if (isLocalHost(request.headers.host ?? '')) return undefined;",
     instead: 'return undefined;',
-    test: 'test/cli/debug-access.test.ts',
+    test: 'test/cli/serving/debug-access.test.ts',
     quick: true,
   },
   {
@@ -194,7 +194,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
     file: 'src/cli/serving/debug-access.ts',
     text: 'if (isCrossSite(request)) return forbidden(',
     instead: 'if (false) return forbidden(',
-    test: 'test/cli/debug-access.test.ts',
+    test: 'test/cli/serving/debug-access.test.ts',
     quick: true,
   },
   {
@@ -202,7 +202,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
     file: 'src/cli/serving/debug-access.ts',
     text: "if (!isLoopback(request.socket.remoteAddress ?? '')) {",
     instead: 'if (false) {',
-    test: 'test/cli/debug-access.test.ts',
+    test: 'test/cli/serving/debug-access.test.ts',
     quick: true,
   },
   {
