@@ -19,7 +19,7 @@ export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<Run
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const stop = (): void => {
-      child.kill('SIGKILL');
+      child.kill('SIGTERM');
     };
     let answer: WorkerAnswer | undefined;
     child.once('message', (message: WorkerAnswer) => {
@@ -43,9 +43,9 @@ interface ChildEnd {
   readonly isStopped: boolean;
 }
 
-function failureOf({ policy, seed }: RunOrder, { answer, code, isStopped }: ChildEnd): AutoscalerError {
+function failureOf({ contestant, seed }: RunOrder, { answer, code, isStopped }: ChildEnd): AutoscalerError {
   if (isStopped) return new AutoscalerError({ kind: 'cancelled' }, 'The run was stopped.');
-  const run = `The run of ${policy.name} with seed ${seed} failed`;
+  const run = `The run of ${contestant.name} with seed ${seed} failed`;
   if (answer?.kind !== 'failed')
     return new AutoscalerError({ kind: 'bug' }, `${run}: its process ended with exit code ${code ?? 'unknown'}.`);
   return answer.isConfig ? configError(answer.message) : new AutoscalerError({ kind: 'bug' }, `${run}: ${answer.message}`);

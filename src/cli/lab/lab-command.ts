@@ -5,10 +5,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { defined } from '../../lib/defined.ts';
 import { configError } from '../../lib/errors.ts';
 import { compareRuns } from '../../lab/judge/comparison.ts';
 import type { RunResult } from '../../lab/judge/run-figures.ts';
 import { SCENARIO_NAMES } from '../../lab/loads/scenario-catalogue.ts';
+import type { ScenarioWindow } from '../../lab/loads/slice-scenario.ts';
 import { buildCharts } from '../../lab/report/build-charts.ts';
 import { htmlReport } from '../../lab/report/html-report.ts';
 import { jsonReport, type LabReport } from '../../lab/report/lab-report.ts';
@@ -21,7 +23,7 @@ import { parseLabOptions, type LabOptions } from './lab-options.ts';
 import { labText } from './lab-text.ts';
 import { workForParent, type LabProgram } from './lab-worker.ts';
 import { checkPolicies } from './policy-files.ts';
-import { runAll, type RunOrder, type StartRun } from './run-orders.ts';
+import { runAll, type Contestant, type RunOrder, type StartRun } from './run-orders.ts';
 import { findScenario, loadScenario } from './scenario-source.ts';
 
 const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
@@ -38,6 +40,14 @@ ${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${d
   --jobs N           runs at the same time (default: one for each core)
   --out DIR          folder for the report: lab-SCENARIO.html, .md and .json (default: here)
   --json             print the JSON report instead of the text
+  --from SPAN        play the scenario from there on, such as 8h or 1d12h
+  --for SPAN         play this much of it
+
+  --rival NAME=PATH  compare with another autoscaler's binary, such as a Cluster Autoscaler. A binary cannot
+                     follow virtual time, so everything runs in real time and at once: --for is 30m by
+                     default, --seeds 3
+  --rival-flag FLAG  a flag for it, such as --rival-flag=--scale-down-unneeded-time=5m; may be repeated
+  --speed N          make the world N times faster than Azure (default 1); timers of programs do not follow
 
 One virtual day of a policy takes about a minute of one core. Ctrl-C stops all runs; no report is written then.
 
@@ -66,27 +76,39 @@ export async function run(argv: readonly string[], terminal: Terminal, { program
 }
 
 async function runLab(options: LabOptions, terminal: Terminal, start: StartRun): Promise<number> {
-  const source = findScenario(options.scenario, options.days);
-  const { policies } = options;
-  const { notes, errors } = checkPolicies(policies, terminal);
+  const { what, ...found } = findScenario(options.scenario, options.days);
+  const { notes, errors } = checkPolicies(options.policies, terminal);
   for (const error of errors) terminal.err(`${error}\n`);
   if (errors.length > 0) return EXIT_CONFIG;
-  const { what, ...scenarioSource } = source;
-  const scenario = await loadScenario(scenarioSource, options.seeds[0] ?? 1);
-  const orders = options.seeds.flatMap((seed) => policies.map((policy): RunOrder => ({ scenario: scenarioSource, seed, policy })));
+  const { rival, policies, seeds } = options;
+  const source = { ...found, window: windowOf(options) };
+  const { scenario, notes: scenarioNotes } = await loadScenario(source, seeds[0] ?? 1);
+  const contestants = contestantsOf(options);
+  const orders = seeds.flatMap((seed) =>
+    contestants.map((contestant): RunOrder => ({ scenario: source, seed, contestant, realTimeSpeed: rival?.speed })),
+  );
   const clock = terminal.clock ?? systemClock;
   const startedMs = clock.now();
   const runs = await runUntilStopped({ orders, options, terminal, start });
   if (runs === undefined) return EXIT_STOPPED;
   const { name, startMs, durationMs, currency } = scenario;
+  const realTime = rival && { speed: rival.speed, minutes: Math.round(durationMs / rival.speed / MINUTE_MS) };
   const report: LabReport = {
     scenario: { name, what, startMs, durationMs, currency },
+    ...defined({ realTime }),
     comparison: compareRuns(
-      policies.map((policy) => policy.name),
+      contestants.map((contestant) => contestant.name),
       runs,
     ),
     runs,
-    notes: [...new Set([...notes, ...runs.flatMap((each) => each.notes)])],
+    notes: [
+      ...new Set([
+        ...(rival === undefined ? [] : realTimeNotes(rival, policies[0]?.name ?? '')),
+        ...scenarioNotes,
+        ...notes,
+        ...runs.flatMap((each) => each.notes),
+      ]),
+    ],
   };
   const files = await writeReport(report, options.out);
   if (options.json) terminal.out(jsonReport(report));
@@ -95,6 +117,33 @@ async function runLab(options: LabOptions, terminal: Terminal, start: StartRun):
     terminal.out(labText({ report, tookMs, files, width: widthOf(terminal), colours: coloursOf(terminal) }));
   }
   return EXIT_OK;
+}
+
+function contestantsOf({ policies, rival }: LabOptions): readonly Contestant[] {
+  const own = policies.map((policy): Contestant => ({ kind: 'policy', ...policy }));
+  return rival === undefined ? own : [...own, { kind: 'rival', name: rival.name, path: rival.path, flags: rival.flags }];
+}
+
+const MINUTE_MS = 60_000;
+/** In real time a whole scenario would last for days. */
+const REAL_TIME_WINDOW_MS = 30 * MINUTE_MS;
+
+function windowOf({ rival, fromMs, forMs }: LabOptions): ScenarioWindow | undefined {
+  if (rival === undefined && fromMs === undefined && forMs === undefined) return undefined;
+  return { fromMs: fromMs ?? 0, durationMs: forMs ?? (rival === undefined ? Number.MAX_SAFE_INTEGER : REAL_TIME_WINDOW_MS) };
+}
+
+/** What a comparison with a binary is, and what it is not. */
+function realTimeNotes({ name, speed, flags }: NonNullable<LabOptions['rival']>, base: string): readonly string[] {
+  return [
+    `Everything ran in real time, all programs at once on this computer, since ${name} is a binary that cannot follow virtual time. Results differ a little each time.`,
+    ...(speed === 1
+      ? []
+      : [
+          `The world was ${speed} times faster than Azure. Timers of the programs, such as the time before an unneeded node is removed, were not: in the world's time they are ${speed} times longer, so nodes cost more and removals come later than with real Azure.`,
+        ]),
+    `${name} ran with ${flags.length === 0 ? 'its own defaults' : `its defaults and ${flags.join(' ')}`}, not with the settings of ${base}.`,
+  ];
 }
 
 interface RunsInput {
@@ -113,12 +162,13 @@ async function runUntilStopped({ orders, options, terminal, start }: RunsInput):
   try {
     const runs = await runAll({
       orders,
-      jobs: options.jobs ?? availableParallelism(),
+      // In real time they are comparable only if they run at once.
+      jobs: options.rival === undefined ? (options.jobs ?? availableParallelism()) : orders.length,
       start,
       signal: stop.signal,
-      onRun: ({ policy, seed }, count) => {
+      onRun: ({ contestant, seed }, count) => {
         over = count;
-        terminal.err(`${policy.name}, seed ${seed}: done (${count} of ${orders.length} runs)\n`);
+        terminal.err(`${contestant.name}, seed ${seed}: done (${count} of ${orders.length} runs)\n`);
       },
     });
     if (!stop.signal.aborted) return runs;

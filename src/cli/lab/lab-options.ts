@@ -1,6 +1,8 @@
 /** The arguments of `lab run`. */
-import { basename, extname } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseDurationMs } from '../../lib/duration.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
 
 export interface LabOptions {
@@ -16,6 +18,19 @@ export interface LabOptions {
   /** The folder of the report. */
   readonly out: string;
   readonly json: boolean;
+  /** The part of the scenario to play, milliseconds; undefined: from the start, to the end. */
+  readonly fromMs: number | undefined;
+  readonly forMs: number | undefined;
+  /** Present: everything runs in real time. */
+  readonly rival: RivalOptions | undefined;
+}
+
+interface RivalOptions {
+  readonly name: string;
+  readonly path: string;
+  readonly flags: readonly string[];
+  /** How many times faster than Azure the world is. */
+  readonly speed: number;
 }
 
 export interface PolicyFile {
@@ -25,6 +40,9 @@ export interface PolicyFile {
 }
 
 const DEFAULT_SEEDS = 5;
+/** In real time all runs are at once. */
+const DEFAULT_SEEDS_WITH_RIVAL = 3;
+const MOST_SPEED = 100;
 const MOST_SEEDS = 100;
 const MOST_DAYS = 366;
 
@@ -37,10 +55,15 @@ export function parseLabOptions(argv: readonly string[]): LabOptions {
   const files = values.policy ?? [];
   if (files.length === 0) throw configError('lab run needs at least one --policy FILE; see lab --help.');
   const first = wholeNumber('--first-seed', values['first-seed'] ?? '1', { least: 0, most: 1_000_000 });
-  const count = wholeNumber('--seeds', values.seeds ?? String(DEFAULT_SEEDS), { least: 1, most: MOST_SEEDS });
+  const rival = rivalOf(values);
+  const usual = rival === undefined ? DEFAULT_SEEDS : DEFAULT_SEEDS_WITH_RIVAL;
+  const count = wholeNumber('--seeds', values.seeds ?? String(usual), { least: 1, most: MOST_SEEDS });
   return {
     scenario,
     policies: named(files),
+    rival,
+    fromMs: values.from === undefined ? undefined : spanOf('--from', values.from),
+    forMs: values.for === undefined ? undefined : spanOf('--for', values.for),
     seeds: Array.from({ length: count }, (_, at) => first + at),
     days: values.days === undefined ? undefined : daysOf(values.days),
     jobs: values.jobs === undefined ? undefined : wholeNumber('--jobs', values.jobs, { least: 1, most: 256 }),
@@ -62,6 +85,11 @@ function parse(argv: readonly string[]) {
         days: text,
         jobs: text,
         out: text,
+        from: text,
+        for: text,
+        rival: text,
+        'rival-flag': { type: 'string', multiple: true },
+        speed: text,
         json: { type: 'boolean' },
       },
     });
@@ -85,6 +113,32 @@ function named(files: readonly string[]): readonly PolicyFile[] {
 function wholeNumber(flag: string, text: string, { least, most }: { readonly least: number; readonly most: number }): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
   throw configError(`${flag} is "${text}"; it must be a whole number from ${least} to ${most}.`);
+}
+
+interface RivalInput {
+  readonly rival?: string;
+  readonly 'rival-flag'?: readonly string[];
+  readonly speed?: string;
+}
+
+function rivalOf(values: RivalInput): RivalOptions | undefined {
+  const { rival, speed, 'rival-flag': flags = [] } = values;
+  if (rival === undefined) {
+    if (speed !== undefined || flags.length > 0)
+      throw configError('--speed and --rival-flag need --rival: without one, runs are in virtual time.');
+    return undefined;
+  }
+  const [, name, path] = /^([^=]+)=(.+)$/.exec(rival) ?? [];
+  if (name === undefined || path === undefined)
+    throw configError(`--rival is "${rival}"; it must be NAME=PATH, such as cluster-autoscaler=./cluster-autoscaler.`);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw configError(`--rival names "${path}", which is not a file.`);
+  return { name, path: resolve(path), flags, speed: wholeNumber('--speed', speed ?? '1', { least: 1, most: MOST_SPEED }) };
+}
+
+function spanOf(flag: string, text: string): number {
+  const ms = parseDurationMs(text, { days: true });
+  if (ms !== undefined && (ms > 0 || flag === '--from')) return ms;
+  throw configError(`${flag} is "${text}"; it must be a time such as 30m, 8h or 1d12h.`);
 }
 
 function daysOf(text: string): number {

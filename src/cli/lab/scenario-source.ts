@@ -4,11 +4,12 @@ import { basename } from 'node:path';
 import { configError } from '../../lib/errors.ts';
 import type { Scenario } from '../../lab/loads/load.ts';
 import { readRecording } from '../../lab/loads/recording-file.ts';
+import { sliceScenario } from '../../lab/loads/slice-scenario.ts';
 import { generateScenario, nearestScenario, SCENARIO_NAMES } from '../../lab/loads/scenario-catalogue.ts';
 import type { ScenarioSource } from './run-orders.ts';
 
 /** @throws AutoscalerError `config` if there is neither such a scenario nor such a file. */
-export function findScenario(given: string, days: number | undefined): ScenarioSource & { readonly what: string } {
+export function findScenario(given: string, days: number | undefined): Omit<ScenarioSource, 'window'> & { readonly what: string } {
   const generated = SCENARIO_NAMES.find(({ name }) => name === given);
   if (generated !== undefined) return { name: given, path: undefined, days, what: generated.what };
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) throw unknownScenario(given);
@@ -24,10 +25,41 @@ function unknownScenario(given: string): Error {
   return configError(`"${given}" is neither a scenario nor a file; ${hint}${hint.endsWith('?') ? '' : '.'}`);
 }
 
+interface LoadedScenario {
+  readonly scenario: Scenario;
+  /** What a reader must know about it, as sentences. */
+  readonly notes: readonly string[];
+}
+
 /** A recording is the same for every seed: the seed changes how Azure behaves. @throws AutoscalerError `config` if it cannot be read. */
-export async function loadScenario({ name, path, days }: ScenarioSource, seed: number): Promise<Scenario> {
-  if (path !== undefined) return { ...(await readRecording(path)).scenario, name };
+export async function loadScenario(source: ScenarioSource, seed: number): Promise<LoadedScenario> {
+  const { scenario, notes } = source.path === undefined ? generated(source, seed) : await recorded(source, source.path);
+  const played = source.window === undefined ? scenario : sliceScenario(scenario, source.window);
+  if (played.durationMs <= 0)
+    throw configError(`${source.name} lasts ${shownMinutes(scenario.durationMs)}; the part to play begins later.`);
+  return { scenario: played, notes };
+}
+
+function generated({ name, days }: ScenarioSource, seed: number): LoadedScenario {
   const scenario = generateScenario(name, seed, days);
   if (scenario === undefined) throw unknownScenario(name);
-  return scenario;
+  return { scenario, notes: [] };
+}
+
+async function recorded({ name }: ScenarioSource, path: string): Promise<LoadedScenario> {
+  const { scenario, isComplete, gaps } = await readRecording(path);
+  return {
+    scenario: { ...scenario, name },
+    notes: [
+      ...(isComplete ? [] : ['The recording has no end: it was interrupted, or is still being written.']),
+      ...gaps.map(
+        ({ fromMs, untilMs }) => `The recording has a gap of ${shownMinutes(untilMs - fromMs)}, ${shownMinutes(fromMs)} after its start.`,
+      ),
+    ],
+  };
+}
+
+function shownMinutes(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  return minutes < 100 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
 }

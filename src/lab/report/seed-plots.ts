@@ -5,7 +5,7 @@ import { betterness, differenceText, labelText } from './figure-text.ts';
 import type { LabReport } from './lab-report.ts';
 
 /** Of the drawing, in its own units: it is scaled to the page. */
-const WIDTH = 320;
+const WIDTH = 240;
 const HEIGHT = 26;
 const CENTER = WIDTH / 2;
 /** The largest share of the half width that a dot or an interval takes. */
@@ -67,7 +67,7 @@ function drawing({ label, dots, difference, way }: DrawingInput): string {
   const x = (value: number): string => (CENTER + (value / most) * CENTER * REACH).toFixed(1);
   const middle = HEIGHT / 2;
   return `<svg class="${way}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text(`${label}: ${dots.length} seeds`)}"><line class="zero" x1="${CENTER}" y1="2" x2="${CENTER}" y2="${HEIGHT - 2}"/><line class="interval" x1="${x(ends[0])}" y1="${middle}" x2="${x(ends[1])}" y2="${middle}"/>${dots
-    .map((dot) => `<circle cx="${x(dot)}" cy="${middle}" r="4"/>`)
+    .map((dot) => `<circle cx="${x(dot)}" cy="${middle}" r="5"/>`)
     .join('')}</svg>`;
 }
 

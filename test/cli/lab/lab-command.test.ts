@@ -23,7 +23,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 /** Results by policy: the second one is cheaper and has more evictions. */
-const played: StartRun = ({ policy, seed }) => {
+const played: StartRun = ({ contestant: policy, seed }) => {
   const isOther = policy.name !== 'current';
   const slow = { pods: 100, podSeconds: 6_000 + (seed % 2) * 300 * (isOther ? 1 : 0), p50Seconds: 0, maxSeconds: 200, unfinished: 0 };
   return Promise.resolve({
@@ -108,12 +108,12 @@ describe('lab run', () => {
 
   it('runs every policy with every seed, by default five', async () => {
     const { orders } = await lab(['run', 'ci-bursts', ...TWO, '--first-seed', '7', '--days', '0.5', '--out', join(dir, 'orders')]);
-    expect(orders.map(({ policy, seed }) => `${policy.name} ${seed}`)).toEqual(
+    expect(orders.map(({ contestant, seed }) => `${contestant.name} ${seed}`)).toEqual(
       [7, 8, 9, 10, 11].flatMap((seed) => [`current ${seed}`, `proposed ${seed}`]),
     );
     expect(orders[0]).toMatchObject({
       scenario: { name: 'ci-bursts', path: undefined, days: 0.5 },
-      policy: { name: 'current', file: 'current.yaml' },
+      contestant: { kind: 'policy', name: 'current', file: 'current.yaml' },
     });
   });
 
@@ -129,7 +129,7 @@ describe('lab run', () => {
   });
 
   it('gives the same file twice two names, and finds no difference', async () => {
-    const same: StartRun = ({ policy, seed }) => Promise.resolve(aRun(policy.name, seed, { costPerDay: seed }));
+    const same: StartRun = ({ contestant: policy, seed }) => Promise.resolve(aRun(policy.name, seed, { costPerDay: seed }));
     const { out } = await lab(
       ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'current.yaml', '--out', join(dir, 'same')],
       same,
@@ -150,7 +150,7 @@ describe('lab run', () => {
         .join('\n'),
     );
     const { out, orders } = await lab(['run', path, ...TWO, '--seeds', '3', '--out', join(dir, 'recording')]);
-    expect(orders[0]?.scenario).toEqual({ name: 'shop', path, days: undefined });
+    expect(orders[0]?.scenario).toEqual({ name: 'shop', path, days: undefined, window: undefined });
     expect(out).toContain('2 virtual hours, 3 seeds');
     expect(out).toContain('Cost, EUR/day');
     expect(readdirSync(join(dir, 'recording'))).toContain('lab-shop.md');
@@ -166,6 +166,39 @@ describe('lab run', () => {
     };
     await lab(['run', 'ci-bursts', ...TWO, '--jobs', '3', '--out', join(dir, 'jobs')], counted);
     expect(most).toBe(3);
+  });
+
+  it('plays a part of a scenario', async () => {
+    const { out, orders } = await lab(['run', 'office-week', ...TWO, '--from', '1d8h', '--for', '90m', '--out', join(dir, 'part')]);
+    expect(orders[0]?.scenario.window).toEqual({ fromMs: 32 * 3_600_000, durationMs: 5_400_000 });
+    expect(out).toContain('1.5 virtual hours, 5 seeds');
+  });
+
+  it('runs everything in real time and at once beside a rival, and says what that means', async () => {
+    let [now, most] = [0, 0];
+    const counted: StartRun = async (order, signal) => {
+      most = Math.max(most, ++now);
+      await Promise.resolve();
+      now--;
+      return played(order, signal);
+    };
+    const rival = ['--rival', 'ca=package.json', '--rival-flag=--v=4', '--speed', '5', '--jobs', '1'];
+    const { code, out, orders } = await lab(
+      ['run', 'ci-bursts', '--policy', 'current.yaml', ...rival, '--out', join(dir, 'rival')],
+      counted,
+    );
+    expect(code).toBe(0);
+    expect(most).toBe(6);
+    expect(orders.map(({ contestant, seed, realTimeSpeed }) => `${contestant.name} ${seed} ${realTimeSpeed}`)).toEqual(
+      [1, 2, 3].flatMap((seed) => [`current ${seed} 5`, `ca ${seed} 5`]),
+    );
+    expect(orders[0]?.scenario.window).toEqual({ fromMs: 0, durationMs: 1_800_000 });
+    expect(orders[1]?.contestant).toEqual({ kind: 'rival', name: 'ca', path: join(process.cwd(), 'package.json'), flags: ['--v=4'] });
+    const text = out.replaceAll('\n', ' ');
+    expect(text).toContain('6 min in real time, the world 5 times faster, 3 seeds');
+    expect(text).toContain('ca is a binary that cannot follow virtual time');
+    expect(text).toContain("in the world's time they are 5 times longer, so nodes cost more");
+    expect(text).toContain('ca ran with its defaults and --v=4, not with the settings of current.');
   });
 
   it('stops every run on Ctrl-C and writes no report', async () => {
@@ -192,7 +225,9 @@ describe('lab run', () => {
     const signals: AbortSignal[] = [];
     const failing: StartRun = (order, signal) => {
       signals.push(signal);
-      return order.policy.name === 'proposed' ? Promise.reject(new AutoscalerError({ kind: 'bug' }, 'It failed.')) : played(order, signal);
+      return order.contestant.name === 'proposed'
+        ? Promise.reject(new AutoscalerError({ kind: 'bug' }, 'It failed.'))
+        : played(order, signal);
     };
     const { code, err } = await lab(['run', 'ci-bursts', ...TWO, '--jobs', '2', '--out', join(dir, 'failed')], failing);
     expect([code, err.split('\n').at(-2)]).toEqual([1, 'It failed.']);
@@ -214,6 +249,22 @@ describe('lab run', () => {
     { argv: ['run', 'package.json', ...TWO], says: 'The recording package.json is not a recording of a load.' },
     { argv: ['run', 'ci-bursts', '--policy', 'absent.yaml'], says: 'absent.yaml: --config is "absent.yaml": the file does not exist.' },
     { argv: ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'broken.yaml'], says: 'broken.yaml: key scaleDown.unneededTime' },
+    {
+      argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca'],
+      says: '--rival is "ca"; it must be NAME=PATH, such as cluster-autoscaler=./cluster-autoscaler.',
+    },
+    { argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca=/nowhere/ca'], says: '--rival names "/nowhere/ca", which is not a file.' },
+    {
+      argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca=package.json', '--speed', '0'],
+      says: '--speed is "0"; it must be a whole number from 1 to 100.',
+    },
+    {
+      argv: ['run', 'ci-bursts', ...TWO, '--speed', '5'],
+      says: '--speed and --rival-flag need --rival: without one, runs are in virtual time.',
+    },
+    { argv: ['run', 'ci-bursts', ...TWO, '--for', 'long'], says: '--for is "long"; it must be a time such as 30m, 8h or 1d12h.' },
+    { argv: ['run', 'ci-bursts', ...TWO, '--for', '0'], says: '--for is "0"' },
+    { argv: ['run', 'ci-bursts', ...TWO, '--from', '2d'], says: 'ci-bursts lasts 24.0 h; the part to play begins later.' },
     { argv: ['walk'], says: '"walk" is not an action of lab; it has one: run.' },
     { argv: ['worker'], says: 'no worker here' },
   ])('refuses $argv', async ({ argv, says }) => {

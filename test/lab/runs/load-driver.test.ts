@@ -221,7 +221,16 @@ describe('the world of a scenario', () => {
     const scenario = aScenario([], []);
     const pools = [{ ...scenario.pools[0]!, vmSize: 'Standard_X1' }];
     expect(() => worldOfScenario({ ...scenario, pools }, 1)).toThrow(
-      'Pool general has the VM size Standard_X1, which the simulated Azure does not offer.',
+      'Pool general has the VM size Standard_X1, which the simulated Azure does not offer and the scenario does not describe.',
     );
+  });
+
+  it('offers a size that the scenario describes', async () => {
+    const scenario = aScenario([], []);
+    const size = { vcpus: 96, memoryGiB: 384, gpus: 2, family: 'standardNewFamily' };
+    await play({ ...scenario, pools: [{ ...scenario.pools[0]!, vmSize: 'Standard_New96_v9', size }] });
+    expect(world.arm.machines.list()[0]).toMatchObject({ vmSize: 'Standard_New96_v9', vcpus: 96, memoryGiB: 384, gpus: 2 });
+    expect(world.cluster.store.nodes()[0]?.status.capacity).toMatchObject({ cpu: '96' });
+    expect(world.arm.control.state().usages.find(({ name }) => name === 'standardNewFamily')).toMatchObject({ current: 192 });
   });
 });

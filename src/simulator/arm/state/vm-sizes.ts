@@ -50,26 +50,31 @@ const ROWS: readonly Row[] = [
   ['Standard_NC64as_T4_v3', 'standardNCASv3_T4Family', 64, 440, { gpus: 4, localDiskMB: 2_883_584 }],
 ];
 
-export const VM_SIZES: ReadonlyMap<string, VmSize> = new Map(
-  ROWS.map(([name, family, vcpus, memoryGiB, extra]) => [
-    name.toLowerCase(),
-    {
-      name,
-      family,
-      vcpus,
-      memoryGiB,
-      gpus: 0,
-      architecture: 'amd64',
-      dataDisks: Math.min(32, vcpus * 2),
-      networkInterfaces: Math.min(8, Math.max(2, vcpus / 2)),
-      premiumStorage: true,
-      localDiskMB: 0,
-      spotCapable: true,
-      isIsolated: false,
-      ...extra,
-    },
-  ]),
+const OFFERED = new Map<string, VmSize>(
+  ROWS.map(([name, family, vcpus, memoryGiB, extra]) => [name.toLowerCase(), sizeOf({ name, family, vcpus, memoryGiB, ...extra })]),
 );
+export const VM_SIZES: ReadonlyMap<string, VmSize> = OFFERED;
+
+/** What is not given is as of most sizes. */
+function sizeOf(given: Pick<VmSize, 'name' | 'family' | 'vcpus' | 'memoryGiB'> & Partial<VmSize>): VmSize {
+  const { vcpus } = given;
+  return {
+    gpus: 0,
+    architecture: 'amd64',
+    dataDisks: Math.min(32, vcpus * 2),
+    networkInterfaces: Math.min(8, Math.max(2, vcpus / 2)),
+    premiumStorage: true,
+    localDiskMB: 0,
+    spotCapable: true,
+    isIsolated: false,
+    ...given,
+  };
+}
+
+/** Adds a size to what Azure offers in every world of this process. A size that it has already stays as it is. */
+export function offerVmSize(size: Parameters<typeof sizeOf>[0]): void {
+  if (findVmSize(size.name) === undefined) OFFERED.set(size.name.toLowerCase(), sizeOf(size));
+}
 
 /** A size by name, in any case. undefined: this Azure does not offer it. */
 export function findVmSize(name: string): VmSize | undefined {
