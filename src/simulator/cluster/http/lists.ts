@@ -1,11 +1,13 @@
 /** LIST: selectors, pages that stay consistent while the world changes, and the 410 of an expired page token. */
 import type { Api } from '../store/api.ts';
 import { encodeObject } from '../store/storage-objects.ts';
-import type { KubeObject } from '../store/objects.ts';
+import type { KubeObject, PodObject } from '../store/objects.ts';
 import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
 import { parseFieldSelector, parseLabelSelector, type Matcher } from '../store/selectors.ts';
 import { badRequest, expiredStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
+import { keyOf } from '../store/store.ts';
 import type { ResourceRoute } from './requests.ts';
+import { compareBy } from '../../../lib/comparison.ts';
 
 export interface ObjectList {
   readonly kind: string;
@@ -43,10 +45,12 @@ const MAX_OPEN_LISTS = 1000;
 export class Lists {
   readonly #open = new Map<string, OpenList>();
   readonly #api: Api;
+  readonly #podsOfNode: (node: string) => readonly KubeObject[];
   #sequence = 0;
 
   constructor(api: Api) {
     this.#api = api;
+    this.#podsOfNode = api.store.indexBy('pods', (pod) => (pod as PodObject).spec.nodeName);
   }
 
   /** Expires all page tokens issued so far. */
@@ -73,7 +77,15 @@ export class Lists {
     }
     const matcher = matcherOf(route, query);
     if (!matcher.ok) return matcher;
-    return success({ version: store.version, items: store.list(route.type.storage).filter(matcher.value), from: 0 });
+    return success({ version: store.version, items: this.#candidates(route, query).filter(matcher.value), from: 0 });
+  }
+
+  /** Sorted. An API server has an index of pods by node, too: kubelets ask for theirs. */
+  #candidates({ type }: ResourceRoute, query: URLSearchParams): readonly KubeObject[] {
+    const { store } = this.#api;
+    const node = /(?:^|,)spec\.nodeName==?([^,]+)/.exec(query.get('fieldSelector') ?? '')?.[1];
+    if (type.storage !== 'pods' || node === undefined) return store.list(type.storage);
+    return this.#podsOfNode(node).toSorted(compareBy(keyOf));
   }
 
   #resume(token: string): Result<OpenList> {
