@@ -5,11 +5,12 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Writes the bundle into a folder. @returns the path of its main file. */
-export function bundleInto(dir: string): string {
+/** Writes the bundle into a folder. `readable`: with the names of functions, for a profile. @returns the path of its main file. */
+export function bundleInto(dir: string, { readable = false } = {}): string {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
   const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replaceAll('--outdir=dist', `--outdir=${dir}`);
-  execFileSync('npx', ['--no-install', '-c', `${command} --log-level=error`], { cwd: ROOT });
+  const written = readable ? command.replace(' --minify', '') : command;
+  execFileSync('npx', ['--no-install', '-c', `${written} --log-level=error`], { cwd: ROOT });
   return join(dir, 'main.mjs');
 }
 

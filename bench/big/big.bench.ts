@@ -33,7 +33,7 @@ const LONE_PAUSE_MS = 3_000;
 export async function bigBench(options: BigOptions): Promise<readonly BenchRow[]> {
   const dir = options.profileDir ?? mkdtempSync(join(tmpdir(), 'big-bench-'));
   mkdirSync(dir, { recursive: true });
-  const main = bundleInto(join(dir, 'bundle'));
+  const main = bundleInto(join(dir, 'bundle'), { readable: options.profileDir !== undefined });
   const world = new WorldProcess({ nodes: options.nodes, pods: options.pods, speed: options.speed, dir }, profileOf(options));
   try {
     return await measure({ options, main, dir, world });
