@@ -41,6 +41,8 @@ export class ScaleUpFollower {
   /** Of earlier processes, the oldest first. */
   readonly #ended: Recent<EndedScaleUp>;
   readonly #sink: HistorySink;
+  /** The lists of the last observation: a pod that was bound since is on a node with another list. */
+  #seen: Observation['cluster']['podsByNode'] = new Map();
 
   constructor(limits: RecentLimits, sink: HistorySink) {
     this.#limits = limits;
@@ -63,6 +65,7 @@ export class ScaleUpFollower {
     this.#ended.dropOld(observation.nowMs);
     this.#followInstances(observation);
     this.#followPods(observation);
+    this.#seen = observation.cluster.podsByNode;
     for (const event of observation.cloud.events) this.#followFailure(event);
     this.#settle(observation);
     for (const decided of increases) this.#begin(decided, startedAtMs);
@@ -133,11 +136,12 @@ export class ScaleUpFollower {
     this.#learn(group, 'ready', ready - registered, ready);
   }
 
-  /** Reads all pods, but only while some are awaited. */
+  /** Reads the pods of nodes whose pods changed, while some are awaited. */
   #followPods({ cloud, cluster, nowMs }: Observation): void {
     const open = this.#open.filter(({ waiting }) => waiting.size > 0);
     if (open.length === 0) return;
     for (const [name, pods] of cluster.podsByNode) {
+      if (this.#seen.get(name) === pods) continue;
       for (const { uid } of pods) {
         const increase = open.find(({ waiting }) => waiting.has(uid));
         if (increase === undefined) continue;

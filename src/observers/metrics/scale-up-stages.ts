@@ -42,6 +42,8 @@ class StageTimes {
   readonly #increases = new Map<NodeGroupId, TrackedIncrease[]>();
   readonly #instances = new Map<InstanceKey, TrackedInstance>();
   readonly #pods = new Map<PodUid, PendingPod>();
+  /** The lists of the last observation: a pod that was bound since is on a node with another list. */
+  #seen: Observation['cluster']['podsByNode'] = new Map();
 
   constructor(metrics: Metrics['scaleUp']) {
     this.#metrics = metrics;
@@ -53,6 +55,7 @@ class StageTimes {
     this.#dropOld(observation.nowMs);
     this.#trackInstances(observation);
     this.#trackPods(observation);
+    this.#seen = observation.cluster.podsByNode;
     for (const record of report.rounds.flatMap(({ increases }) => increases)) this.#trackIncrease(record, report.startedAtMs);
   }
 
@@ -100,10 +103,11 @@ class StageTimes {
     this.#observe(group, 'created', createdMs - increase.acceptedMs);
   }
 
-  /** Reads all pods, but only while some are awaited. */
+  /** Reads the pods of nodes whose pods changed, while some are awaited. */
   #trackPods({ cloud, cluster, nowMs }: Observation): void {
     if (this.#pods.size === 0) return;
     for (const [name, pods] of cluster.podsByNode) {
+      if (this.#seen.get(name) === pods) continue;
       for (const { uid } of pods) {
         const pending = this.#pods.get(uid);
         const group = cloud.groupOfNode.get(name);

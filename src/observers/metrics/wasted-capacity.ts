@@ -19,15 +19,17 @@ export function wastedCapacity({ waste, scaleDown: { kept } }: WasteMetrics): Lo
     const { cloud, cluster } = observation;
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
     const totals = new Map<string, Waste>();
-    kept.reset();
+    const nodes = new Map<string, number>();
     for (const [node, blockage] of blockagesOf(scaleDown, observation)) {
-      kept.inc({ reason: blockage.reason });
+      nodes.set(blockage.reason, (nodes.get(blockage.reason) ?? 0) + 1);
       const id = cloud.groupOfNode.get(node.name);
       const group = id === undefined ? undefined : groups.get(id);
       if (group === undefined || NOT_OURS.has(blockage.reason)) continue;
       const total = totalOf(totals, blockage);
       add(total, unusedCapacity(node, cluster.podsByNode.get(node.name)), priceOf(prices, group));
     }
+    kept.reset();
+    for (const [reason, count] of nodes) kept.set({ reason }, count);
     publish(totals, waste);
   };
 }

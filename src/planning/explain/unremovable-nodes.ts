@@ -2,9 +2,10 @@
  * A scale-down plan in words and sums. For every node: removed or unremovable, why, since when and when it is checked next. For
  * every kind of blocker: the cores, GiB and money that it holds back. Pure; must not know how a plan is made.
  */
-import { compareText } from '../../lib/comparison.ts';
+import { compareBy, compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
@@ -81,18 +82,16 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
 
 /** The kinds of blockers; the one with the most cores comes first. A check that is remembered counts under its own reason. */
 export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
-  const { cloud, cluster } = observation;
-  const groups = new Map(cloud.groups.map((group) => [group.id, group]));
-  const causes = new Map(plan.kept.map(({ node, cause }) => [node, cause]));
-  const totals = new Map<string, BlockerTotal>();
-  for (const explained of explainNodes(plan, observation)) {
-    const node = cluster.nodes.get(explained.node);
-    const group = explained.group === undefined ? undefined : groups.get(explained.group);
-    if (explained.reason === undefined || node === undefined || group === undefined) continue;
-    const reason = causes.get(explained.node) ?? explained.reason;
-    const key = `${reason} ${explained.blocker?.reason ?? ''}`;
-    const share = unusedCapacity(node, cluster.podsByNode.get(node.name)).share;
-    totals.set(key, addNode(totals.get(key) ?? emptyTotal(reason, explained.blocker), node, { price: priceOf(prices, group), share }));
+  const { podsByNode } = observation.cluster;
+  const kept = new Map(plan.kept.map((entry) => [entry.node, entry]));
+  const totals = new Map<string, Sum>();
+  // Without the sentences of `explainNodes`: this is done in each loop.
+  for (const { node, group } of managedNodes(plan, observation)) {
+    const { reason: found = 'Inhibited', cause: reason = found, blocker } = kept.get(node.name) ?? NOT_KEPT;
+    const key = `${reason} ${blocker?.reason ?? ''}`;
+    const total = totals.get(key) ?? emptyTotal(reason, blocker);
+    totals.set(key, total);
+    addNode(total, node, { price: priceOf(prices, group), share: unusedCapacity(node, podsByNode.get(node.name)).share });
   }
   return [...totals.values()].sort(
     (left, right) =>
@@ -100,7 +99,29 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
   );
 }
 
-function emptyTotal(reason: UnremovableOrInhibited, blocker: Blocker | undefined): BlockerTotal {
+const NOT_KEPT: Partial<UnremovableNode> = {};
+
+interface ManagedNode {
+  readonly node: Node;
+  readonly group: NodeGroup;
+}
+
+/** Those that are not removed, by name. */
+function managedNodes({ removals }: ScaleDownPlan, { cluster, cloud }: Observation): readonly ManagedNode[] {
+  const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+  const removed = new Set(removals.map(({ node }) => node));
+  return [...cluster.nodes.values()].sort(compareBy(({ name }) => name)).flatMap((node): readonly ManagedNode[] => {
+    const groupId = cloud.groupOfNode.get(node.name);
+    const group = groupId === undefined ? undefined : groups.get(groupId);
+    return removed.has(node.name) || group === undefined ? NO_NODES : [{ node, group }];
+  });
+}
+
+const NO_NODES: readonly ManagedNode[] = [];
+
+type Sum = { -readonly [Key in keyof BlockerTotal]: BlockerTotal[Key] };
+
+function emptyTotal(reason: UnremovableOrInhibited, blocker: Blocker | undefined): Sum {
   return { reason, blockedBy: blocker?.reason, nodes: 0, cores: 0, memoryGib: 0, perHour: 0, wastedPerHour: undefined, examples: [] };
 }
 
@@ -110,16 +131,13 @@ interface NodeCost {
   readonly share: number;
 }
 
-function addNode(total: BlockerTotal, node: Node, { price, share }: NodeCost): BlockerTotal {
-  return {
-    ...total,
-    nodes: total.nodes + 1,
-    cores: total.cores + (node.capacity[CPU] ?? 0) / 1000,
-    memoryGib: total.memoryGib + (node.capacity[MEMORY] ?? 0) / GIB,
-    perHour: total.perHour === undefined || price === undefined ? undefined : total.perHour + price,
-    wastedPerHour: price === undefined ? total.wastedPerHour : (total.wastedPerHour ?? 0) + price * share,
-    examples: total.examples.length < EXAMPLES ? [...total.examples, node.name] : total.examples,
-  };
+function addNode(total: Sum, node: Node, { price, share }: NodeCost): void {
+  total.nodes += 1;
+  total.cores += (node.capacity[CPU] ?? 0) / 1000;
+  total.memoryGib += (node.capacity[MEMORY] ?? 0) / GIB;
+  total.perHour = total.perHour === undefined || price === undefined ? undefined : total.perHour + price;
+  if (price !== undefined) total.wastedPerHour = (total.wastedPerHour ?? 0) + price * share;
+  if (total.examples.length < EXAMPLES) total.examples = [...total.examples, node.name];
 }
 
 function describeRemoval(removal: Removal, nowMs: number): string {

@@ -6,6 +6,7 @@ import type { UnremovableNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { factsOf } from '../scale-up/pods/pod-list-facts.ts';
 import { awaitsDevices } from '../state/unpublished-devices.ts';
 import { isReservation } from '../state/assumed-pods.ts';
 import { isStarting } from '../state/node-counts.ts';
@@ -96,21 +97,28 @@ function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>,
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
   // Reserved room does not count as use of the node: it only must be found elsewhere if the node is removed.
-  const pods = present.some(isReservation) ? present.filter((pod) => !isReservation(pod)) : present;
+  const facts = factsOf(present);
+  const pods = facts.hasHolds ? present.filter((pod) => !isReservation(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
-  const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
+  const counted = facts.lowestPriority < cutoff ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
     return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its device drivers have not published its devices yet' };
-  const unknown = unsupportedClaim(pods, DEVICE_CLAIMS);
-  if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
-  const unused = unknownDeviceUse(node, pods);
-  if (unused !== undefined) return { node: node.name, reason: 'UnexpectedError', detail: unused };
+  const unknown = facts.hasDeviceClaims || node.devices !== undefined ? unknownClaims(node, pods) : undefined;
+  if (unknown !== undefined) return unknown;
   const { utilization, threshold } = utilizationAndThreshold(known, counted, context);
   if (utilization === undefined)
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return { ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) };
+}
+
+/** undefined: the devices that pods of the node claim are known. */
+function unknownClaims(node: Node, pods: readonly Pod[]): UnremovableNode | undefined {
+  const unsupported = unsupportedClaim(pods, DEVICE_CLAIMS);
+  if (unsupported !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unsupported };
+  const unknown = unknownDeviceUse(node, pods);
+  return unknown === undefined ? undefined : { node: node.name, reason: 'UnexpectedError', detail: unknown };
 }
 
 /** How much of the node is used, and the threshold up to which it is a candidate. For a node with devices only these count. */

@@ -4,6 +4,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Blocker } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
+import { factsOf, type RequestSum } from '../scale-up/pods/pod-list-facts.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 
 /**
@@ -15,24 +16,38 @@ export function utilizationOf(
   pods: readonly Pod[],
   options: { readonly nowMs: number; readonly ignoreDaemonPods: boolean; readonly ignoreMirrorPods: boolean },
 ): number | undefined {
-  let cpu = 0;
-  let memory = 0;
-  let ignoredCpu = 0;
-  let ignoredMemory = 0;
+  const { counted, ignored } = requestedOn(pods, options);
+  const freeableCpu = (node.allocatable[CPU] ?? 0) - ignored.cpuMillis;
+  const freeableMemory = (node.allocatable[MEMORY] ?? 0) - ignored.memoryBytes;
+  if (freeableCpu <= 0 || freeableMemory <= 0) return undefined;
+  return Math.max(counted.cpuMillis / freeableCpu, counted.memoryBytes / freeableMemory);
+}
+
+interface Requested {
+  readonly counted: RequestSum;
+  readonly ignored: RequestSum;
+}
+
+function requestedOn(pods: readonly Pod[], options: Parameters<typeof utilizationOf>[2]): Requested {
+  const sums = factsOf(pods).requests;
+  const requested = { counted: { cpuMillis: 0, memoryBytes: 0 }, ignored: { cpuMillis: 0, memoryBytes: 0 } };
+  const add = (part: keyof Requested, { cpuMillis, memoryBytes }: RequestSum): void => {
+    requested[part].cpuMillis += cpuMillis;
+    requested[part].memoryBytes += memoryBytes;
+  };
+  if (sums !== undefined) {
+    add('counted', sums.ofOthers);
+    add(options.ignoreDaemonPods ? 'ignored' : 'counted', sums.ofDaemons);
+    add(options.ignoreMirrorPods ? 'ignored' : 'counted', sums.ofMirrors);
+    return requested;
+  }
   for (const pod of pods) {
     const { requests } = pod.shape;
-    if ((options.ignoreDaemonPods && pod.daemonSet) || (options.ignoreMirrorPods && pod.mirror)) {
-      ignoredCpu += requests[CPU] ?? 0;
-      ignoredMemory += requests[MEMORY] ?? 0;
-    } else if (!isLongTerminating(pod, options.nowMs)) {
-      cpu += requests[CPU] ?? 0;
-      memory += requests[MEMORY] ?? 0;
-    }
+    const isIgnored = (options.ignoreDaemonPods && pod.daemonSet) || (options.ignoreMirrorPods && pod.mirror);
+    if (isIgnored || !isLongTerminating(pod, options.nowMs))
+      add(isIgnored ? 'ignored' : 'counted', { cpuMillis: requests[CPU] ?? 0, memoryBytes: requests[MEMORY] ?? 0 });
   }
-  const freeableCpu = (node.allocatable[CPU] ?? 0) - ignoredCpu;
-  const freeableMemory = (node.allocatable[MEMORY] ?? 0) - ignoredMemory;
-  if (freeableCpu <= 0 || freeableMemory <= 0) return undefined;
-  return Math.max(cpu / freeableCpu, memory / freeableMemory);
+  return requested;
 }
 
 /** The resource names of GPUs on Azure VM sizes. For a node with such devices, they alone decide how much it is used. */

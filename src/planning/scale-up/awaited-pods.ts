@@ -63,13 +63,17 @@ export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly Upc
   return upcoming.filter(({ template }) => state.accepted?.has(template.group.id) !== true);
 }
 
-/** The pods that these nodes are for, by a plan as if the nodes had not been requested. Only of groups that it grows by no more nodes. */
+/**
+ * The pods that these nodes are for, by a plan as if the nodes had not been requested. Only of groups that it grows by no more nodes. Removes
+ * the nodes from the snapshot.
+ */
 export function* explainNodes(
-  input: ScaleUpInput,
+  input: ScaleUpInput & Required<Pick<ScaleUpInput, 'snapshot'>>,
   unexplained: readonly UpcomingGroupNodes[],
   plan: (input: ScaleUpInput) => SlicedWork<ScaleUpPlan>,
 ): SlicedWork<AwaitedPods> {
   const removed = new Map(unexplained.map((nodes) => [nodes.template.group.id, removable(nodes, input)]));
+  for (const { names } of removed.values()) for (const name of names) input.snapshot.removeNode(name);
   const { increases } = yield* plan(withoutNodes(input, removed));
   const explained = increases.filter(({ group, from, to }) => to - from <= (removed.get(group)?.count ?? 0));
   return new Map(explained.flatMap(({ group, pods }) => pods.map(({ uid }) => [uid, group] as const)));
@@ -90,7 +94,6 @@ function removable({ upcoming }: UpcomingGroupNodes, { observation }: ScaleUpInp
 }
 
 function withoutNodes(input: ScaleUpInput, removed: ReadonlyMap<NodeGroupId, RemovedNodes>): ScaleUpInput {
-  const { snapshot: _snapshot, ...rest } = input;
   const { observation, state } = input;
   const { cluster, cloud } = observation;
   const names = new Set([...removed.values()].flatMap((nodes) => nodes.names));
@@ -102,7 +105,7 @@ function withoutNodes(input: ScaleUpInput, removed: ReadonlyMap<NodeGroupId, Rem
   // Whatever is left of these groups needs no explanation.
   const accepted = new Map([...(state.accepted ?? []), ...[...removed.keys()].map((group) => [group, []] as const)]);
   return {
-    ...rest,
+    ...input,
     observation: { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups, groupOfNode, instanceOfNode } },
     state: { ...state, increases, accepted },
   };

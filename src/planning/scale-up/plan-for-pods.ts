@@ -4,6 +4,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
@@ -35,6 +36,7 @@ import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
 import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
+import { factsOf } from './pods/pod-list-facts.ts';
 import { byPrecedence, isExpendable } from './pods/unschedulable-pods.ts';
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
@@ -75,7 +77,23 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<ScaleUpP
     return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, pods.ignored);
   const snapshot = input.snapshot ?? newSnapshot(input);
   yield;
-  return yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot));
+  const first = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot));
+  if (first !== UNEXPLAINED) return first;
+  const explained = yield* withForkInSlices(snapshot, () => explainUpcoming(context, snapshot));
+  const second = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot, explained));
+  if (second === UNEXPLAINED) throw new AutoscalerError({ kind: 'bug' }, 'Nodes on their way were explained twice.');
+  return second;
+}
+
+/** Pods found no place, and there are nodes on their way that nothing explains. */
+const UNEXPLAINED = 'unexplained';
+
+/** On the model of present nodes, which it leaves as found: a second model of a large cluster takes longer than the plan. */
+function explainUpcoming({ input, upcoming, pods }: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<AwaitedPods> {
+  const awaited = findAwaitedPods(input, upcoming, pods.pods);
+  const rest = pods.pods.filter(({ uid }) => !awaited.has(uid));
+  const plan = (other: ScaleUpInput): SlicedWork<ScaleUpPlan> => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
+  return explainNodes({ ...input, snapshot }, unexplainedNodes(input, upcoming), plan);
 }
 
 function podsToPlace(input: ScaleUpInput, toPlan: PodsToPlan): PodsToPlace {
@@ -94,14 +112,20 @@ function isDaemonVerdict(verdict: PodVerdict): boolean {
 }
 
 /** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
-function* placeAndExpand(context: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<ScaleUpPlan> {
+function* placeAndExpand(
+  context: ScaleUpContext,
+  snapshot: ClusterSnapshot,
+  explained?: AwaitedPods,
+): SlicedWork<ScaleUpPlan | typeof UNEXPLAINED> {
   const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
   yield;
   const present = existingCapacity(context, snapshot);
   yield;
   const hopeful = pods.filter((pod) => !present.verdicts.has(pod));
-  const { unplaced, capacity } = yield* placePods(context, present);
+  const placed = yield* placePods(context, present, explained);
+  if (placed === undefined) return UNEXPLAINED;
+  const { unplaced, capacity } = placed;
   const growable = growableGroups(context);
   const [others, buffers] = splitBuffers(unplaced, buffersLast);
   const planInSteps = (steps: readonly number[]): SlicedWork<ScaleUpPlan> => {
@@ -178,20 +202,21 @@ interface PlacedPods {
   readonly capacity: ExistingCapacity;
 }
 
-/** If pods find no place and there are nodes on their way that nothing explains, these nodes are explained first. */
-function* placePods(context: ScaleUpContext, capacity: ExistingCapacity): SlicedWork<PlacedPods> {
+/** undefined: pods find no place, and the nodes on their way that nothing explains must be `explained` first. */
+function* placePods(
+  context: ScaleUpContext,
+  capacity: ExistingCapacity,
+  explained: AwaitedPods | undefined,
+): SlicedWork<PlacedPods | undefined> {
   const { input, upcoming, pods } = context;
   const awaited = findAwaitedPods(input, upcoming, pods.pods);
+  if (explained !== undefined) return yield* placeInOrder(context, capacity, new Map([...awaited, ...explained]));
   const unexplained = input.request === undefined ? unexplainedNodes(input, upcoming) : [];
   const place = (): SlicedWork<PlacedPods> => placeInOrder(context, copyCapacity(capacity), awaited);
   if (unexplained.length === 0) return yield* place();
   const placed = yield* tryInSlices(capacity.snapshot, place, ({ unplaced }) => unplaced.length === 0);
   if (placed.unplaced.length === 0) return placed;
-  if (!pods.tries.startRetry()) return yield* place();
-  const rest = pods.pods.filter(({ uid }) => !awaited.has(uid));
-  const plan = (other: ScaleUpInput): SlicedWork<ScaleUpPlan> => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
-  const explained = yield* explainNodes(input, unexplained, plan);
-  return yield* placeInOrder(context, capacity, new Map([...awaited, ...explained]));
+  return pods.tries.startRetry() ? undefined : yield* place();
 }
 
 /** Places booked pods first, then waiting pods, then those that may cause an increase, then the last. */
@@ -227,6 +252,7 @@ function makeRoom({ input, pods: { displaced } }: ScaleUpContext, snapshot: Clus
   const gone = new Set(displaced);
   for (const [node, pods] of observation.cluster.podsByNode) {
     if (!observation.cluster.nodes.has(node)) continue;
+    if (factsOf(pods).lowestPriority >= policy.scaleUp.expendablePriorityCutoff) continue;
     for (const pod of pods) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
   }
   for (const { pod, node } of nominatedPods(input)) snapshot.addPod(pod, node);

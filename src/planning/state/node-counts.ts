@@ -49,8 +49,19 @@ interface CountInput {
 type Tally = { -readonly [Key in keyof NodeCounts]: NodeCounts[Key] };
 type NodeKind = 'ready' | 'unready' | 'notStarted' | 'suspended' | 'beingDeleted';
 
+/** The last counts of an observation: decisions, the status and the metrics of one loop ask for the same. */
+const counted = new WeakMap<Observation, { readonly input: CountInput; readonly counts: CountedNodes }>();
+
 /** Every node of the cluster counts in the total, whether its group is managed or not. */
 export function countNodes(input: CountInput): CountedNodes {
+  const known = counted.get(input.observation);
+  if (known?.input.state === input.state && known.input.policy === input.policy) return known.counts;
+  const counts = countEachNode(input);
+  counted.set(input.observation, { input, counts });
+  return counts;
+}
+
+function countEachNode(input: CountInput): CountedNodes {
   const { observation } = input;
   const total = emptyTally();
   const byGroup = new Map<NodeGroupId, Tally>(observation.cloud.groups.map((group) => [group.id, emptyTally()]));
