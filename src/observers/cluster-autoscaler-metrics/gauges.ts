@@ -32,7 +32,7 @@ export function publishDevices({ cluster, cloud }: Observation, { deviceMismatch
   deviceMismatches.reset();
   for (const node of cluster.nodes.values()) {
     const wanted = expected.get(cloud.groupOfNode.get(node.name) ?? '');
-    if (wanted === undefined || !node.readiness.ready) continue;
+    if (wanted === undefined || !node.readiness.ready || (wanted.size === 0 && node.devices === undefined)) continue;
     for (const [driver, kind] of mismatches(wanted, node.devices)) deviceMismatches.inc({ driver, mismatch_type: kind });
   }
 }
