@@ -6,7 +6,8 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
 FROM --platform=$BUILDPLATFORM $BUILD_IMAGE AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
+# A registry that stops to answer holds npm for ever. What came stays in npm's cache for the next try.
+RUN for try in 1 2 3; do timeout 240 npm ci --ignore-scripts && exit 0; done; exit 1
 COPY tsconfig.json ./
 COPY src ./src
 COPY deploy/image ./deploy/image

@@ -1,7 +1,7 @@
 /** Where the planner and kube-scheduler are known not to agree, and why that is left so. Everything else is a fault. */
 import type { ParityCase, ParityObject, PlannersAnswer } from './parity-case.ts';
 
-type Given = Pick<ParityCase, 'cluster' | 'pod' | 'scheduler' | 'message'>;
+type Given = Pick<ParityCase, 'cluster' | 'pod' | 'scheduler' | 'message' | 'minor'>;
 
 export interface KnownDifference {
   readonly name: string;
@@ -44,7 +44,41 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       });
     },
   },
+  {
+    name: 'devices of a pool that is not published as a whole, in 1.34',
+    why:
+      'Up to 1.34 kube-scheduler waits for the rest of a pool only if a claim asks for all devices; from 1.35 on it waits always. The planner does as ' +
+      'the newer ones, whatever the version: a driver publishes its pool within seconds, and a node that is requested meanwhile is not needed.',
+    explains: ({ cluster, scheduler, minor }, { reasons }) =>
+      minor === '1.34' &&
+      [...reasons].every(([name, refusals]) => {
+        const isLetIn = scheduler.includes(name);
+        if (isLetIn === (refusals.length === 0)) return true;
+        return (
+          isLetIn &&
+          refusals.every((refusal) => 'detail' in refusal && refusal.detail.endsWith('not complete')) &&
+          hasPartOfAPool(cluster, name)
+        );
+      }),
+  },
 ];
+
+/** Whether fewer slices of a pool are there than each of them says. */
+function hasPartOfAPool(cluster: readonly ParityObject[], node: string): boolean {
+  const slices = cluster.filter(({ kind }) => kind === 'ResourceSlice').map((object) => object['spec'] as SliceFields);
+  return slices.some(({ nodeName, driver, pool }) => {
+    const others = slices.filter(
+      (each) => each.driver === driver && each.pool.name === pool.name && each.pool.generation === pool.generation,
+    );
+    return nodeName === node && others.length < pool.resourceSliceCount;
+  });
+}
+
+interface SliceFields {
+  readonly nodeName?: string;
+  readonly driver: string;
+  readonly pool: { readonly name: string; readonly generation: number; readonly resourceSliceCount: number };
+}
 
 /** The known difference that this is a case of, if it is one. */
 export function knownDifference(given: Given, planner: PlannersAnswer): KnownDifference | undefined {

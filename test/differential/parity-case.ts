@@ -35,6 +35,8 @@ export interface ParityCase {
   readonly message?: string;
   /** Name of the known difference that this is an example of; absent: the planner must agree. */
   readonly difference?: string;
+  /** The minor version of the scheduler that was asked, such as `1.34`. If absent, the newest. */
+  readonly minor?: string | undefined;
 }
 
 export interface PlannersAnswer {
