@@ -4,7 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,15 +34,25 @@ interface World {
 export async function startEmulator(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'aks-autoscaler-trial-'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/cli/main.ts', 'emulate', '--dir', folder], {
-    stdio: 'ignore',
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  while (!existsSync(join(folder, 'env'))) {
-    if (child.exitCode !== null) throw new Error(`the simulated cluster ended with ${child.exitCode}`);
-    await sleep(100);
-  }
+  await untilRunning(child);
   chmodSync(folder, 0o755);
   for (const file of CLIENT_FILES) chmodSync(join(folder, file), 0o644);
   return { folder, env: endpointsIn(readFileSync(join(folder, 'env'), 'utf8')), stop: () => stop(child) };
+}
+
+/** It says how to stop it when all of its files are written. @throws Error if it ends before. */
+function untilRunning(child: ChildProcess): Promise<void> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    // It is read on, so that what the cluster says later does not fill its pipe.
+    child.stdout?.on('data', (part: Buffer) => {
+      said += part.toString();
+      if (said.includes('stops it.')) resolve();
+    });
+    child.once('close', (code) => reject(new Error(`the simulated cluster ended with ${code}`)));
+  });
 }
 
 /** The addresses that the daemon must know; paths are those inside of the trial's root. */
