@@ -20,11 +20,12 @@ import { coloursOf } from '../text/colours.ts';
 import { widthOf } from '../text/text-layout.ts';
 import { startChildRun } from './child-runs.ts';
 import { parseLabOptions, type LabOptions } from './lab-options.ts';
+import { lengthNotes, realTimeNotes } from './lab-notes.ts';
 import { labText } from './lab-text.ts';
 import { workForParent, type LabProgram } from './lab-worker.ts';
 import { checkPolicies } from './policy-files.ts';
-import { runAll, type Contestant, type RunOrder, type StartRun } from './run-orders.ts';
-import { findScenario, loadScenario } from './scenario-source.ts';
+import { runAll, type Contestant, type RunOrder, type ScenarioSource, type StartRun } from './run-orders.ts';
+import { findScenario, loadScenario, type LoadedScenario } from './scenario-source.ts';
 
 const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
 
@@ -80,43 +81,54 @@ async function runLab(options: LabOptions, terminal: Terminal, start: StartRun):
   const { notes, errors } = checkPolicies(options.policies, terminal);
   for (const error of errors) terminal.err(`${error}\n`);
   if (errors.length > 0) return EXIT_CONFIG;
-  const { rival, policies, seeds } = options;
   const source = { ...found, window: windowOf(options) };
-  const { scenario, notes: scenarioNotes } = await loadScenario(source, seeds[0] ?? 1);
+  const loaded = await loadScenario(source, options.seeds[0] ?? 1);
   const contestants = contestantsOf(options);
-  const orders = seeds.flatMap((seed) =>
-    contestants.map((contestant): RunOrder => ({ scenario: source, seed, contestant, realTimeSpeed: rival?.speed })),
-  );
   const clock = terminal.clock ?? systemClock;
   const startedMs = clock.now();
-  const runs = await runUntilStopped({ orders, options, terminal, start });
+  const runs = await runUntilStopped({ orders: ordersOf(options, contestants, source), options, terminal, start });
   if (runs === undefined) return EXIT_STOPPED;
-  const { name, startMs, durationMs, currency } = scenario;
+  const report = reportOf({ options, loaded, what, contestants, runs, notes });
+  const files = await writeReport(report, options.out);
+  const tookMs = clock.now() - startedMs;
+  terminal.out(
+    options.json ? jsonReport(report) : labText({ report, tookMs, files, width: widthOf(terminal), colours: coloursOf(terminal) }),
+  );
+  return EXIT_OK;
+}
+
+function ordersOf({ seeds, rival }: LabOptions, contestants: readonly Contestant[], scenario: ScenarioSource): readonly RunOrder[] {
+  return seeds.flatMap((seed) => contestants.map((contestant): RunOrder => ({ scenario, seed, contestant, realTimeSpeed: rival?.speed })));
+}
+
+interface ReportInput {
+  readonly options: LabOptions;
+  readonly loaded: LoadedScenario;
+  readonly what: string;
+  readonly contestants: readonly Contestant[];
+  readonly runs: readonly RunResult[];
+  /** About the policies. */
+  readonly notes: readonly string[];
+}
+
+function reportOf({ options: { rival, policies }, loaded, what, contestants, runs, notes }: ReportInput): LabReport {
+  const { name, startMs, durationMs, currency } = loaded.scenario;
   const realTime = rival && { speed: rival.speed, minutes: Math.round(durationMs / rival.speed / MINUTE_MS) };
-  const report: LabReport = {
+  const names = contestants.map((contestant) => contestant.name);
+  const all = [
+    ...(rival === undefined ? [] : realTimeNotes(rival, policies[0]?.name ?? '')),
+    ...lengthNotes(loaded.scenario),
+    ...loaded.notes,
+    ...notes,
+    ...runs.flatMap((run) => run.notes),
+  ];
+  return {
     scenario: { name, what, startMs, durationMs, currency },
     ...defined({ realTime }),
-    comparison: compareRuns(
-      contestants.map((contestant) => contestant.name),
-      runs,
-    ),
+    comparison: compareRuns(names, runs),
     runs,
-    notes: [
-      ...new Set([
-        ...(rival === undefined ? [] : realTimeNotes(rival, policies[0]?.name ?? '')),
-        ...scenarioNotes,
-        ...notes,
-        ...runs.flatMap((each) => each.notes),
-      ]),
-    ],
+    notes: [...new Set(all)],
   };
-  const files = await writeReport(report, options.out);
-  if (options.json) terminal.out(jsonReport(report));
-  else {
-    const tookMs = clock.now() - startedMs;
-    terminal.out(labText({ report, tookMs, files, width: widthOf(terminal), colours: coloursOf(terminal) }));
-  }
-  return EXIT_OK;
 }
 
 function contestantsOf({ policies, rival }: LabOptions): readonly Contestant[] {
@@ -131,19 +143,6 @@ const REAL_TIME_WINDOW_MS = 30 * MINUTE_MS;
 function windowOf({ rival, fromMs, forMs }: LabOptions): ScenarioWindow | undefined {
   if (rival === undefined && fromMs === undefined && forMs === undefined) return undefined;
   return { fromMs: fromMs ?? 0, durationMs: forMs ?? (rival === undefined ? Number.MAX_SAFE_INTEGER : REAL_TIME_WINDOW_MS) };
-}
-
-/** What a comparison with a binary is, and what it is not. */
-function realTimeNotes({ name, speed, flags }: NonNullable<LabOptions['rival']>, base: string): readonly string[] {
-  return [
-    `Everything ran in real time, all programs at once on this computer, since ${name} is a binary that cannot follow virtual time. Results differ a little each time.`,
-    ...(speed === 1
-      ? []
-      : [
-          `The world was ${speed} times faster than Azure. Timers of the programs, such as the time before an unneeded node is removed, were not: in the world's time they are ${speed} times longer, so nodes cost more and removals come later than with real Azure.`,
-        ]),
-    `${name} ran with ${flags.length === 0 ? 'its own defaults' : `its defaults and ${flags.join(' ')}`}, not with the settings of ${base}.`,
-  ];
 }
 
 interface RunsInput {

@@ -25,7 +25,7 @@ function unknownScenario(given: string): Error {
   return configError(`"${given}" is neither a scenario nor a file; ${hint}${hint.endsWith('?') ? '' : '.'}`);
 }
 
-interface LoadedScenario {
+export interface LoadedScenario {
   readonly scenario: Scenario;
   /** What a reader must know about it, as sentences. */
   readonly notes: readonly string[];
