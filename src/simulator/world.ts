@@ -13,6 +13,7 @@ import type { SimClock } from './base/sim-clock.ts';
 import { createServerTls } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
 import { startManagedAutoscaler } from './managed-autoscaler/managed-autoscaler.ts';
+import { createNodeMaintenance } from './node-maintenance.ts';
 import type { WorldSpec } from './base/world-spec.ts';
 import { lineOfChange, lineOfEntry, WorldHash, type InstantListener } from './world-hash.ts';
 import { defined } from '../lib/defined.ts';
@@ -81,6 +82,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),
   });
   arm.publishApiServer({ url: cluster.url, caPem: tls.caPem, token: options.token });
+  const maintenance = createNodeMaintenance(cluster, clock);
+  arm.publishNodes(maintenance);
   const stopManaged = options.managedAutoscaler === true ? startManagedAutoscaler({ spec, clock, arm: arm.control, cluster }) : undefined;
   const hash = hashOf({ arm, cluster, clock }, options.onInstant);
   return {
@@ -93,6 +96,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     hash: () => hash.digest(),
     stop: async () => {
       stopManaged?.();
+      maintenance.stop();
       await Promise.all([cluster.stop(), arm.stop()]);
     },
   };

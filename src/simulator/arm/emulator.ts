@@ -24,7 +24,7 @@ import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
-import { allVms, later, type ApiServerAccess, type ArmWorld, type Subscription } from './state/arm-state.ts';
+import { allVms, later, type ApiServerAccess, type ArmWorld, type NodeMaintenance, type Subscription } from './state/arm-state.ts';
 import type { Vm } from './state/vm.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 
@@ -64,6 +64,8 @@ export interface ArmEmulator {
   startMetadata(): Promise<string>;
   /** The API server of the managed cluster, for its credentials. */
   publishApiServer(access: ApiServerAccess): void;
+  /** What AKS may do with the nodes of its VMs. */
+  publishNodes(nodes: NodeMaintenance): void;
   stop(): Promise<void>;
 }
 
@@ -115,6 +117,9 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     publishApiServer: (access) => {
       world.apiServer = access;
     },
+    publishNodes: (nodes) => {
+      world.nodes = nodes;
+    },
     stop: async () => {
       await metadata?.stop();
       for (const forget of world.timers) forget();
@@ -154,6 +159,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     scheduledEvents: new Map(),
     eventIncarnation: 1,
     apiServer: undefined,
+    nodes: undefined,
     clusterTags: {},
     clusterStopped: false,
     clusterWork: 'Updating',

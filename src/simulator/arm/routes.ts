@@ -4,6 +4,7 @@ import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machi
 import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
 import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
+import { upgradeNodeImage } from './aks/node-upgrades.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
 import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './compute/instance-actions.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
@@ -115,11 +116,8 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${POOLS}/{pool}/upgradeProfiles/default`, answer: getUpgradeProfile },
   { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
   { method: 'GET', template: `${POOLS}/{pool}/machines/{machine}`, answer: getMachine },
-  ...['abort', 'upgradeNodeImageVersion'].map((name) => ({
-    method: 'POST',
-    template: `${POOLS}/{pool}/${name}`,
-    answer: refuseUnsupported(name),
-  })),
+  { method: 'POST', template: `${POOLS}/{pool}/upgradeNodeImageVersion`, answer: upgradeNodeImage },
+  { method: 'POST', template: `${POOLS}/{pool}/abort`, answer: refuseUnsupported('abort') },
   { method: 'PATCH', template: `${SET}/providers/Microsoft.Resources/tags/default`, answer: patchTags },
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${SUB}/providers/Microsoft.Insights/eventtypes/management/values`, answer: listActivityLog },

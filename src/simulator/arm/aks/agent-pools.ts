@@ -28,6 +28,7 @@ import { powerChange, refusePower, targetSize } from './agent-pool-power.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
+import { latestNodeImage } from '../state/node-images.ts';
 import { checkManualScale, checkPoolSize, checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
@@ -50,18 +51,23 @@ export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 
-/** The versions to which a pool could be upgraded. It already has the newest of everything. */
+/** The versions to which a pool could be upgraded. It already has the newest Kubernetes. */
 export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
-  const { currentOrchestratorVersion, nodeImageVersion, osType } = pool.properties;
+  const { currentOrchestratorVersion, osType } = pool.properties;
   return {
     status: 200,
     body: {
       id: `${clusterId(world.spec)}/agentPools/${pool.name}/upgradeProfiles/default`,
       name: 'default',
       type: 'Microsoft.ContainerService/managedClusters/agentPools/upgradeProfiles',
-      properties: { kubernetesVersion: currentOrchestratorVersion, osType, latestNodeImageVersion: nodeImageVersion, upgrades: [] },
+      properties: {
+        kubernetesVersion: currentOrchestratorVersion,
+        osType,
+        latestNodeImageVersion: latestNodeImage(world.clock.now()),
+        upgrades: [],
+      },
     },
   };
 }

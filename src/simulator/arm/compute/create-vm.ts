@@ -9,6 +9,7 @@ import { FOREIGN_WRITER } from '../http/principals.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import type { Vm } from '../state/vm.ts';
 import { withCapacity } from './scale-set-document.ts';
+import { nodeImageOf } from '../state/node-images.ts';
 import { stockKey } from '../state/stock-and-quota.ts';
 
 /** Adds one idle, running VM to a set, without a creation. */
@@ -127,6 +128,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     ...identity,
     vmId: world.draws.guid(`${identity.resourceId}|vmId`),
     createdMs: now,
+    nodeImage: nodeImageOf(world, identity.pool.name),
     visibleAtMs: now + visibleAfter / world.clock.speed,
     provisioningState: 'Creating',
     detail: undefined,

@@ -73,9 +73,16 @@ export function failSet(world: ArmWorld, set: ScaleSet): undefined {
 /** The time between the creation of surge VMs and the deletion of the VMs that they replace. */
 const SURGE_MS = 5 * 60_000;
 
+/** AKS drains a node for half an hour at most (`drainTimeoutInMinutes`). */
+const DRAIN_MS = 30 * 60_000;
+
+function drainAll(world: ArmWorld, [vm, ...rest]: readonly Vm[], done: () => void): void {
+  if (vm === undefined || world.nodes === undefined) done();
+  else world.nodes.drain(vm.hostName, DRAIN_MS, () => drainAll(world, rest, done));
+}
+
 /**
- * Upgrades a pool as AKS does: it creates surge VMs first, then deletes as many old ones. The count is unchanged. The simulator
- * does not drain the nodes.
+ * Replaces VMs of a pool as AKS does: it creates surge VMs first, drains as many old nodes, and deletes their VMs. The count is unchanged.
  */
 export function upgradePool(
   world: ArmWorld,
@@ -89,13 +96,15 @@ export function upgradePool(
   const before = capacityOf(set);
   const { id } = writeCapacity(world, set, before + surge, AKS_PRINCIPAL);
   recordSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
-  later(world, SURGE_MS, () => {
-    const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
-    if (vms.length > 0) removeReplaced(world, set, vms);
-    later(world, SURGE_MS, () => {
-      pool.provisioningState = 'Succeeded';
-    });
-  });
+  later(world, SURGE_MS, () =>
+    drainAll(world, old, () => {
+      const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
+      if (vms.length > 0) removeReplaced(world, set, vms);
+      later(world, SURGE_MS, () => {
+        pool.provisioningState = 'Succeeded';
+      });
+    }),
+  );
   return undefined;
 }
 

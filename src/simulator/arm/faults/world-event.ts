@@ -24,7 +24,7 @@ export type WorldEvent =
   | { readonly preempt: { readonly pool: string } }
   /** The scale set becomes `Failed`; its VMs are healthy. */
   | { readonly failSet: { readonly pool: string } }
-  /** AKS replaces the oldest VMs, `surge` of them (default 1), and creates the replacements first. */
+  /** AKS replaces the oldest VMs, `surge` of them (default 1): it creates the replacements first, and drains the nodes. */
   | { readonly upgrade: { readonly pool: string; readonly surge?: number } }
   /** AKS sets the scale set back to its agent pool's count. */
   | { readonly rpReconcile: { readonly pool: string } }

@@ -2,6 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { pick, pickObject, type JsonObject } from '../http/json.ts';
 import { clusterId } from './resource-names.ts';
+import { FIRST_NODE_IMAGE } from './node-images.ts';
 import { subnetId } from './subnet-addresses.ts';
 import { nodeTaints } from './vm-feed-publisher.ts';
 import type { AgentPool, ArmWorld } from './arm-state.ts';
@@ -94,7 +95,7 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     powerState: { code: 'Running' },
     orchestratorVersion: '1.33',
     currentOrchestratorVersion: '1.33.2',
-    nodeImageVersion: 'AKSUbuntu-2204gen2containerd-202601.01.0',
+    nodeImageVersion: FIRST_NODE_IMAGE,
     maxPods: 110,
     osDiskSizeGB: 128,
     osDiskType: 'Managed',

@@ -133,6 +133,14 @@ export interface Subscription {
   readonly clusters: Set<ArmWorld>;
 }
 
+/** What AKS does with nodes, on the side of the cluster. */
+export interface NodeMaintenance {
+  /** Cordons the node and evicts its pods. `done` gets why it failed within `timeoutMs`, or undefined. */
+  drain(hostName: string, timeoutMs: number, done: (failure: string | undefined) => void): void;
+  uncordon(hostName: string): void;
+  isReady(hostName: string): boolean;
+}
+
 export interface ArmWorld {
   /** The subscription, with this cluster in it. */
   readonly subscription: Subscription;
@@ -160,6 +168,8 @@ export interface ArmWorld {
   eventIncarnation: number;
   /** The API server behind the managed cluster; undefined until the world has one. */
   apiServer: ApiServerAccess | undefined;
+  /** Absent while this Azure has no cluster: then AKS touches VMs only. */
+  nodes: NodeMaintenance | undefined;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */

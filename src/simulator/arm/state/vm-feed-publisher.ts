@@ -8,14 +8,16 @@ import type { Vm } from './vm.ts';
 // Labels and taints that AKS gives a node at registration, besides those of its pool.
 
 const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
-const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';
 
 export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
   const own = pool.taints ?? [];
   return pool.priority === 'Spot' && !own.includes(SPOT_TAINT) ? [...own, SPOT_TAINT] : own;
 }
 
-function nodeLabels(spec: WorldSpec, vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind'>): Readonly<Record<string, string>> {
+function nodeLabels(
+  spec: WorldSpec,
+  vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind' | 'nodeImage'>,
+): Readonly<Record<string, string>> {
   const { pool } = vm;
   const size = findVmSize(vm.vmSize);
   const architecture = size?.architecture ?? 'amd64';
@@ -26,7 +28,7 @@ function nodeLabels(spec: WorldSpec, vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | '
     'kubernetes.azure.com/cluster': clusterLabel(spec.nodeResourceGroup),
     'kubernetes.azure.com/mode': (pool.mode ?? 'User').toLowerCase(),
     'kubernetes.azure.com/role': 'agent',
-    'kubernetes.azure.com/node-image-version': NODE_IMAGE,
+    'kubernetes.azure.com/node-image-version': vm.nodeImage,
     'kubernetes.azure.com/nodepool-type': vm.kind === 'standalone' ? 'VirtualMachines' : 'VirtualMachineScaleSets',
     'kubernetes.azure.com/os-sku': 'Ubuntu',
     'kubernetes.azure.com/os-sku-requested': 'Ubuntu',

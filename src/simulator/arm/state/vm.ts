@@ -19,6 +19,8 @@ export interface Vm {
   readonly vmSize: string;
   readonly zone: string | undefined;
   readonly createdMs: number;
+  /** The version of its node image; an upgrade by AKS replaces it. */
+  nodeImage: string;
   /** Lists do not show it before this time. */
   visibleAtMs: number;
   provisioningState: ProvisioningState;

@@ -19,6 +19,7 @@ export interface Kubelets {
 
 const NODES = storedType('nodes');
 const CSI_NODES = storedType('csinodes');
+const NODE_IMAGE = 'kubernetes.azure.com/node-image-version';
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Registers nodes for the VMs that run now and later. */
@@ -91,7 +92,7 @@ function registerNode(context: ControllerContext, machine: SimulatedVm, sequence
   const { api, knobs, spec } = context;
   const nowMs = api.timers.now();
   const created = api.create(NODES, nodeDraft(machine, { spec, maxPods: knobs.maxPods, nowMs, sequence }), undefined);
-  if (!created.ok) return;
+  if (!created.ok) return relabel(context, machine);
   if (ageMs > 0) {
     const metadata = { ...created.value.metadata, creationTimestamp: timestamp(nowMs - ageMs) };
     api.store.put('nodes', { ...created.value, metadata });
@@ -102,6 +103,16 @@ function registerNode(context: ControllerContext, machine: SimulatedVm, sequence
     message: `Node ${machine.hostName} event: Registered Node ${machine.hostName} in Controller`,
     component: 'node-controller',
   });
+}
+
+/** A VM that was reimaged has a node already, which shows the new image. */
+function relabel({ api }: ControllerContext, { hostName, labels }: SimulatedVm): void {
+  const image = labels[NODE_IMAGE];
+  if (image === undefined) return;
+  api.modify(NODES, { namespace: undefined, name: hostName }, 'main', (current) => ({
+    ...current,
+    metadata: { ...current.metadata, labels: { ...current.metadata.labels, [NODE_IMAGE]: image } },
+  }));
 }
 
 /** The changes of the cloud node controller: the provider id, topology labels, and the removal of its own taint. */
