@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-const RESOLUTION_MS = 100;
+const RESOLUTION_MS = 250;
 const NANOSECONDS_PER_MS = 1e6;
 
 /** What the runtime measures: the times between two ticks, nanoseconds. */
@@ -18,7 +18,7 @@ interface TickTimes {
 export interface Stalls {
   start(): void;
   stop(): void;
-  /** The longest stall since the last call, seconds. A stall may have lasted a tenth of a second longer. */
+  /** The longest stall since the last call, seconds. A stall may have lasted a quarter of a second longer. */
   takeLongestSeconds(): number;
 }
 
