@@ -139,6 +139,20 @@ describe('reflector', () => {
     expect(api.received.filter((request) => !isWatch(request))).toEqual([]);
   });
 
+  it('asks for a watch-list again, and makes no LIST, when its beginning takes too long', async () => {
+    const late = 3;
+    start((request, response) => {
+      if (isWatchList(request) && watches().length <= late) return;
+      if (isWatchList(request)) open(response, event('ADDED', 'a', 1), bookmark(9, true));
+      else json(response, 200, { metadata: { resourceVersion: '5' }, items: [] });
+    });
+    let ended = 0;
+    const step = (): Promise<void> => (watches().length > ended && ended++ < late ? api.clock.advance(10_000) : waiting());
+    await until(() => reflector.version === 9, step);
+    expect(api.received.filter((request) => !isWatch(request))).toEqual([]);
+    expect(watches()).toHaveLength(late + 1);
+  });
+
   it('reads in pages once after silent watch-lists, and by watch-list again the next time', async () => {
     let silent = 2;
     start(
