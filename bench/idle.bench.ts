@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -86,10 +86,11 @@ async function measure({ bundle, env }: Subject, dir: string): Promise<Idle> {
     '--speed',
     '1',
   ];
-  const world = spawn(process.execPath, options, { cwd: ROOT, stdio: 'ignore' });
-  const children = [world];
+  const world = spawn(process.execPath, options, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  const children: ChildProcess[] = [world];
   try {
-    while (!existsSync(join(dir, 'env'))) await pause(100);
+    // It says how to use it once all files of its clients are written.
+    await once(world.stdout, 'data');
     const variables = parseEnv(readFileSync(join(dir, 'env'), 'utf8').replaceAll('export ', '')) as Record<string, string>;
     const daemon = startDaemon(bundle, dir, { ...variables, ...env });
     children.push(daemon);
