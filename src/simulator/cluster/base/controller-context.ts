@@ -65,9 +65,7 @@ export function recordEvent(api: Api, about: KubeObject, draft: EventDraft): voi
 
 /** Calls back for changes of the given kinds. Returns a function that unsubscribes. */
 export function onChange(api: Api, storages: readonly string[], listener: (change: StoreChange) => void): () => void {
-  return api.store.subscribe((change) => {
-    if (storages.includes(change.storage)) listener(change);
-  });
+  return api.store.subscribe(listener, storages);
 }
 
 export function ownerReferenceTo(owner: KubeObject): OwnerReference {

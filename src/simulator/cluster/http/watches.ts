@@ -158,11 +158,13 @@ export class Watches {
     };
     // The client's watch measures the limit, and it does not run faster in a faster world.
     const cancelLimit = plan.timeoutSeconds > 0 ? timers.after(plan.timeoutSeconds * 1000 * timers.speed, finish) : (): void => undefined;
-    const unsubscribe = store.subscribe((change) => {
-      if (change.storage !== plan.route.type.storage) return;
-      if (held === undefined) deliverChange(plan, change, send);
-      else held.push(change);
-    });
+    const unsubscribe = store.subscribe(
+      (change) => {
+        if (held === undefined) deliverChange(plan, change, send);
+        else held.push(change);
+      },
+      [plan.route.type.storage],
+    );
     response.on('close', () => {
       this.#open.delete(response);
       unsubscribe();

@@ -218,6 +218,11 @@ export function nodeReasons(pod: PodObject, usage: NodeUsage): readonly string[]
   const taint = taintReason(pod, usage);
   if (taint !== undefined) return [taint];
   if (!matchesNodeSelection(pod.spec, usage.node)) return ["node(s) didn't match Pod's node affinity/selector"];
+  return roomReasons(pod, usage);
+}
+
+/** The reasons that depend on the pods of the node. Of a node that accepted an equal pod, no others can refuse it. */
+export function roomReasons(pod: PodObject, usage: NodeUsage): readonly string[] {
   if (!hasFreePorts(pod, usage)) return ["node(s) didn't have free ports for the requested pod ports"];
   const short = resourceReasons(pod, usage);
   // No driver of this world publishes devices, so a claim is never allocated.

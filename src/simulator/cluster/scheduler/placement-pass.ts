@@ -4,8 +4,8 @@
  * are those of `scheduleOne`. Must not know the API.
  */
 import type { PodObject, PodSpec } from '../store/objects.ts';
-import { hostPortsOf, nodeReasons, requestsOf, type NodeUsage } from './node-filters.ts';
-import { compareRanks, type Decision, type Rank, rankOf, scheduleOne, unschedulableMessage } from './placement.ts';
+import { hostPortsOf, nodeReasons, requestsOf, roomReasons, type NodeUsage } from './node-filters.ts';
+import { compareRanks, type Decision, type Rank, rankOf, scheduleOne, unschedulableMessage, usedShareWith } from './placement.ts';
 import type { TopologyView } from './topology.ts';
 import { mountsOf } from './volumes.ts';
 
@@ -110,7 +110,12 @@ function judge(pod: PodObject, usage: NodeUsage): Omit<Judged, 'usage'> {
 
 /** The reasons against the node, found again if it took a pod since. */
 function judgeAgain(pod: PodObject, one: Judged): readonly string[] {
-  if (one.revision !== one.usage.revision) Object.assign(one, judge(pod, one.usage));
+  const { usage, rank } = one;
+  if (one.revision === usage.revision) return one.reasons;
+  // The node itself does not change within a pass.
+  one.reasons = one.reasons.length === 0 ? roomReasons(pod, usage) : nodeReasons(pod, usage);
+  one.rank = { ...rank, share: usedShareWith(pod, usage) };
+  one.revision = usage.revision;
   return one.reasons;
 }
 

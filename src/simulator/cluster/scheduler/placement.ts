@@ -8,7 +8,7 @@ import { volumeReason } from './volumes.ts';
 export type Decision = { readonly kind: 'bind'; readonly usage: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
 
 /** Used share of CPU and memory after placing the pod; the least is best. */
-function usedShareWith(pod: PodObject, usage: NodeUsage): number {
+export function usedShareWith(pod: PodObject, usage: NodeUsage): number {
   const shares = ['cpu', 'memory'].map((name) => {
     const total = usage.allocatable.get(name) ?? 0;
     return total === 0 ? 1 : ((usage.used.get(name) ?? 0) + (requestsOf(pod).get(name) ?? 0)) / total;

@@ -26,6 +26,13 @@ interface Index {
   readonly groups: Map<string, Set<string>>;
 }
 
+type Listener = (change: StoreChange) => void;
+
+interface Subscription {
+  readonly listener: Listener;
+  readonly storages: readonly string[] | undefined;
+}
+
 interface ObjectStates {
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
@@ -39,7 +46,9 @@ export class ObjectStore {
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   /** The keys of a storage in order, until one comes or goes: to sort 150,000 keys for each look takes longer than the look. */
   readonly #sorted = new Map<string, readonly string[]>();
-  readonly #listeners = new Set<(change: StoreChange) => void>();
+  /** By storage, those that are called for it, in the order in which they subscribed. */
+  readonly #called = new Map<string, readonly Listener[]>();
+  #subscriptions: readonly Subscription[] = [];
   readonly #logLimit: number;
   #log: StoreChange[] = [];
   #version = 1;
@@ -131,9 +140,24 @@ export class ObjectStore {
     this.#compactedTo = Math.max(this.#compactedTo, upTo);
   }
 
-  subscribe(listener: (change: StoreChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** `storages`: those whose changes the listener wants. Default: all. */
+  subscribe(listener: Listener, storages?: readonly string[]): () => void {
+    const subscription = { listener, storages };
+    this.#subscriptions = [...this.#subscriptions, subscription];
+    this.#called.clear();
+    return () => {
+      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription);
+      this.#called.clear();
+    };
+  }
+
+  #listenersOf(storage: string): readonly Listener[] {
+    const known = this.#called.get(storage);
+    if (known !== undefined) return known;
+    const wanted = this.#subscriptions.filter(({ storages }) => storages === undefined || storages.includes(storage));
+    const listeners = wanted.map(({ listener }) => listener);
+    this.#called.set(storage, listeners);
+    return listeners;
   }
 
   #keys(storage: string, objects: ReadonlyMap<string, KubeObject>): readonly string[] {
@@ -159,7 +183,7 @@ export class ObjectStore {
       this.#log = this.#log.slice(-this.#logLimit);
       this.#compactedTo = (this.#log[0]?.version ?? this.#version) - 1;
     }
-    for (const listener of this.#listeners) listener(change);
+    for (const listener of this.#listenersOf(change.storage)) listener(change);
   }
 }
 
