@@ -131,3 +131,8 @@ describe('secrets', () => {
     expect(made.body).not.toHaveProperty('stringData');
   });
 });
+
+it('an idle connection stays open for 90 seconds: a client that is slow to send does not find it closed', async () => {
+  stage = await setStage();
+  expect((await stage.client.call('GET', MAPS)).headers['keep-alive']).toBe('timeout=90');
+});

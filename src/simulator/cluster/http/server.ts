@@ -73,6 +73,8 @@ interface HandledRequest {
   readonly info: RequestInfo;
 }
 
+/** How long an idle connection stays open: `IdleTimeout` of k8s.io/apiserver's secure serving. */
+const IDLE_MS = 90_000;
 const MAX_JOURNAL_ENTRIES = 4_000;
 const REASONS: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
@@ -103,7 +105,7 @@ export class ApiServer {
     this.lists = new Lists(options.api);
     this.watches = new Watches(options.api, options.watchKnobs);
     this.#server = createServer(
-      { cert: options.tls.certPem, key: options.tls.keyPem, ALPNProtocols: ['http/1.1'] },
+      { cert: options.tls.certPem, key: options.tls.keyPem, ALPNProtocols: ['http/1.1'], keepAliveTimeout: IDLE_MS },
       (request, response) => {
         this.#receive(request, response).catch((error: unknown) => {
           this.#fail(response, error);
