@@ -1,5 +1,7 @@
 /** Each run in a process of its own: cores work side by side, and memory is returned after each run. */
 import { fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
 import type { RunResult } from '../../lab/judge/run-figures.ts';
@@ -14,7 +16,10 @@ const MAIN = join(import.meta.dirname, '..', 'main.ts');
 /** @throws AutoscalerError of the run; `cancelled` when the signal fires first, which ends the process. */
 export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<RunResult> {
   return new Promise((resolve, reject) => {
+    // Its temporary files end with it, however it ends.
+    const dir = mkdtempSync(join(tmpdir(), 'lab-run-'));
     const child = fork(MAIN, ['lab', 'worker'], {
+      env: { ...process.env, TMPDIR: dir },
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
@@ -28,6 +33,7 @@ export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<Run
     child.once('error', reject);
     child.once('exit', (code) => {
       signal.removeEventListener('abort', stop);
+      rmSync(dir, { recursive: true, force: true });
       if (answer?.kind === 'done') resolve(answer.result);
       else reject(failureOf(order, { answer, code, isStopped: signal.aborted }));
     });

@@ -1,5 +1,5 @@
 /** `lab worker`, which `lab run` starts: a process that makes one run. It receives an order and sends the result, or what went wrong. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/types/config.ts';
@@ -55,13 +55,9 @@ interface RealRun {
 }
 
 async function runReally(program: LabProgram, { order: { contestant, seed }, scenario, speed }: RealRun): Promise<RunResult> {
-  const dir = mkdtempSync(join(tmpdir(), 'lab-run-'));
-  try {
-    const start = startOf(program, contestant);
-    return await runInRealTime({ scenario, seed, name: contestant.name, speed, dir, start, clock: systemClock });
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const dir = mkdtempSync(join(tmpdir(), 'run-'));
+  const start = startOf(program, contestant);
+  return runInRealTime({ scenario, seed, name: contestant.name, speed, dir, start, clock: systemClock });
 }
 
 function startOf(program: LabProgram, contestant: Contestant): StartProgram {

@@ -8,7 +8,7 @@ import type { World } from '../../simulator/world.ts';
 import type { LoadEvent, Scenario, Workload } from '../loads/load.ts';
 import { JobRuns } from './job-runs.ts';
 import { OrdinalPods } from './owned-pods.ts';
-import { poolSpecOf } from './scenario-world.ts';
+import { azureZone, poolSpecOf } from './scenario-world.ts';
 import { budgetObject, controllerObject, namespaceObject } from './workload-objects.ts';
 
 /** More than any scenario needs. */
@@ -25,6 +25,8 @@ export class LoadDriver {
   readonly #ordinals: OrdinalPods;
   readonly #workloads: Map<string, Workload>;
   readonly #replicas = new Map<string, number>();
+  /** Ids of workloads that the world has without the load. */
+  readonly #ofWorld = new Set<string>();
   #startMs = 0;
   #next = 0;
   #faults = 0;
@@ -44,6 +46,7 @@ export class LoadDriver {
     const { cluster, clock } = this.#world;
     const namespaces = new Set(this.#scenario.workloads.map(({ namespace }) => namespace));
     for (const name of namespaces) if (cluster.store.get('namespaces', undefined, name) === undefined) cluster.apply(namespaceObject(name));
+    for (const workload of this.#scenario.workloads) if (this.#isOfWorld(workload)) this.#ofWorld.add(workload.id);
     for (const workload of this.#scenario.workloads) this.#introduce(workload);
     this.#startMs = clock.now();
     this.#applyDue();
@@ -60,7 +63,13 @@ export class LoadDriver {
     return (clock.now() - this.#startMs) * clock.speed;
   }
 
+  /** AKS's own workloads that the simulated cluster has already, such as kube-proxy. */
+  #isOfWorld({ kind, namespace, name }: Workload): boolean {
+    return namespace === 'kube-system' && this.#world.cluster.store.get(`${kind.toLowerCase()}s`, namespace, name) !== undefined;
+  }
+
   #introduce(workload: Workload): void {
+    if (this.#ofWorld.has(workload.id)) return;
     const budget = budgetObject(workload);
     if (budget !== undefined) this.#world.cluster.apply(budget);
     if (workload.kind === 'DaemonSet') this.#world.cluster.apply(controllerObject(workload, 0));
@@ -129,6 +138,7 @@ export class LoadDriver {
   #scale(id: string, count: number): void {
     const workload = this.#workload(id);
     this.#replicas.set(id, count);
+    if (this.#ofWorld.has(id)) return;
     if (workload.kind === 'StatefulSet' || workload.kind === 'Pod') this.#ordinals.scale(workload, count);
     else if (workload.kind !== 'Job') this.#world.cluster.apply(controllerObject(workload, count));
   }
@@ -136,7 +146,7 @@ export class LoadDriver {
   /** Zone `0` is regional. */
   #zonesOf({ vmSize, zone }: { readonly vmSize: string; readonly zone?: string }): Iterable<string> {
     const pools = this.#scenario.pools.filter((pool) => pool.vmSize.toLowerCase() === vmSize.toLowerCase());
-    return zone === undefined ? new Set(['0', ...pools.flatMap(({ zones = [] }) => zones)]) : [zone];
+    return new Set((zone === undefined ? ['0', ...pools.flatMap(({ zones = [] }) => zones)] : [zone]).map(azureZone));
   }
 
   /** A new pool is created. Of a known pool, the minimum and maximum change: other settings of a pool cannot change in Azure. */

@@ -167,7 +167,7 @@ describe('a load in a world', () => {
         [],
         [
           { kind: 'stock', atMs: 0, vmSize: 'Standard_D4s_v5', count: 0 },
-          { kind: 'stock', atMs: MINUTE, vmSize: 'Standard_D4s_v5', zone: '1', count: null },
+          { kind: 'stock', atMs: MINUTE, vmSize: 'Standard_D4s_v5', zone: 'westeurope-1', count: null },
           { kind: 'spot-eviction', atMs: 0, pool: 'spot', count: 1 },
           { kind: 'failure', atMs: 0, pool: 'general', how: 'no-node', count: 2 },
           { kind: 'pool', atMs: 2 * MINUTE, pool },
@@ -223,6 +223,28 @@ describe('the world of a scenario', () => {
     expect(() => worldOfScenario({ ...scenario, pools }, 1)).toThrow(
       'Pool general has the VM size Standard_X1, which the simulated Azure does not offer and the scenario does not describe.',
     );
+  });
+
+  it('has the region, zones and system pools that labels and taints of a recording show', () => {
+    const [pool] = aScenario([], []).pools;
+    const recorded = { ...pool!, zones: ['northeurope-1', 'northeurope-3'] };
+    const system = { ...pool!, name: 'sys', taints: ['CriticalAddonsOnly=true:NoSchedule'] };
+    const { location, pools } = worldOfScenario({ ...aScenario([], []), pools: [recorded, system] }, 1);
+    expect(location).toBe('northeurope');
+    expect(pools.map(({ zones, mode }) => ({ zones, mode }))).toEqual([
+      { zones: ['1', '3'], mode: 'User' },
+      { zones: ['1', '2'], mode: 'System' },
+    ]);
+  });
+
+  it('does not have its own workloads twice', async () => {
+    const proxy = aWorkload('DaemonSet', { id: 'p', name: 'kube-proxy', namespace: 'kube-system' });
+    const dns = aWorkload('Deployment', { id: 'd', name: 'coredns', namespace: 'kube-system' });
+    await play(aScenario([proxy, dns], [{ kind: 'replicas', atMs: 0, workload: 'd', count: 9 }]));
+    clock.advance(MINUTE);
+    const system = world.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'kube-system');
+    expect(system.filter(({ metadata }) => metadata.name.startsWith('kube-proxy'))).toHaveLength(3);
+    expect(system.filter(({ metadata }) => metadata.name.startsWith('coredns'))).toHaveLength(2);
   });
 
   it('offers a size that the scenario describes', async () => {
