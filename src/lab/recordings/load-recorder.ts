@@ -4,7 +4,7 @@
  * from its arguments.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { LoadPool, Workload } from '../loads/load.ts';
+import type { LoadPod, LoadPool, Workload } from '../loads/load.ts';
 import type { RecordingLine } from '../loads/recording-lines.ts';
 import type { NameHasher } from './name-hasher.ts';
 import { seriesKey, type ObservedBudget, type ObservedNode, type ObservedPod, type ObservedReplicas } from './observed.ts';
@@ -55,6 +55,9 @@ export class LoadRecorder {
   readonly #counted = new Map<string, ObservedPod>();
   /** By owner, until they are described. */
   readonly #daemons = new Map<string, ObservedPod>();
+  /** The template of each workload, as seen and as written: one that had no pods for a while may come back with another one. */
+  readonly #seen = new Map<string, LoadPod>();
+  readonly #written: Map<string, LoadPod>;
   #hasBegun = false;
   #runsRecorded = 0;
   #lines: RecordingLine[] = [];
@@ -63,6 +66,7 @@ export class LoadRecorder {
     this.#options = options;
     this.#book = new WorkloadBook(options.hasher, options.known?.workloads);
     this.#runs = new PodRuns(options.startMs, options.known?.untilMs);
+    this.#written = new Map(options.known?.templates);
   }
 
   get counts(): RecordedCounts {
@@ -186,9 +190,20 @@ export class LoadRecorder {
       const workload = this.#idOf(followed);
       const atMs = this.#relative(change.atMs);
       if (workload === undefined) continue;
+      this.#recordTemplate(workload, change.kind === 'template' ? change.pod : series.template, atMs);
       if (change.kind === 'replicas') this.#lines.push({ kind: 'replicas', atMs, workload, count: change.count });
-      else this.#lines.push({ kind: 'template', atMs, workload, pod: this.#book.template(change.pod) });
     }
+  }
+
+  /** Labels that were learned later are no rollout. */
+  #recordTemplate(workload: string, template: LoadPod | undefined, atMs: number): void {
+    if (template === undefined || this.#seen.get(workload) === template) return;
+    this.#seen.set(workload, template);
+    const pod = this.#book.template(template);
+    const before = this.#written.get(workload);
+    this.#written.set(workload, pod);
+    if (before !== undefined && !isDeepStrictEqual({ ...before, labels: {} }, { ...pod, labels: {} }))
+      this.#lines.push({ kind: 'template', atMs, workload, pod });
   }
 
   #idOf({ series: { template: pod }, ...workload }: Followed): string | undefined {
@@ -204,18 +219,15 @@ export class LoadRecorder {
   }
 
   /** Workloads of the file that are gone want nothing from now on. */
-  #continue({ replicas, templates, pools }: KnownRecording, nowMs: number): void {
+  #continue({ replicas, pools }: KnownRecording, nowMs: number): void {
     const atMs = this.#relative(nowMs);
     const left = new Map(replicas);
     for (const followed of this.#series.values()) {
       const id = this.#idOf(followed);
-      const { template } = followed.series;
-      if (id === undefined || template === undefined) continue;
+      if (id === undefined) continue;
       followed.series.resume(left.get(id) ?? 0);
       left.delete(id);
-      const pod = this.#book.template(template);
-      const before = templates.get(id);
-      if (before !== undefined && !isDeepStrictEqual(before, pod)) this.#lines.push({ kind: 'template', atMs, workload: id, pod });
+      this.#recordTemplate(id, followed.series.template, atMs);
     }
     for (const workload of left.keys()) this.#lines.push({ kind: 'replicas', atMs, workload, count: 0 });
     this.#pools.resume(pools, atMs, (pool) => this.#options.hasher?.pool(pool) ?? pool);

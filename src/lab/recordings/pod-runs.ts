@@ -71,7 +71,7 @@ export class PodRuns {
     present.pod = pod;
     present.startedAtMs ??= pod.startedAtMs;
     // Its owner creates the next one as soon as its deletion is requested.
-    if (isOver || (pod.isLeaving && pod.isDisrupted)) this.#end(present, pod.endedAtMs ?? nowMs, nowMs);
+    if (isOver || pod.isLeaving) this.#end(present, pod.endedAtMs ?? nowMs, nowMs);
   }
 
   /** The pod does not exist any more. */

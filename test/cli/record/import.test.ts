@@ -1,30 +1,19 @@
 /** Dumps of kubectl and results of Prometheus as recordings. */
-import { createReadStream } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Terminal } from '../../../src/cli/process/process.ts';
 import { METRICS } from '../../../src/cli/record/prometheus-load.ts';
 import { run } from '../../../src/cli/record/record-command.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
 import { START_MS } from '../../support/builders.ts';
+import { aTerminal } from './recorded-world.ts';
 
 let dir = '';
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'import-'));
 });
 afterAll(() => rm(dir, { recursive: true }));
-
-const TERMINAL: Terminal = {
-  env: {},
-  out: () => undefined,
-  err: () => undefined,
-  readFile: () => '',
-  readChunks: (path) => createReadStream(path),
-  hostname: 'test',
-  signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
-};
 
 let serial = 0;
 
@@ -34,7 +23,7 @@ async function imported(contents: readonly unknown[], flags: readonly string[] =
   const files = contents.map((_, index) => join(dir, `${number}-${index}.json`));
   for (const [index, content] of contents.entries()) await writeFile(files[index] ?? '', JSON.stringify(content));
   const out = join(dir, `${number}.jsonl`);
-  await run(['--out', out, ...files.flatMap((file) => ['--import', file]), ...flags], TERMINAL);
+  await run(['--out', out, ...files.flatMap((file) => ['--import', file]), ...flags], aTerminal());
   const { scenario, isComplete } = await readRecording(out);
   const names = new Map(scenario.workloads.map(({ id, name }) => [id, name]));
   const events = scenario.events.flatMap((event) => {

@@ -5,7 +5,7 @@ import { RECORD_RULES } from '../../../src/cli/record/record-access.ts';
 import type { Scenario } from '../../../src/lab/loads/load.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
 import { aPool, budget, deployment, MINUTE, worldOf } from '../../scenarios/support.ts';
-import { RecordedWorld } from './recorded-world.ts';
+import { aTerminal, RecordedWorld } from './recorded-world.ts';
 
 let worlds: RecordedWorld[] = [];
 afterEach(async () => {
@@ -166,18 +166,9 @@ describe('record', () => {
     },
   ])('refuses $what in one sentence', async ({ argv, says }) => {
     const { dispatch } = await import('../../../src/cli/dispatch.ts');
-    const err: string[] = [];
-    const signals = { on: () => undefined, off: () => undefined, exit: () => undefined };
-    const code = await dispatch(['record', ...argv], {
-      env: {},
-      out: () => undefined,
-      err: (text) => err.push(text),
-      readFile: () => '',
-      readChunks: () => [] as unknown as AsyncIterable<Uint8Array>,
-      hostname: 'test',
-      signals,
-    });
-    expect(err.join('')).toContain(says);
+    const terminal = aTerminal();
+    const code = await dispatch(['record', ...argv], terminal);
+    expect(terminal.said()).toContain(says);
     expect(code).toBe(2);
   });
 });

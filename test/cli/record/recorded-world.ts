@@ -1,4 +1,5 @@
 /** A simulated cluster in virtual time that the command `record` follows, with its real watches over loopback. */
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,44 +51,15 @@ export class RecordedWorld {
 
   /** Starts the command and waits until the first picture is on the disk. */
   async record(name: string, flags: readonly string[] = []): Promise<RunningRecord> {
-    const [out, err]: [string[], string[]] = [[], []];
-    const listeners = new Set<() => void>();
-    const terminal: Terminal = {
-      env: {},
-      out: (text) => out.push(text),
-      err: (text) => err.push(text),
-      readFile: () => '',
-      readChunks: () => [] as unknown as AsyncIterable<Uint8Array>,
-      hostname: 'test',
-      signals: {
-        on: (_name, listener) => listeners.add(listener),
-        off: (_name, listener) => listeners.delete(listener),
-        exit: () => undefined,
-      },
-    };
+    const terminal = aTerminal();
     const argv = ['--out', this.file(name), '--kubeconfig', join(this.dir, 'kubeconfig'), ...flags];
     const ended = run(argv, terminal, clockOf(this.clock));
-    ended.catch(() => undefined);
-    await this.#begun(() => err.join('').includes('Recording.'), ended);
+    await terminal.begun(ended);
     const stop = (): Promise<number> => {
-      [...listeners][0]?.();
+      terminal.signal();
       return ended;
     };
-    return { ended, stop, out: () => out.join(''), err: () => err.join('') };
-  }
-
-  /** Time stands still until then: modules load and files open in real time. */
-  async #begun(hasBegun: () => boolean, ended: Promise<number>): Promise<void> {
-    const patience = new Patience(STUCK_AFTER_MS);
-    let failed: unknown;
-    ended.catch((thrown: unknown) => {
-      failed = thrown;
-    });
-    while (!hasBegun()) {
-      if (failed !== undefined) throw failed;
-      if (patience.isOver()) throw new Error('the recording does not begin');
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
+    return { ended, stop, out: terminal.printed, err: terminal.said };
   }
 
   async advance(ms: number): Promise<void> {
@@ -111,5 +83,49 @@ export class RecordedWorld {
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
     });
+  }
+}
+
+export interface TestTerminal extends Terminal {
+  readonly printed: () => string;
+  readonly said: () => string;
+  /** SIGTERM. */
+  readonly signal: () => void;
+  /** Resolves when the recording has begun. Time stands still until then: modules load and files open in real time. */
+  readonly begun: (ended: Promise<number>) => Promise<void>;
+}
+
+export function aTerminal(): TestTerminal {
+  const [out, err]: [string[], string[]] = [[], []];
+  const listeners = new Set<() => void>();
+  return {
+    env: {},
+    out: (text) => out.push(text),
+    err: (text) => err.push(text),
+    readFile: () => '',
+    readChunks: (path) => createReadStream(path),
+    hostname: 'test',
+    signals: {
+      on: (_name, listener) => listeners.add(listener),
+      off: (_name, listener) => listeners.delete(listener),
+      exit: () => undefined,
+    },
+    printed: () => out.join(''),
+    said: () => err.join(''),
+    signal: () => [...listeners][0]?.(),
+    begun: (ended) => untilBegun(() => err.join('').includes('Recording.'), ended),
+  };
+}
+
+async function untilBegun(hasBegun: () => boolean, ended: Promise<number>): Promise<void> {
+  const patience = new Patience(STUCK_AFTER_MS);
+  let failed: unknown;
+  ended.catch((thrown: unknown) => {
+    failed = thrown;
+  });
+  while (!hasBegun()) {
+    if (failed !== undefined) throw failed;
+    if (patience.isOver()) throw new Error('the recording does not begin');
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }

@@ -73,6 +73,19 @@ describe('a recorder of replicas', () => {
       events: ['0 web=3', '100 web 2'],
     },
     {
+      what: 'a workload that had no pods for a while comes back with another template',
+      story: (session) =>
+        web(session.want(3))
+          .pass(50)
+          .want(0)
+          .forget(['a', 'b', 'c'])
+          .pass(500)
+          .want(1)
+          .see([replica('d', { pod: LARGE })])
+          .pass(600),
+      events: ['0 web=3', '50 web=0', '500 web 2', '500 web=1'],
+    },
+    {
       what: 'fewer pods that stay away are less load from when they left',
       story: (session) => web(session).pass(100).forget(['a', 'b']).pass(4000),
       events: ['0 web=3', '100 web=1'],
@@ -225,6 +238,22 @@ describe('a recorder of runs', () => {
           .see([done('b', 300, 900)])
           .pass(2000),
       events: ['0 sums for 600'],
+    },
+    {
+      what: 'a pod that is deleted and comes again before it is gone is one run',
+      story: (session) =>
+        session
+          .begin()
+          .see([running('a', 0)])
+          .pass(100)
+          .see([{ ...running('a', 0), isLeaving: true }])
+          .see([created('b', 100)])
+          .pass(130)
+          .forget(['a'])
+          .pass(200)
+          .see([done('b', 150, 200)])
+          .pass(2000),
+      events: ['0 sums for 50'],
     },
     {
       what: 'a pod that is lost with its node and comes again is one run',
