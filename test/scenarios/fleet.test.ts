@@ -1,6 +1,7 @@
 /** Three clusters of one subscription that share a store in memory. The fleet of thirty, with figures, is `npm run soak -- --fleet 30`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AgentsDocument } from '../../src/api/documents/agents.ts';
+import { differencesFromApi } from '../api/schema-check.ts';
 import { FleetRun, type FleetCluster } from '../soak/fleet/fleet-run.ts';
 import { storeOptions, writesOf } from '../soak/fleet/fleet-story.ts';
 import { aPool, deployment, MINUTE, SECOND } from './support.ts';
@@ -24,6 +25,10 @@ function calls(each: FleetCluster, route: string, sinceMs = 0): number {
   return each.calls.filter((entry) => entry.route === route && entry.at >= sinceMs).length;
 }
 
+async function readFrom({ daemon }: FleetCluster, path: string): Promise<unknown> {
+  return (await fetch(`${daemon?.url ?? ''}${path}`)).json();
+}
+
 const SIZES = 'GET skus';
 const USAGES = 'GET locations/{location}/usages';
 const SETS = 'GET virtualMachineScaleSets';
@@ -40,7 +45,7 @@ describe('clusters of one subscription that share a store', () => {
   it('show who read for whom: as a document, on /debug/agents, and as the page names it', async () => {
     const [, two] = clusters;
     await run.advance(10 * SECOND);
-    const read = async (path: string): Promise<unknown> => (await fetch(`${two.daemon?.url ?? ''}${path}`)).json();
+    const read = (path: string): Promise<unknown> => readFrom(two, path);
     const skus = expect.objectContaining({ id: 'skus', readBy: 'c01/one' });
     const sets = expect.not.objectContaining({ readBy: expect.anything() });
     const { agents, store } = (await read('/api/v1/agents')) as AgentsDocument;
@@ -65,6 +70,10 @@ describe('clusters of one subscription that share a store', () => {
     await run.advance(MINUTE, () => writesOf(one, 'plenty').length > 0);
     expect(writesOf(one, 'rare')).toHaveLength(1);
     await run.advance(6 * SECOND);
+    const document = await readFrom(two, '/api/v1/agents');
+    const { store } = document as AgentsDocument;
+    expect(differencesFromApi('agents', document)).toEqual([]);
+    expect(store?.hints.find(({ kind }) => kind === 'stockout')).toMatchObject({ about: 'standard_f8s_v2/regular/*', by: 'c01/one' });
     for (const each of [two, three]) each.world.cluster.apply(deployment({ name: 'work', replicas: 2, cpu: '7' }));
     await run.advance(2 * SECOND);
     expect([two, three].map((each) => [writesOf(each, 'rare').length, writesOf(each, 'plenty').length])).toEqual([
@@ -77,6 +86,8 @@ describe('clusters of one subscription that share a store', () => {
     const [, , three] = clusters;
     await run.advance(2 * MINUTE);
     await run.stopDaemon(three);
+    // The list of sizes is more than a megabyte (caching 2.1).
+    three.world.arm.control.addFault({ id: 'slow', match: { pathGlob: '**/skus' }, effect: { kind: 'delay', ms: 3 * SECOND } });
     const sinceMs = run.clock.now();
     const loops = three.loops.length;
     await run.startDaemon(three);

@@ -1,4 +1,5 @@
 /** Who reads Azure: the caching agents of this process, and the clusters that share what they read. */
+import type { Hint } from '../../domain/ports/shared-hints.ts';
 import type { SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import { defined } from '../../lib/defined.ts';
 import { commonFields, isoTime, knownTime, type AgentReading, type CommonFields, type DocumentInput } from './document-input.ts';
@@ -29,10 +30,22 @@ export interface ClusterRow {
   readonly reads: readonly string[];
 }
 
+/** What another cluster reported: a size out of stock, throttled reads, or how many calls are left. */
+export interface HintRow {
+  readonly kind: Hint['kind'];
+  /** `size/priority/zone`, or a family of calls. */
+  readonly about: string;
+  readonly by: string;
+  readonly at: string;
+  readonly until: string;
+  readonly left?: number;
+  readonly of?: number;
+}
+
 export interface AgentsDocument extends CommonFields {
   readonly agents: readonly AgentRow[];
   /** Absent if nothing is shared. `trouble`: why the store cannot be used; absent while it can. */
-  readonly store?: { readonly trouble?: string; readonly clusters: readonly ClusterRow[] };
+  readonly store?: { readonly trouble?: string; readonly clusters: readonly ClusterRow[]; readonly hints: readonly HintRow[] };
 }
 
 export function agentsDocument(input: DocumentInput): AgentsDocument {
@@ -44,6 +57,7 @@ export function agentsDocument(input: DocumentInput): AgentsDocument {
       store: store && {
         ...defined({ trouble: store.trouble }),
         clusters: store.clusters.map((each) => clusterRow(each, agents)),
+        hints: store.hints.map(hintRow),
       },
     }),
   };
@@ -72,4 +86,8 @@ function agentRow(agent: AgentReading): AgentRow {
 function clusterRow({ cluster, process, version, atMs }: SharingCluster, agents: readonly AgentReading[]): ClusterRow {
   const reads = agents.filter(({ lastCommit }) => lastCommit?.readBy === `${cluster}/${process}`).map(({ kind }) => kind);
   return { cluster, process, version, seenAt: isoTime(atMs), reads };
+}
+
+function hintRow({ kind, key, by, atMs, untilMs, count }: Hint): HintRow {
+  return { kind, about: key, by, at: isoTime(atMs), until: isoTime(untilMs), ...count };
 }

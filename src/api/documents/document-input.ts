@@ -2,6 +2,7 @@
  * The JSON documents of `/api/v1`, made from the last loop. Names in documents carry units; times are ISO 8601 in UTC; an unknown value
  * is absent, never 0. Pure. Must not know HTTP, or who reads a document.
  */
+import type { Hint } from '../../domain/ports/shared-hints.ts';
 import type { SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import type { HistoryReader } from '../../domain/history.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
@@ -38,11 +39,19 @@ export interface AgentReading {
   readonly budget?: { readonly policy: string; readonly remaining: number; readonly largest: number };
 }
 
+/** The store that clusters share. `trouble`: why it cannot be used. */
+export interface StoreReading {
+  readonly trouble: string | undefined;
+  readonly clusters: readonly SharingCluster[];
+  /** What other clusters reported, and still holds. */
+  readonly hints: readonly Hint[];
+}
+
 /** How Azure is read, and with whom that is shared. */
 export interface AzureReads {
   readonly agents: readonly AgentReading[];
   /** undefined: nothing is shared. */
-  readonly store?: { readonly trouble: string | undefined; readonly clusters: readonly SharingCluster[] } | undefined;
+  readonly store?: StoreReading | undefined;
 }
 
 /** The process that answers. Times are milliseconds since the epoch. */

@@ -2,7 +2,7 @@
 import type { CatalogKey } from '../../azure/sizes/sku-text.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { SharedClusters, SharingCluster } from '../../domain/ports/shared-clusters.ts';
-import type { SharedHints } from '../../domain/ports/shared-hints.ts';
+import { HINT_KINDS, type Hint, type SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -45,14 +45,17 @@ export interface ConnectedStore {
   close(): void;
 }
 
-/** With whom this process shares, for people. undefined: with none. */
-export function sharingOf({ clusters, trouble }: Pick<ConnectedStore, 'clusters' | 'trouble'>): Sharing | undefined {
-  return clusters === undefined ? undefined : { trouble: trouble(), clusters: clusters.present() };
+/** With whom this process shares, and what others reported, for people. undefined: with none. */
+export function sharingOf({ clusters, hints, trouble }: Pick<ConnectedStore, 'clusters' | 'hints' | 'trouble'>): Sharing | undefined {
+  if (clusters === undefined) return undefined;
+  const reported = HINT_KINDS.flatMap((kind) => hints?.reported(kind) ?? []);
+  return { trouble: trouble(), clusters: clusters.present(), hints: reported };
 }
 
 interface Sharing {
   readonly trouble: string | undefined;
   readonly clusters: readonly SharingCluster[];
+  readonly hints: readonly Hint[];
 }
 
 /** Nothing is shared. */

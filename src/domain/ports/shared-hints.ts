@@ -7,7 +7,8 @@
  * `throttled`: Azure refuses reads of a family. `remaining`: how many calls of a family Azure still accepts. `stockout`: Azure has no
  * capacity of a size in a zone.
  */
-export type HintKind = 'throttled' | 'remaining' | 'stockout';
+export type HintKind = (typeof HINT_KINDS)[number];
+export const HINT_KINDS = ['stockout', 'throttled', 'remaining'] as const;
 
 /** Calls that Azure still accepts, of the most it ever reported. */
 export interface HintCount {

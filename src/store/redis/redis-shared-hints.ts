@@ -1,5 +1,5 @@
 /** Hints in Redis: one hash, read every few seconds. Entries of others are bounded and believed for ten minutes at most. */
-import type { Hint, HintCount, HintKind, SharedHints } from '../../domain/ports/shared-hints.ts';
+import { HINT_KINDS, type Hint, type HintCount, type HintKind, type SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -17,7 +17,7 @@ const CLOCK_SKEW_MS = 60_000;
 const MOST_HINTS = 1_000;
 const MOST_CHARACTERS = 300;
 const MOST_CALLS = 1_000_000;
-const KINDS: ReadonlySet<string> = new Set<HintKind>(['throttled', 'remaining', 'stockout']);
+const KINDS: ReadonlySet<string> = new Set(HINT_KINDS);
 
 interface RedisHintsDeps {
   readonly connection: RedisConnection;

@@ -15,12 +15,15 @@ const POOLS = [
   aPool({ name: 'plenty', vmSize: 'Standard_D16s_v5', count: 0 }),
 ];
 const SHARED_KINDS = ['GET skus', 'GET locations/{location}/usages'];
-const QUIET_MS = 11 * MINUTE;
+const QUIET_MS = 6 * MINUTE;
 /** After the first cluster met the stockout, before the others ask for nodes. Hints are at most five seconds old. */
 const UNTIL_OTHERS_MS = 30 * SECOND;
 /** Reads of other clients, of the 360 a minute that Azure allows to all (caching 2.1), once the saved-up ones are gone. */
 const OTHERS_A_MINUTE = 300;
-const PRESSURE_MS = 5 * MINUTE;
+const PRESSURE_MS = 4 * MINUTE;
+/** Azure's for all of a subscription, as the emulator has them. */
+const WRITES_A_MINUTE = 125;
+const WRITE_PRESSURE_MS = 5 * MINUTE;
 
 export interface FleetFigures {
   readonly clusters: number;
@@ -45,6 +48,13 @@ export interface FleetFigures {
     /** From the pods to the write, of the slowest cluster, seconds. */
     readonly slowestWrite: number;
   };
+  /** While other clients leave half a capacity write a minute for each cluster, and each needs one. */
+  readonly writePressure: {
+    readonly served: number;
+    readonly refused: number;
+    /** From the pods to the accepted write, seconds. */
+    readonly waits: { readonly median: number; readonly longest: number };
+  };
   readonly violations: number;
   readonly failedLoops: number;
   /** Seconds of processor time, and of virtual time. */
@@ -63,6 +73,7 @@ export async function liveAsFleet(clusters: number, store: FleetFigures['store']
     const quiet = { sharedCalls: callsOf(run, (entry) => SHARED_KINDS.includes(entry.route)), calls: callsOf(run, () => true) };
     const stockout = await meetStockout(run);
     const pressure = await underPressure(run);
+    const writePressure = await underWritePressure(run);
     const { user, system } = process.cpuUsage(began);
     return {
       clusters,
@@ -70,6 +81,7 @@ export async function liveAsFleet(clusters: number, store: FleetFigures['store']
       ...quiet,
       ...stockout,
       pressure,
+      writePressure,
       violations: run.clusters.reduce((sum, { world }) => sum + world.violations().length, 0),
       failedLoops: run.clusters.reduce((sum, { loops }) => sum + loops.filter(({ outcome }) => outcome !== 'completed').length, 0),
       cpuSeconds: Math.round((user + system) / 1e6),
@@ -94,7 +106,7 @@ async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedFor
   await run.advance(UNTIL_OTHERS_MS);
   const sinceMs = run.clock.now();
   for (const each of others) grow(each, 'rare-work', '7');
-  await run.advance(2 * MINUTE);
+  await run.advance(MINUTE);
   const waits = others.map((each) => firstWriteAfter(each, 'plenty', sinceMs));
   const asked = others.filter((each) => writesOf(each, 'rare').some(({ at }) => at >= sinceMs));
   const atOnce = others.filter((each, at) => !asked.includes(each) && (waits[at] ?? Number.POSITIVE_INFINITY) < 10 * SECOND);
@@ -103,7 +115,7 @@ async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedFor
 
 async function underPressure(run: FleetRun): Promise<FleetFigures['pressure']> {
   const sinceMs = run.clock.now();
-  const stop = useUpReads(run);
+  const stop = useUp(run, { method: 'GET', compute: 'HighCostGetVMScaleSet', aMinute: OTHERS_A_MINUTE });
   await run.advance(MINUTE);
   const grownMs = run.clock.now();
   for (const each of run.clusters) grow(each, 'web-work', '3');
@@ -116,26 +128,45 @@ async function underPressure(run: FleetRun): Promise<FleetFigures['pressure']> {
     refused: count(({ method, status }) => method === 'GET' && status === 429),
     writesRefused: count(({ method, status }) => method !== 'GET' && status === 429),
     longestWithoutList: Math.max(...run.clusters.map((each) => longestGap(each, sinceMs, run.clock.now()))),
-    slowestWrite: Math.max(...run.clusters.map((each) => firstWriteAfter(each, 'web', grownMs))) / SECOND,
+    slowestWrite: Math.max(...run.clusters.map((each) => firstWriteAfter(each, '[a-z]+', grownMs))) / SECOND,
   };
 }
 
+async function underWritePressure(run: FleetRun): Promise<FleetFigures['writePressure']> {
+  // What the increases before have used up of each scale set is back.
+  await run.advance(3 * MINUTE);
+  const stop = useUp(run, { method: 'PUT', compute: 'CreateVMScaleSet', aMinute: WRITES_A_MINUTE - run.clusters.length / 2 });
+  const sinceMs = run.clock.now();
+  for (const each of run.clusters) grow(each, 'late-work', '12');
+  await run.advance(WRITE_PRESSURE_MS);
+  stop();
+  const waits = run.clusters.map((each) => firstWriteAfter(each, 'plenty', sinceMs));
+  return {
+    served: waits.filter((wait) => Number.isFinite(wait)).length,
+    refused: callsOf(run, ({ method, status, at }) => method === 'PUT' && status === 429 && at >= sinceMs),
+    waits: spreadOf(waits),
+  };
+}
+
+interface OtherClients {
+  readonly method: string;
+  readonly compute: 'HighCostGetVMScaleSet' | 'CreateVMScaleSet';
+  /** Calls. */
+  readonly aMinute: number;
+}
+
 /** Other clients of the subscription. They first use what is saved up, and then most of what is added. */
-function useUpReads({ subscription, clock }: FleetRun): () => void {
-  const take = (): boolean =>
-    subscription.throttle.charge({
-      method: 'GET',
-      clientId: 'others',
-      subscription: 'any',
-      compute: 'HighCostGetVMScaleSet',
-      resource: `others-${clock.now()}`,
-    }).refusal === undefined;
-  for (let left = 2_000; left > 0 && take(); left--);
+function useUp({ subscription, clock }: FleetRun, { method, compute, aMinute }: OtherClients): () => void {
+  const take = (at: number): boolean =>
+    subscription.throttle.charge({ method, clientId: `others-${at}`, subscription: 'any', compute, resource: `others-${at}` }).refusal ===
+    undefined;
+  let taken = 0;
+  while (taken < 2_000 && take(taken)) taken++;
   const state = { stopped: false };
   const again = (): void => {
     if (state.stopped) return;
-    take();
-    clock.after(MINUTE / OTHERS_A_MINUTE, again);
+    take(taken++);
+    clock.after(MINUTE / aMinute, again);
   };
   again();
   return () => (state.stopped = true);

@@ -31,6 +31,7 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
     [pressure.refused <= FEW_REFUSED * pressure.reads, `${pressure.refused} of ${pressure.reads} reads were refused`],
     [pressure.writesRefused === 0, `${pressure.writesRefused} writes were refused`],
     [Number.isFinite(pressure.slowestWrite), 'a cluster with waiting pods wrote nothing'],
+    [shared.writePressure.served === clusters, `${shared.writePressure.served} of ${clusters} clusters wrote while writes were scarce`],
     [
       pressure.longestWithoutList <= LONGEST_WITHOUT_LIST_SECONDS,
       `a cluster got no list of its scale sets for ${pressure.longestWithoutList} s`,
@@ -44,11 +45,12 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
 function describe({ clusters, store, sharedCalls, calls, pressure, ...rest }: FleetFigures): string {
   return [
     `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}`,
-    `  reads of sizes and usages in 11 minutes: ${sharedCalls}, of ${calls} calls`,
+    `  reads of sizes and usages in 6 minutes: ${sharedCalls}, of ${calls} calls`,
     `  clusters that asked for the size out of stock: ${rest.askedForStockout}; chose the other pool at once: ${rest.fellBackAtOnce}`,
     `  pods to write of the other pool: median ${rest.fallbackSeconds.median} s, longest ${rest.fallbackSeconds.longest} s`,
     `  while others used up the limit: ${pressure.refused} of ${pressure.reads} reads refused, ${pressure.writesRefused} writes refused`,
     `  longest time without a list ${pressure.longestWithoutList} s, slowest write ${pressure.slowestWrite} s`,
+    `  while writes were scarce: ${rest.writePressure.served} clusters served, median ${rest.writePressure.waits.median} s, longest ${rest.writePressure.waits.longest} s, ${rest.writePressure.refused} refused`,
     `  ${rest.violations} violations, ${rest.failedLoops} failed loops, ${rest.cpuSeconds} s of processor time for ${rest.virtualSeconds} s`,
   ].join('\n');
 }

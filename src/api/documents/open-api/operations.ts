@@ -1,4 +1,5 @@
 /** The documents of `/api/v1`: what each is for, its fields, and the parameters that it takes. */
+import { HINT_KINDS } from '../../../domain/ports/shared-hints.ts';
 import { SCALE_UP_STAGES } from '../../../domain/history.ts';
 import { DISAGREEMENT_TITLES } from '../../../planning/shadow/report-words.ts';
 import { CHANGE, COMMON, PAGE } from './component-schemas.ts';
@@ -186,6 +187,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'store?': object({
         'trouble?': text,
         clusters: list(object({ cluster: text, process: text, version: text, seenAt: time, reads: list(text) })),
+        hints: list(object({ kind: oneOf(HINT_KINDS), about: text, by: text, at: time, until: time, 'left?': count, 'of?': count })),
       }),
     }),
   },

@@ -1,5 +1,5 @@
 /** Who reads Azure: the readers of this process by kind, and the clusters that share what they read. */
-import type { AgentRow, AgentsDocument, ClusterRow } from '../../documents/agents.ts';
+import type { AgentRow, AgentsDocument, ClusterRow, HintRow } from '../../documents/agents.ts';
 import { memo } from '../parts/memo.ts';
 import { Chip, Panel, Time } from '../parts/parts.tsx';
 import { counted, formatCount } from '../parts/text.ts';
@@ -51,6 +51,7 @@ export const AzureReads = memo(function AzureReads({ tick }: { readonly tick: nu
         </table>
       </div>
       {store !== undefined && <Clusters rows={store.clusters} />}
+      {store !== undefined && <Hints rows={store.hints} />}
     </Panel>
   );
 });
@@ -144,6 +145,55 @@ function Clusters({ rows }: { readonly rows: readonly ClusterRow[] }) {
               </td>
               <td>{reads.map((kind) => NAMES[kind] ?? kind).join(', ')}</td>
               <td>{version}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const REPORTS: Readonly<Record<HintRow['kind'], string>> = {
+  stockout: 'out of stock',
+  throttled: 'reads throttled',
+  remaining: 'calls left',
+};
+
+/** Counts of calls that are not scarce are no news. */
+function isNews({ kind, left = 0, of = 0 }: HintRow): boolean {
+  return kind !== 'remaining' || left < of / 5;
+}
+
+function Hints({ rows }: { readonly rows: readonly HintRow[] }) {
+  const news = rows.filter(isNews);
+  if (news.length === 0) return null;
+  return (
+    <div class="scroll">
+      <table class="t" id="hints">
+        <thead>
+          <tr>
+            <th scope="col">Reported by others</th>
+            <th scope="col">About</th>
+            <th scope="col">By</th>
+            <th scope="col">Seen</th>
+            <th scope="col">Holds until</th>
+          </tr>
+        </thead>
+        <tbody>
+          {news.map(({ kind, about, by, at, until, left, of }) => (
+            <tr key={`${kind} ${about}`}>
+              <th scope="row">
+                {REPORTS[kind]}
+                {left !== undefined && of !== undefined && `: ${formatCount(left)} of ${formatCount(of)}`}
+              </th>
+              <td>{about}</td>
+              <td>{by}</td>
+              <td>
+                <Time at={at} />
+              </td>
+              <td>
+                <Time at={until} as="clock" />
+              </td>
             </tr>
           ))}
         </tbody>
