@@ -40,7 +40,7 @@ export interface AgentReading {
 }
 
 /** The store that clusters share. `trouble`: why it cannot be used. */
-export interface StoreReading {
+interface StoreReading {
   readonly trouble: string | undefined;
   readonly clusters: readonly SharingCluster[];
   /** What other clusters reported, and still holds. */
