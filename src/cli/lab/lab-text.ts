@@ -31,7 +31,7 @@ export function labText({ report, tookMs, files, width, colours }: LabTextInput)
 }
 
 function figureTable({ comparison, scenario }: LabReport, width: number): string {
-  const { policies, figures } = comparison;
+  const { policies, figures, seeds } = comparison;
   const pairs = policies
     .slice(1)
     .flatMap((policy): readonly Column[] => [number(policies.length === 2 ? 'DIFFERENCE' : `${policy} -`), text('SURE')]);
@@ -41,7 +41,7 @@ function figureTable({ comparison, scenario }: LabReport, width: number): string
     return [
       label,
       ...values,
-      ...differences.flatMap(({ difference, sure }) => [difference, at === 0 && !sure.startsWith('unknown') ? `${sure} seeds` : sure]),
+      ...differences.flatMap(({ difference, sure }) => [difference, at === 0 && seeds.length > 1 ? `${sure} seeds` : sure]),
     ];
   });
   return table([text(''), ...policies.map((policy) => number(policy)), ...pairs], rows, width);

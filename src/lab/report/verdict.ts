@@ -6,6 +6,9 @@ import type { LabReport } from './lab-report.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** Below, minutes are shown. */
+const SHOWN_MINUTES = 100;
 
 /** One sentence for each policy but the first. */
 export function verdicts({ comparison }: Pick<LabReport, 'comparison'>): readonly string[] {
@@ -118,6 +121,8 @@ function realTimeText({ minutes, speed }: NonNullable<LabReport['realTime']>): s
 
 function lengthText(durationMs: number): string {
   const days = durationMs / DAY_MS;
+  const minutes = Math.round(durationMs / MINUTE_MS);
+  if (minutes < SHOWN_MINUTES) return `${minutes} virtual ${minutes === 1 ? 'minute' : 'minutes'}`;
   if (days < 1) return `${shownNumber(durationMs / HOUR_MS, Number.isInteger(durationMs / HOUR_MS) ? 0 : 1)} virtual hours`;
   return `${shownNumber(days, Number.isInteger(days) ? 0 : 1)} virtual ${days === 1 ? 'day' : 'days'}`;
 }

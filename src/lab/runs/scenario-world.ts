@@ -12,7 +12,13 @@ const SYSTEM_TAINT = 'CriticalAddonsOnly=true:NoSchedule';
 /** @throws AutoscalerError `config` if the simulated Azure does not offer a size. */
 export function worldOfScenario(scenario: Scenario, seed: number): WorldSpec {
   const world = smallWorld(seed);
-  return { ...world, seed, location: locationOf(scenario) ?? world.location, pools: scenario.pools.map(poolSpecOf) };
+  return {
+    ...world,
+    seed,
+    location: locationOf(scenario) ?? world.location,
+    pools: scenario.pools.map(poolSpecOf),
+    listPrices: listPricesOf(scenario),
+  };
 }
 
 /** A size that is not known by its name is offered as the pool describes it. @throws AutoscalerError `config` if neither is there. */
@@ -30,6 +36,15 @@ export function poolSpecOf({ size, pricePerHour: _price, zones, mode, ...pool }:
     // AKS's system pods run on system pools only, and these are the pools with its taint.
     mode: mode ?? (pool.taints?.includes(SYSTEM_TAINT) === true ? 'System' : 'User'),
   };
+}
+
+/** Policies that read the price list find the prices of the scenario. */
+function listPricesOf({ pools }: Scenario): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    pools.flatMap(({ vmSize, priority, pricePerHour }) =>
+      pricePerHour === undefined ? [] : [[`${findVmSize(vmSize)?.name ?? vmSize}${priority === 'Spot' ? '/spot' : ''}`, pricePerHour]],
+    ),
+  );
 }
 
 /** The zone as Azure names it. */

@@ -43,6 +43,8 @@ export interface WorldSpec {
   /** Family or `cores` -> vCPU limit. If absent, the quota is 100000 vCPUs. */
   readonly quota: Readonly<Record<string, number>>;
   readonly seed: number;
+  /** Prices per hour in the price list, in any currency, by VM size; of Spot VMs by `SIZE/spot`. If absent, they are invented. */
+  readonly listPrices?: Readonly<Record<string, number>>;
   /** Actions that the role of the daemon's identity allows, `*` included. If absent, those of Contributor. */
   readonly roleActions?: readonly string[];
   /** Autoscale rules of Azure Monitor in the node resource group. Default: none. */

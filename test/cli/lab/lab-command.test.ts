@@ -171,7 +171,7 @@ describe('lab run', () => {
   it('plays a part of a scenario', async () => {
     const { out, orders } = await lab(['run', 'office-week', ...TWO, '--from', '1d8h', '--for', '90m', '--out', join(dir, 'part')]);
     expect(orders[0]?.scenario.window).toEqual({ fromMs: 32 * 3_600_000, durationMs: 5_400_000 });
-    expect(out).toContain('1.5 virtual hours, 5 seeds');
+    expect(out).toContain('90 virtual minutes, 5 seeds');
   });
 
   it('runs everything in real time and at once beside a rival, and says what that means', async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DAY, HOUR, officeHours } from '../../../src/lab/loads/generators.ts';
 import type { LoadEvent } from '../../../src/lab/loads/load.ts';
 import { parseLine } from '../../../src/lab/loads/recording-lines.ts';
+import { linuxPricePerHour } from '../../../src/simulator/arm/other/retail-prices.ts';
+import { findVmSize } from '../../../src/simulator/arm/state/vm-sizes.ts';
 import { generateScenario, nearestScenario, SCENARIO_NAMES } from '../../../src/lab/loads/scenario-catalogue.ts';
 
 function scenarioOf(name: string, seed = 1, days?: number) {
@@ -31,7 +33,11 @@ describe('generated scenarios', () => {
     expect(times).toEqual(times.toSorted((left, right) => left - right));
     expect(times.at(-1)).toBeLessThan(durationMs);
     expect(events.filter((event) => 'workload' in event).every((event) => workloads.some(({ id }) => id === event.workload))).toBe(true);
-    expect(pools.every(({ pricePerHour }) => pricePerHour !== undefined)).toBe(true);
+    const listed = pools.map(({ vmSize, priority }) => {
+      const size = findVmSize(vmSize);
+      return size === undefined ? undefined : linuxPricePerHour(size, priority === 'Spot');
+    });
+    pools.forEach(({ pricePerHour }, at) => expect(pricePerHour).toBeCloseTo(listed[at] ?? 0, 6));
   });
 
   it('are the same for the same seed, and differ for another one', () => {

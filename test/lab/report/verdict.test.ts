@@ -71,7 +71,12 @@ describe('the extent', () => {
     {
       what: 'hours',
       change: { scenario: { name: 'x', what: 'x', startMs: 0, durationMs: 5_400_000, currency: 'USD' } },
-      says: '1.5 virtual hours, 2 seeds, 0 violations in both',
+      says: '90 virtual minutes, 2 seeds, 0 violations in both',
+    },
+    {
+      what: 'more hours',
+      change: { scenario: { name: 'x', what: 'x', startMs: 0, durationMs: 9_000_000, currency: 'USD' } },
+      says: '2.5 virtual hours, 2 seeds, 0 violations in both',
     },
     { what: 'real time', change: { realTime: { speed: 1, minutes: 45 } }, says: '45 min in real time, 2 seeds, 0 violations in both' },
     {

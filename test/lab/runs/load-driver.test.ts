@@ -1,3 +1,4 @@
+import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoadEvent, Scenario, Workload } from '../../../src/lab/loads/load.ts';
 import { LoadDriver } from '../../../src/lab/runs/load-driver.ts';
@@ -254,5 +255,37 @@ describe('the world of a scenario', () => {
     expect(world.arm.machines.list()[0]).toMatchObject({ vmSize: 'Standard_New96_v9', vcpus: 96, memoryGiB: 384, gpus: 2 });
     expect(world.cluster.store.nodes()[0]?.status.capacity).toMatchObject({ cpu: '96' });
     expect(world.arm.control.state().usages.find(({ name }) => name === 'standardNewFamily')).toMatchObject({ current: 192 });
+  });
+});
+
+describe('the price list of the world', () => {
+  it.each([
+    { vmSize: 'Standard_D4s_v5', suffix: '', currency: 'USD', price: 0.5 },
+    { vmSize: 'Standard_D4s_v5', suffix: '', currency: 'EUR', price: 0.5 },
+    { vmSize: 'Standard_F8s_v2', suffix: ' Spot', currency: 'EUR', price: 0.1 },
+    // A quarter of a price that is not known is invented, too.
+    { vmSize: 'Standard_F8s_v2', suffix: '', currency: 'USD', price: 0.448 },
+  ])('has $price $currency for $vmSize$suffix', async ({ vmSize, suffix, currency, price }) => {
+    const scenario = aScenario([], []);
+    const [general, spot] = scenario.pools;
+    await play({
+      ...scenario,
+      pools: [
+        { ...general!, pricePerHour: 0.5 },
+        { ...spot!, pricePerHour: 0.1 },
+      ],
+    });
+    const dispatcher = new Agent({ connect: { ca: world.caPem } });
+    const query = new URLSearchParams({
+      currencyCode: `'${currency}'`,
+      $filter: `armSkuName eq '${vmSize}' and priceType eq 'Consumption'`,
+    });
+    const { body } = await request(`${world.arm.url}/api/retail/prices?${query.toString()}`, { dispatcher });
+    const { Items } = (await body.json()) as { Items: { meterName: string; productName: string; retailPrice: number }[] };
+    await dispatcher.close();
+    const linux = Items.filter(({ productName }) => !productName.includes('Windows'));
+    expect(
+      linux.find(({ meterName }) => meterName === `${vmSize.replace(/^Standard_/, '').replaceAll('_', ' ')}${suffix}`)?.retailPrice,
+    ).toBe(price);
   });
 });

@@ -5,6 +5,7 @@
 import type { Json } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import { VM_SIZES, type VmSize } from '../state/vm-sizes.ts';
+import type { WorldSpec } from '../../base/world-spec.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
 const SINCE = '2024-01-01T00:00:00Z';
@@ -31,7 +32,7 @@ export function listRetailPrices(world: ArmWorld, request: ArmRequest): ArmReply
   if (rate === undefined || wanted === undefined || !Number.isInteger(skip) || skip < 0) {
     return { status: 400, body: { Error: { Code: 'BadRequest', Message: 'Invalid OData parameters supplied' } } };
   }
-  const all = [...VM_SIZES.values()].flatMap((size) => metersOf(world.spec.location, size, { currency, rate }));
+  const all = [...VM_SIZES.values()].flatMap((size) => metersOf(world.spec, size, { currency, rate }));
   const matching = all.filter((item) => wanted.every(([field, value]) => item[field === 'priceType' ? 'type' : field] === value));
   const page = matching.slice(skip, skip + world.knobs.retailPageSize);
   const end = skip + page.length;
@@ -66,11 +67,12 @@ function nextPage(request: ArmRequest, skip: number): string {
  * node.
  */
 function metersOf(
-  region: string,
+  { location: region, listPrices = {} }: Pick<WorldSpec, 'location' | 'listPrices'>,
   size: VmSize,
   money: { readonly currency: string; readonly rate: number },
 ): readonly Readonly<Record<string, Json>>[] {
-  const linux = linuxPricePerHour(size, false);
+  const linux = given(listPrices[size.name], money) ?? linuxPricePerHour(size, false);
+  const spotShare = (given(listPrices[`${size.name}/spot`], money) ?? linux * SPOT_SHARE) / linux;
   const windows = linux + size.vcpus * WINDOWS_PER_CORE;
   const short = size.name.replace(/^Standard_/, '').replaceAll('_', ' ');
   const series = `Virtual Machines ${short.replace(/\d+/, '')} Series`;
@@ -94,7 +96,7 @@ function metersOf(
     ...part,
   });
   const discounted = (suffix: string): readonly Record<string, Json>[] =>
-    size.spotCapable ? [meter(series, suffix, linux * SPOT_SHARE), meter(`${series} Windows`, suffix, windows * SPOT_SHARE)] : [];
+    size.spotCapable ? [meter(series, suffix, linux * spotShare), meter(`${series} Windows`, suffix, windows * spotShare)] : [];
   return [
     meter(series, '', linux),
     meter(`${series} Windows`, '', windows),
@@ -103,6 +105,11 @@ function metersOf(
     meter(series, '', linux * 8760 * 0.6, { type: 'Reservation', reservationTerm: '1 Year' }),
     meter(`${series} Windows`, '', linux, { type: 'DevTestConsumption' }),
   ];
+}
+
+/** A price in the currency of the request, as US dollars. */
+function given(price: number | undefined, { rate }: { readonly rate: number }): number | undefined {
+  return price === undefined ? undefined : price / rate;
 }
 
 function rounded(price: number): number {
