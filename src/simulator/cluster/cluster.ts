@@ -20,6 +20,7 @@ import { startKubelets, type Kubelets } from './controllers/kubelets.ts';
 import { followMachine, startNodeLifecycle } from './controllers/node-lifecycle.ts';
 import { startDisruptionBudgets } from './controllers/pod-disruption-budgets.ts';
 import { startReplicaSets } from './controllers/replica-sets.ts';
+import { startVolumeAttachments } from './controllers/volume-attachments.ts';
 import { startVolumeController } from './controllers/volume-controller.ts';
 import { ApiServer, type JournalEntry } from './http/server.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
@@ -47,6 +48,7 @@ function startControllers(context: ControllerContext): () => void {
     startCustomDefinitions(context),
     startGarbageCollector(context),
     startVolumeController(context),
+    startVolumeAttachments(context),
     startScheduler(context),
     startNodeLifecycle(context),
   ];

@@ -20,6 +20,11 @@ export interface ClusterLatencies {
   readonly podStopMs: number;
   /** From a claim that is due to the creation of its volume. */
   readonly volumeMs: number;
+  /** From a bound pod to its attached disk, and from the end of its last pod on a node to the detached disk. Estimates. */
+  readonly diskAttachMs: number;
+  readonly diskDetachMs: number;
+  /** How long a disk stays attached to a node whose kubelet could not unmount it. */
+  readonly forceDetachMs: number;
   /** From a ready kubelet to the registration of the disk driver. Only then the node publishes its attach limits. */
   readonly csiMs: number;
   /** From a change that may help to the scheduler's next attempt. */
@@ -49,6 +54,9 @@ export const DEFAULT_LATENCIES: ClusterLatencies = {
   podStartMs: 2_000,
   podStopMs: 1_000,
   volumeMs: 3_000,
+  diskAttachMs: 12_000,
+  diskDetachMs: 10_000,
+  forceDetachMs: 360_000,
   csiMs: 5_000,
   schedulerMs: 0,
   initialNodeAgeMs: 3_600_000,

@@ -1,12 +1,21 @@
 /** The kubelets' work on pods: bound pods start, terminating pods stop within their grace period. */
 import { placeOf } from '../store/api.ts';
-import { conditionOf, timestamp, withCondition, type Condition, type NodeObject, type PodObject } from '../store/objects.ts';
+import {
+  conditionOf,
+  timestamp,
+  withCondition,
+  type Condition,
+  type KubeObject,
+  type NodeObject,
+  type PodObject,
+} from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { storedType } from '../store/resource-types.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { onChange, podsOnNode, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 import type { Kubelets } from './kubelets.ts';
+import { hasItsDisks } from './volume-attachments.ts';
 
 const PODS = storedType('pods');
 /** How long a pod with this annotation takes to stop, like one that ignores SIGTERM. */
@@ -68,7 +77,7 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
       });
     } else if (pod.status.phase === 'Pending') {
       if (pod.status['containerStatuses'] === undefined) writeStatus(context, pod, creatingStatus(context, pod));
-      later(pod, 'start', knobs.podStartMs, run);
+      if (hasItsDisks(context, pod)) later(pod, 'start', knobs.podStartMs, run);
     } else if (pod.status.phase === 'Running') {
       const finish = finishMs(pod);
       if (finish !== undefined) later(pod, 'finish', finish, (now) => writeStatus(context, now, finishedStatus(context, now)));
@@ -77,8 +86,9 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
     }
   });
 
-  const unsubscribe = onChange(api, ['pods', 'nodes'], ({ type, object, storage }) => {
+  const unsubscribe = onChange(api, ['pods', 'nodes', 'volumeattachments'], ({ type, object, storage }) => {
     if (type === 'DELETED') underWay.delete(object.metadata.uid);
+    else if (storage === 'volumeattachments') for (const pod of podsOnNode(api, nodeOfAttachment(object))) queue.add(keyOf(pod));
     else if (storage === 'pods') {
       if ((object as PodObject).spec.nodeName !== undefined) queue.add(keyOf(object));
     } else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
@@ -90,6 +100,10 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
     }
   });
   return unsubscribe;
+}
+
+function nodeOfAttachment({ spec }: KubeObject): string {
+  return isRecord(spec) && typeof spec['nodeName'] === 'string' ? spec['nodeName'] : '';
 }
 
 /** Simulated milliseconds that a pod's containers take to stop. */
