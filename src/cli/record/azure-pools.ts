@@ -1,6 +1,7 @@
 /** The pools of a recording from Azure: their limits, sizes and list prices, read as the daemon reads them. */
 import type { Config } from '../../config/types/config.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import { zonePart } from '../../domain/node-template.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { PriceTable } from '../../domain/quotas-and-prices.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -8,6 +9,7 @@ import { defined } from '../../lib/defined.ts';
 import type { LoadPool } from '../../lab/loads/load.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
+import { modeOf } from './seen-node.ts';
 import { connectBoth } from '../connect/connect.ts';
 
 /** Nodes do not matter here: pools, sizes and limits are Azure's. */
@@ -56,10 +58,13 @@ function poolOf(
     count: target.known ? target.value : 0,
     min: minSize,
     max: maxSize,
-    ...(zones.length === 0 ? {} : { zones }),
+    ...(zones.length === 0 ? {} : { zones: zones.map(zonePart) }),
     priority,
     ...(labels === undefined || Object.keys(labels).length === 0 ? {} : { labels }),
     ...(taints.length === 0 ? {} : { taints }),
-    ...defined({ pricePerHour: price }),
+    ...defined({
+      mode: template === undefined ? undefined : modeOf(template.labels),
+      pricePerHour: price,
+    }),
   };
 }

@@ -2,6 +2,7 @@
 import { defined } from '../../lib/defined.ts';
 import type { Node } from '../../domain/node.ts';
 import { zonePart } from '../../domain/node-template.ts';
+import { CPU, MEMORY } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { ObservedNode } from '../../lab/recordings/observed.ts';
 
@@ -18,7 +19,6 @@ export function observedNode(node: Node): ObservedNode {
   const { labels, taints, providerId } = node;
   const vmSize = labels['node.kubernetes.io/instance-type'] ?? labels['beta.kubernetes.io/instance-type'] ?? 'unknown';
   const zone = labels['topology.kubernetes.io/zone'];
-  const mode = labels['kubernetes.azure.com/mode']?.toLowerCase();
   return {
     name: node.name,
     createdAtMs: node.createdAtMs,
@@ -34,7 +34,8 @@ export function observedNode(node: Node): ObservedNode {
     ...defined({
       // A regional VM has the number of its fault domain.
       zone: zone?.includes('-') === true ? zonePart(zone) : undefined,
-      mode: mode === 'system' ? ('System' as const) : mode === 'user' ? ('User' as const) : undefined,
+      size: sizeOf(node),
+      mode: modeOf(labels),
       kind: kindOf(providerId.toLowerCase()),
     }),
   };
@@ -44,4 +45,22 @@ export function observedNode(node: Node): ObservedNode {
 function kindOf(providerId: string): ObservedNode['kind'] {
   if (providerId.includes('/virtualmachinescalesets/')) return 'vmss-uniform';
   return providerId.includes('/virtualmachines/') ? 'vms-pool' : undefined;
+}
+
+const GIB = 2 ** 30;
+/** The share of a VM's nominal memory that its kernel shows. */
+const MEMORY_SEEN = 0.977;
+
+/** GPUs and families are known by the size's name. */
+function sizeOf({ capacity, labels }: Node): ObservedNode['size'] {
+  const vcpus = Math.round((capacity[CPU] ?? 0) / 1_000);
+  if (vcpus === 0) return undefined;
+  const memoryGiB = Math.max(0.5, Math.round((2 * (capacity[MEMORY] ?? 0)) / GIB / MEMORY_SEEN) / 2);
+  return { vcpus, memoryGiB, architecture: labels['kubernetes.io/arch'] === 'arm64' ? 'arm64' : 'amd64' };
+}
+
+export function modeOf(labels: Readonly<Record<string, string>>): ObservedNode['mode'] {
+  const mode = labels['kubernetes.azure.com/mode']?.toLowerCase();
+  if (mode === 'system') return 'System';
+  return mode === 'user' ? 'User' : undefined;
 }

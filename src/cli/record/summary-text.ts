@@ -22,6 +22,7 @@ export function summaryOf({ path, bytes, counts, spanMs }: SummaryInput): string
 }
 
 function spanOf(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
   const minutes = Math.round(ms / MINUTE_MS);
   if (minutes < 120) return `${minutes} min`;
   return minutes < 48 * 60 ? `${(minutes / 60).toFixed(1)} h` : `${(minutes / 1_440).toFixed(1)} days`;

@@ -118,8 +118,8 @@ export class LoadRecorder {
   /** The first picture is complete: what is there now is the load at the start, or goes on from what the file holds. */
   begin(nowMs: number): void {
     this.#hasBegun = true;
-    const { known } = this.#options;
-    for (const { series } of this.#series.values()) series.begin(nowMs);
+    const { known, startMs } = this.#options;
+    for (const { series } of this.#series.values()) series.begin(known === undefined ? startMs : nowMs);
     if (known === undefined) this.#write(this.#pools.begin().map((pool) => ({ kind: 'start-pool', pool })));
     else this.#continue(known, nowMs);
   }

@@ -13,6 +13,9 @@ const READABLE =
 const READABLE_KEY =
   /^(?:kubernetes\.azure\.com\/(?:agentpool|cluster)|agentpool|kubernetes\.io\/(?:hostname|metadata\.name)|pod-template-hash|controller-revision-hash)$/;
 const READABLE_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
+/** What AKS deploys in every cluster. A simulated cluster has some of them already, and finds them by their names. */
+const READABLE_WORKLOADS =
+  /^kube-system (?:kube-proxy|coredns(?:-autoscaler)?|metrics-server|konnectivity-agent(?:-autoscaler)?|azure-cns|azure-ip-masq-agent|cloud-node-manager|csi-azure(?:disk|file)-node|cilium|cilium-operator)$/;
 const READABLE_RESOURCES = /^(?:cpu|memory|ephemeral-storage|pods|hugepages-\w+|attachable-volumes-[\w.-]+|(?:nvidia|amd)\.com\/[\w.-]+)$/;
 /** Fields whose value is one label key. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(['topologyKey']);
@@ -33,7 +36,7 @@ export class NameHasher {
   workload({ budget, ...workload }: Workload): Workload {
     return {
       ...workload,
-      name: this.#name(workload.name),
+      name: READABLE_WORKLOADS.test(`${workload.namespace} ${workload.name}`) ? workload.name : this.#name(workload.name),
       namespace: this.#namespace(workload.namespace),
       pod: this.pod(workload.pod),
       ...(budget === undefined ? {} : { budget }),

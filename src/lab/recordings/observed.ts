@@ -1,5 +1,5 @@
 /** What a source of recordings sees of a cluster, whether live, in a dump, or in time series. Times are milliseconds since the epoch. */
-import type { LoadPod } from '../loads/load.ts';
+import type { LoadPod, LoadPool } from '../loads/load.ts';
 
 /** The controller at the top: the Deployment rather than its ReplicaSet, the CronJob rather than its Job. */
 export interface ObservedOwner {
@@ -40,6 +40,8 @@ export interface ObservedNode {
   /** The name of its pool. */
   readonly pool: string;
   readonly vmSize: string;
+  /** What a VM of the size has, by what the node reports. Absent if unknown. */
+  readonly size?: NonNullable<LoadPool['size']>;
   readonly zone?: string;
   readonly isSpot: boolean;
   readonly mode?: 'System' | 'User';

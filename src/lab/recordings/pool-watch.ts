@@ -1,9 +1,14 @@
 /** The pools of a cluster, from what Azure reports of them, else from their nodes; and the nodes that Azure took back. */
+import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../../lib/defined.ts';
 import type { LoadEvent, LoadPool } from '../loads/load.ts';
 import type { ObservedNode } from './observed.ts';
 
 /** AKS's limit of one pool: the maximum where Azure was not read. */
 const MOST_NODES = 1_000;
+
+/** No change of a pool: nodes come and go, and the others are only described. */
+const BESIDE = { count: 0, size: undefined, mode: undefined };
 
 type PoolEvent = Extract<LoadEvent, { readonly kind: 'pool' | 'pool-removed' | 'spot-eviction' }>;
 
@@ -68,10 +73,16 @@ export class PoolWatch {
 
   #learn(node: ObservedNode, atMs: number): void {
     const name = poolName(node, this.#pools);
-    if (this.#reported?.has(name) === true) return;
+    const reported = this.#reported?.get(name);
+    if (reported !== undefined) return this.#complete(reported, node);
     const { zones = [], ...pool } = this.#pools.get(name) ?? poolOf(node, name);
     const known = node.zone === undefined || zones.includes(node.zone) ? zones : [...zones, node.zone].toSorted();
     this.#set(known.length === 0 ? pool : { ...pool, zones: known }, atMs);
+  }
+
+  /** Azure's limits, with what only nodes show. That is no change of the pool. */
+  #complete(pool: LoadPool, { size, mode }: ObservedNode): void {
+    this.#pools.set(pool.name, { ...defined({ size, mode }), ...pool });
   }
 
   #set(pool: LoadPool, atMs: number): void {
@@ -102,14 +113,15 @@ function poolName({ pool, vmSize }: ObservedNode, known: ReadonlyMap<string, Loa
 }
 
 function isSame(left: LoadPool, right: LoadPool): boolean {
-  return JSON.stringify({ ...left, count: 0 }) === JSON.stringify({ ...right, count: 0 });
+  return isDeepStrictEqual({ ...left, ...BESIDE }, { ...right, ...BESIDE });
 }
 
-function poolOf({ vmSize, isSpot, mode, kind, labels, taints }: ObservedNode, name: string): LoadPool {
+function poolOf({ vmSize, size, isSpot, mode, kind, labels, taints }: ObservedNode, name: string): LoadPool {
   return {
     name,
     ...(kind === undefined ? {} : { kind }),
     vmSize,
+    ...(size === undefined ? {} : { size }),
     count: 0,
     min: mode === 'System' ? 1 : 0,
     max: MOST_NODES,

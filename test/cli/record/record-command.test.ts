@@ -5,6 +5,9 @@ import { RECORD_RULES } from '../../../src/cli/record/record-access.ts';
 import type { Scenario } from '../../../src/lab/loads/load.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
 import { aPool, budget, deployment, MINUTE, worldOf } from '../../scenarios/support.ts';
+import { clientEnvironment } from '../../../src/lab/client-files.ts';
+import { clockOf } from '../../../src/lab/process-clock.ts';
+import { run } from '../../../src/cli/record/record-command.ts';
 import { aTerminal, RecordedWorld } from './recorded-world.ts';
 
 let worlds: RecordedWorld[] = [];
@@ -71,8 +74,30 @@ describe('record', () => {
     });
     expect(scenario.workloads.filter(({ kind }) => kind === 'DaemonSet').map(({ name }) => name)).toEqual(['kube-proxy']);
     expect(await readFile(world.file('load.jsonl'), 'utf8')).not.toMatch(/app:1|image/);
+    expect(scenario.events.find(({ kind }) => kind === 'replicas')?.atMs).toBe(0);
     expect(recording.out()).toMatch(/load\.jsonl: 25 min, 3 workloads, 0 runs/);
     expect(recording.err()).toBe('Recording. Ctrl-C or SIGTERM ends it.\n');
+  });
+
+  it('marks a time in which the API server was away, and goes on', async () => {
+    const world = await aWorld();
+    const { cluster } = world.world;
+    cluster.apply(deployment({ name: 'web', replicas: 2, cpu: '100m' }));
+    await world.advance(MINUTE);
+    const recording = await world.record('load.jsonl');
+    await world.advance(5 * MINUTE);
+    cluster.control.pause();
+    await world.advance(10 * MINUTE);
+    cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '100m' }));
+    cluster.control.resume();
+    await world.advance(5 * MINUTE);
+    await recording.stop();
+    const { scenario, gaps } = await readRecording(world.file('load.jsonl'));
+    expect(gaps).toHaveLength(1);
+    expect(gaps[0]?.fromMs).toBeGreaterThan(3 * MINUTE);
+    expect(gaps[0]?.fromMs).toBeLessThanOrEqual(6 * MINUTE);
+    expect(gaps[0]?.untilMs).toBeGreaterThanOrEqual(15 * MINUTE);
+    expect(replicas(scenario)).toEqual(['0 web=2', '15 web=4']);
   });
 
   it('makes only the calls that its role allows, and reads', async () => {
@@ -90,6 +115,35 @@ describe('record', () => {
     expect(new Set([...calls].map((call) => call.split(' ')[1]))).toEqual(
       new Set(RECORD_RULES.flatMap(({ resources }) => resources as readonly string[])),
     );
+  });
+
+  it('reads limits of pools from Azure with the settings of the daemon, and reads them again', async () => {
+    const world = await aWorld();
+    const { control } = world.world.arm;
+    const terminal = aTerminal(clientEnvironment(world.dir, world.world));
+    const discovery = '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true';
+    const argv = ['--out', world.file('load.jsonl'), '--azure', '--kubeconfig', world.file('kubeconfig'), discovery, '--hash-names'];
+    const ended = run(argv, terminal, clockOf(world.clock));
+    await world.until(() => terminal.said().includes('Recording.'), ended);
+    control.raise({ retag: { pool: 'general', tags: { min: '2', max: '7' } } });
+    await world.advance(62 * MINUTE);
+    terminal.signal();
+    await world.until(() => terminal.printed() !== '', ended);
+    expect(await ended).toBe(0);
+    const { scenario } = await readRecording(world.file('load.jsonl'));
+    const general = scenario.pools.find(({ mode }) => mode !== 'System');
+    expect(scenario.pools).toHaveLength(2);
+    expect(general).toMatchObject({
+      kind: 'vmss-uniform',
+      count: 3,
+      min: 0,
+      max: 10,
+      mode: 'User',
+      size: { vcpus: 4, memoryGiB: 16 },
+      priority: 'Regular',
+    });
+    expect(scenario.events.filter(({ kind }) => kind === 'pool')).toMatchObject([{ pool: { name: general?.name, min: 2, max: 7 } }]);
+    expect(scenario.workloads.map(({ name }) => name).toSorted()).toEqual(['coredns', 'kube-proxy']);
   });
 
   it('ends by itself after --for, compressed by its name', async () => {

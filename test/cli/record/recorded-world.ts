@@ -1,5 +1,5 @@
 /** A simulated cluster in virtual time that the command `record` follows, with its real watches over loopback. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +62,19 @@ export class RecordedWorld {
     return { ended, stop, out: terminal.printed, err: terminal.said };
   }
 
+  /** Lets time pass until then, for a command that waits for Azure. */
+  async until(holds: () => boolean, ended: Promise<number>): Promise<void> {
+    let failed: unknown;
+    ended.catch((thrown: unknown) => {
+      failed = thrown;
+    });
+    for (const patience = new Patience(STUCK_AFTER_MS); !holds();) {
+      if (failed !== undefined) throw failed;
+      if (patience.isOver()) throw new Error('the condition does not come true');
+      await this.advance(100);
+    }
+  }
+
   async advance(ms: number): Promise<void> {
     const end = this.clock.now() + ms;
     await this.#rest();
@@ -78,8 +91,9 @@ export class RecordedWorld {
   }
 
   #rest(): Promise<void> {
-    const { cluster } = this.world;
+    const { arm, cluster } = this.world;
     return untilQuiet(() => {
+      if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
     });
@@ -95,14 +109,14 @@ export interface TestTerminal extends Terminal {
   readonly begun: (ended: Promise<number>) => Promise<void>;
 }
 
-export function aTerminal(): TestTerminal {
+export function aTerminal(env: Terminal['env'] = {}): TestTerminal {
   const [out, err]: [string[], string[]] = [[], []];
   const listeners = new Set<() => void>();
   return {
-    env: {},
+    env,
     out: (text) => out.push(text),
     err: (text) => err.push(text),
-    readFile: () => '',
+    readFile: (path) => readFileSync(path, 'utf8'),
     readChunks: (path) => createReadStream(path),
     hostname: 'test',
     signals: {

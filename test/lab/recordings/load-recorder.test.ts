@@ -336,6 +336,16 @@ describe('a recorder of runs', () => {
 describe('a recorder of nodes', () => {
   const spot = { pool: 'cheap', isSpot: true };
 
+  it('begins with what is there when the first picture is complete, at zero', () => {
+    expect(
+      new Session()
+        .see([replica('a')])
+        .begin(7)
+        .pass(20)
+        .events(),
+    ).toEqual(['0 web=1']);
+  });
+
   it('has the pools of the nodes at the start, with their zones and numbers', () => {
     const session = new Session();
     for (const [name, zone] of [
@@ -385,15 +395,16 @@ describe('a recorder of nodes', () => {
     expect(session.lines.filter(({ kind }) => kind === 'pool')).toHaveLength(1);
   });
 
-  it('prefers what Azure reports of a pool', () => {
+  it('prefers what Azure reports of a pool, and adds the size of its nodes', () => {
     const session = new Session();
+    const size = { vcpus: 4, memoryGiB: 16 };
     const pool = { name: 'general', vmSize: 'standard_d4s_v5', count: 0, min: 2, max: 7 };
-    session.recorder.seeNode(aNode('n1'), at(0));
+    session.recorder.seeNode(aNode('n1', { size }), at(0));
     session.recorder.setPools([pool], at(0));
     session.begin();
     session.recorder.setPools([{ ...pool, max: 9, count: 5 }], at(3600));
     expect(session.take().lines).toEqual([
-      { kind: 'start-pool', pool: { ...pool, count: 1 } },
+      { kind: 'start-pool', pool: { ...pool, size, count: 1 } },
       { kind: 'pool', atMs: 3_600_000, pool: { ...pool, max: 9, count: 5 } },
     ]);
   });
