@@ -4,7 +4,7 @@ import { figureRow } from '../../lab/report/figure-text.ts';
 import type { LabReport } from '../../lab/report/lab-report.ts';
 import { extentText, verdicts } from '../../lab/report/verdict.ts';
 import type { Colours } from '../text/colours.ts';
-import { number, paragraph, table, text, type Column } from '../text/text-layout.ts';
+import { number, paragraph, table, text } from '../text/text-layout.ts';
 
 /** The others are in the files. */
 const SHOWN: readonly FigureKey[] = ['costPerDay', 'pendingP95', 'evictionsPerDay', 'interruptedPerDay', 'armPerHour', 'violations'];
@@ -27,24 +27,31 @@ export function labText({ report, tookMs, files, width, colours }: LabTextInput)
   const notes = report.notes.map((note) => paragraph(note, width));
   const [first = '', ...more] = files;
   const source = colours.dim(paragraph(`Report: ${[first, ...more.map((file) => file.slice(file.lastIndexOf('.')))].join(', ')}`, width));
-  return `${[...sentences, extent, ...notes, figureTable(report, width), source].join('\n')}\n`;
+  return `${[...sentences, extent, ...notes, ...figureTables(report, width), source].join('\n')}\n`;
 }
 
-function figureTable({ comparison, scenario }: LabReport, width: number): string {
+/** A table for each policy but the first, beside the first: wider tables would not fit. */
+function figureTables({ comparison, scenario }: LabReport, width: number): readonly string[] {
   const { policies, figures, seeds } = comparison;
-  const pairs = policies
-    .slice(1)
-    .flatMap((policy): readonly Column[] => [number(policies.length === 2 ? 'DIFFERENCE' : `${policy} -`), text('SURE')]);
   const shown = figures.filter(({ key, values }) => SHOWN.includes(key) && !(RARE.includes(key) && values.every((value) => value === 0)));
-  const rows = shown.map((figure, at) => {
-    const { label, values, differences } = figureRow(figure, scenario.currency);
+  const rows = shown.map((figure) => figureRow(figure, scenario.currency));
+  const [base = '', ...others] = policies;
+  if (others.length === 0)
     return [
-      label,
-      ...values,
-      ...differences.flatMap(({ difference, sure }) => [difference, at === 0 && seeds.length > 1 ? `${sure} seeds` : sure]),
+      table(
+        [text(''), number(base)],
+        rows.map(({ label, values: [value = ''] }) => [label, value]),
+        width,
+      ),
     ];
+  return others.map((other, at) => {
+    const columns = [text(''), number(base), number(other), number('DIFFERENCE'), text('SURE')];
+    const cells = rows.map(({ label, values, differences }, row) => {
+      const { difference, sure } = differences[at] ?? { difference: '', sure: '' };
+      return [label, values[0] ?? '', values[at + 1] ?? '', difference, row === 0 && seeds.length > 1 ? `${sure} seeds` : sure];
+    });
+    return table(columns, cells, width);
   });
-  return table([text(''), ...policies.map((policy) => number(policy)), ...pairs], rows, width);
 }
 
 const SECOND = 1_000;

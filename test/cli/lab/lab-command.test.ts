@@ -106,6 +106,35 @@ describe('lab run', () => {
     expect(readdirSync(join(dir, 'text')).sort()).toEqual(['lab-office-week.html', 'lab-office-week.json', 'lab-office-week.md']);
   });
 
+  it('compares each policy with the first one', async () => {
+    const third = ['--policy', 'current.yaml'];
+    const { out } = await lab(['run', 'ci-bursts', ...TWO, ...third, '--seeds', '3', '--out', join(dir, 'three')]);
+    const lines = out.split('\n');
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^proposed costs 11\.0 % less \(sure\)/),
+      expect.stringMatching(/^current \(2\) costs 11\.0 % less \(sure\)/),
+    ]);
+    expect(lines.filter((line) => line.includes('SURE'))).toEqual([
+      '                           current  proposed  DIFFERENCE  SURE',
+      '                           current  current (2)  DIFFERENCE  SURE',
+    ]);
+    expect(lines.filter((line) => line.startsWith('Cost'))).toEqual([
+      'Cost, USD/day              1 714.0   1 525.5     -11.0 %  yes, 3 of 3 seeds',
+      'Cost, USD/day              1 714.0      1 525.5     -11.0 %  yes, 3 of 3 seeds',
+    ]);
+  });
+
+  it('has the figures of one policy alone', async () => {
+    const { out } = await lab(['run', 'ci-bursts', '--policy', 'current.yaml', '--seeds', '1', '--out', join(dir, 'alone')]);
+    expect(out.split('\n').slice(0, 5)).toEqual([
+      'Only current ran; a second policy gives a comparison.',
+      '1 virtual day, 1 seed, 0 violations; ran 96 s.',
+      '',
+      '                           current',
+      'Cost, USD/day              1 707.0',
+    ]);
+  });
+
   it('runs every policy with every seed, by default five', async () => {
     const { orders } = await lab(['run', 'ci-bursts', ...TWO, '--first-seed', '7', '--days', '0.5', '--out', join(dir, 'orders')]);
     expect(orders.map(({ contestant, seed }) => `${contestant.name} ${seed}`)).toEqual(

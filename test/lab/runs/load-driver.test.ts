@@ -172,6 +172,8 @@ describe('a load in a world', () => {
           { kind: 'spot-eviction', atMs: 0, pool: 'spot', count: 1 },
           { kind: 'failure', atMs: 0, pool: 'general', how: 'no-node', count: 2 },
           { kind: 'pool', atMs: 2 * MINUTE, pool },
+          // AKS still works on the first change then.
+          { kind: 'pool', atMs: 2 * MINUTE + 1, pool: { ...pool, max: 8 } },
           { kind: 'pool', atMs: 3 * MINUTE, pool: { ...pool, name: 'more', count: 0 } },
           { kind: 'pool-removed', atMs: 4 * MINUTE, pool: 'spot' },
         ].toSorted((left, right) => left.atMs - right.atMs) as readonly LoadEvent[],
@@ -184,7 +186,10 @@ describe('a load in a world', () => {
     expect(state().stock['standard_d4s_v5/1']).toBeGreaterThan(1_000);
     expect(state().sets.find((set) => set.pool === 'spot')?.capacity).toBe(0);
     clock.advance(20 * MINUTE);
-    expect(world.arm.control.journal().filter(({ route }) => route === 'EVENT retag')).toMatchObject([{ pool: 'general' }]);
+    expect(world.arm.control.journal().filter(({ route }) => route === 'EVENT retag')).toMatchObject([
+      { pool: 'general' },
+      { pool: 'general' },
+    ]);
     expect(
       state()
         .sets.map((set) => set.pool)
