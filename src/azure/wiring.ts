@@ -1,5 +1,6 @@
 /** Connects the rooms of the Azure adapter with each other. Makes no call and decides nothing. */
 import type { TokenCredential } from '@azure/core-auth';
+import { phaseOf } from '../cache/agents/agent-state.ts';
 import type { ForeignLock } from '../domain/ports/leadership.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { ResourceNames } from '../domain/resources.ts';
@@ -101,7 +102,9 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
   const holdReads = (family: string, untilMs: number): void => inventory.scheduler.hold(family, untilMs);
-  const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads });
+  const cluster = `${options.subscriptionId}/${options.nodeResourceGroup}`;
+  const phase = (family: string): number => phaseOf(cluster, family);
+  const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads, phase });
   rateLimits.onThrottled((family, untilMs, isOwn) => {
     holdReads(family, untilMs);
     if (!isOwn) hints.noteThrottled(family, untilMs);

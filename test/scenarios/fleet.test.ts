@@ -66,7 +66,7 @@ describe('clusters of one subscription that share a store', () => {
 
   it('choose the other pool in the same loop after one of them met a stockout', async () => {
     const [one, two, three] = clusters;
-    one.world.cluster.apply(deployment({ name: 'work', replicas: 2, cpu: '7' }));
+    one.world.cluster.apply(deployment({ name: 'work', replicas: 4, cpu: '7' }));
     await run.advance(MINUTE, () => writesOf(one, 'plenty').length > 0);
     expect(writesOf(one, 'rare')).toHaveLength(1);
     await run.advance(6 * SECOND);

@@ -19,6 +19,8 @@ const LONGEST_HOLD_MS = MINUTE;
 const HOLD_AGAIN_MS = 5 * MINUTE;
 /** A count is old after this, and is reported again after the other. */
 const COUNT_MS = MINUTE;
+/** Few calls left: a read waits at least this long after the report. */
+const LOW_HOLD_MS = 10_000;
 const REPORT_COUNT_MS = 15_000;
 const ANY_ZONE = '*';
 
@@ -35,6 +37,8 @@ interface SubscriptionHintsDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** Delays reads of a family until then, ms since the epoch. */
   readonly holdReads: (family: string, untilMs: number) => void;
+  /** From 0 to 1, different between clusters: clusters that waited for the same thing do not go on in the same moment. */
+  readonly phase: (family: string) => number;
 }
 
 export class SubscriptionHints {
@@ -105,8 +109,8 @@ export class SubscriptionHints {
 
   #holdReads(): void {
     const { hints } = this.#deps;
-    for (const { key, atMs, untilMs } of hints?.reported('throttled') ?? []) this.#hold(key, Math.min(untilMs, atMs + LONGEST_HOLD_MS));
-    for (const hint of hints?.reported('remaining') ?? []) if (this.#tellsLow(hint)) this.#hold(hint.key, hint.atMs + COUNT_MS);
+    for (const { key, untilMs } of hints?.reported('throttled') ?? []) this.#hold(key, untilMs);
+    for (const hint of hints?.reported('remaining') ?? []) if (this.#tellsLow(hint)) this.#hold(hint.key, hint.atMs + LOW_HOLD_MS);
   }
 
   /** What Azure reported to us since then is newer. */
@@ -119,10 +123,11 @@ export class SubscriptionHints {
     const nowMs = this.#deps.clock.now();
     const before = this.#heldSinceMs.get(family);
     const sinceMs = before !== undefined && nowMs - before < HOLD_AGAIN_MS ? before : nowMs;
-    const endMs = Math.min(untilMs, sinceMs + LONGEST_HOLD_MS);
-    if (endMs <= nowMs) return;
+    const lastMs = sinceMs + LONGEST_HOLD_MS;
+    const soonestMs = Math.min(untilMs, lastMs);
+    if (soonestMs <= nowMs) return;
     this.#heldSinceMs.set(family, sinceMs);
-    this.#deps.holdReads(family, endMs);
+    this.#deps.holdReads(family, soonestMs + this.#deps.phase(family) * (lastMs - soonestMs));
   }
 }
 

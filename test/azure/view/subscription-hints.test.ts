@@ -15,15 +15,23 @@ function soldOut(scope: StockScope): AutoscalerError {
 
 let clock = new FakeClock(START_MS);
 let server = new MemoryHintServer(() => clock.now());
+/** Of every cluster. */
+let phase = 0;
 const holds: (readonly [family: string, untilMs: number])[] = [];
 beforeEach(() => {
   clock = new FakeClock(Date.UTC(2026, 0, 1));
   server = new MemoryHintServer(() => clock.now());
   holds.length = 0;
+  phase = 0;
 });
 
 function cluster(name: string): SubscriptionHints {
-  return new SubscriptionHints({ hints: server.of(name), clock, holdReads: (family, untilMs) => void holds.push([family, untilMs]) });
+  return new SubscriptionHints({
+    hints: server.of(name),
+    clock,
+    holdReads: (family, untilMs) => void holds.push([family, untilMs]),
+    phase: () => phase,
+  });
 }
 
 describe('a stockout that another cluster met', () => {
@@ -128,18 +136,29 @@ describe('calls that the clusters have left together', () => {
     expect(holds).toEqual([]);
     cluster('one').noteRemaining('HighCostGet', { left: 199, of: 1_000 });
     server.look();
-    expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 60_000])]));
+    expect(new Set(holds.map(String))).toEqual(new Set([String(['HighCostGet', clock.now() + 10_000])]));
   });
 
-  it('are not delayed by an older count than Azure’s own to this cluster', async () => {
+  it('delay the reads of different clusters by different times, of a minute at most', () => {
+    cluster('one').noteRemaining('HighCostGet', { left: 1, of: 1_000 });
+    cluster('two');
+    const ends = [0, 0.5, 0.99].map((each) => {
+      phase = each;
+      server.look();
+      return Math.round((holds.at(-1)?.[1] ?? 0) - clock.now());
+    });
+    expect(ends).toEqual([10_000, 35_000, 59_500]);
+  });
+
+  it('do not delay a cluster to which Azure has reported many since then, although it has not reported that yet', async () => {
     const two = cluster('two');
+    two.noteRemaining('HighCostGet', { left: 900, of: 1_000 });
+    await clock.advance(1_000);
     cluster('one').noteRemaining('HighCostGet', { left: 1, of: 1_000 });
     await clock.advance(1_000);
-    two.noteRemaining('HighCostGet', { left: 900, of: 1_000 });
-    holds.length = 0;
+    two.noteRemaining('HighCostGet', { left: 880, of: 1_000 });
     server.look();
-    // The cluster that reported a low count is the only one that still believes it.
-    expect(holds.filter(([, untilMs]) => untilMs > clock.now())).toEqual([]);
+    expect(holds).toEqual([]);
   });
 
   it('are reported every fifteen seconds, and at once when they become few', async () => {
@@ -155,7 +174,7 @@ describe('calls that the clusters have left together', () => {
 
 describe('a cluster that shares nothing', () => {
   it('is kept from nothing', () => {
-    const alone = new SubscriptionHints({ hints: undefined, clock, holdReads: () => undefined });
+    const alone = new SubscriptionHints({ hints: undefined, clock, holdReads: () => undefined, phase: () => 0 });
     alone.noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
     expect(alone.reasonAgainst(SIZE, true)).toBeUndefined();
   });

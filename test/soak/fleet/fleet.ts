@@ -1,8 +1,8 @@
 /** `npm run soak -- --fleet N`: the same story with a shared store and without one, and what the store is expected to save. */
 import { liveAsFleet, type FleetFigures } from './fleet-story.ts';
 
-/** One in a hundred reads. */
-const FEW_REFUSED = 0.01;
+/** Of all reads. */
+const FEW_REFUSED = 0.02;
 /** A list of scale sets is due every minute; others delay it by a minute at most, and few remaining calls double it. */
 const LONGEST_WITHOUT_LIST_SECONDS = 180;
 
@@ -27,7 +27,8 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
       `sizes and usages were read ${shared.sharedCalls} times, not ${fair}: ${alone.sharedCalls} without a store`,
     ],
     [shared.askedForStockout <= 1, `${shared.askedForStockout} clusters asked for the size that is out of stock`],
-    [shared.fellBackAtOnce >= clusters - 2, `${shared.fellBackAtOnce} clusters of ${clusters - 1} chose the other pool in the same loop`],
+    // One may probe, and one may ask before it has heard of the stockout.
+    [shared.fellBackAtOnce >= clusters - 3, `${shared.fellBackAtOnce} clusters of ${clusters - 1} chose the other pool in the same loop`],
     [pressure.refused <= FEW_REFUSED * pressure.reads, `${pressure.refused} of ${pressure.reads} reads were refused`],
     [pressure.writesRefused === 0, `${pressure.writesRefused} writes were refused`],
     [Number.isFinite(pressure.slowestWrite), 'a cluster with waiting pods wrote nothing'],

@@ -62,8 +62,8 @@ export const SHARING_GUARDS: readonly Guard[] = [
   {
     guard: 'a pause that another cluster met delays our reads by a minute at most',
     file: 'src/azure/view/subscription-hints.ts',
-    text: 'Math.min(untilMs, atMs + LONGEST_HOLD_MS)',
-    instead: 'untilMs',
+    text: 'const soonestMs = Math.min(untilMs, lastMs);',
+    instead: 'const soonestMs = untilMs;',
     test: 'test/azure/view/subscription-hints.test.ts',
     quick: true,
   },
@@ -191,5 +191,13 @@ export const SHARING_GUARDS: readonly Guard[] = [
     text: 'if (nowMs - this.#askedAtMs < ASK_EVERY_MS) return;',
     instead: 'if (nowMs >= 0) return;',
     test: 'test/scenarios/lying-store.test.ts',
+  },
+  {
+    guard: 'clusters that waited for the same limit do not go on in the same moment',
+    file: 'src/azure/view/subscription-hints.ts',
+    text: ' + this.#deps.phase(family) * (lastMs - soonestMs)',
+    instead: '',
+    test: 'test/azure/view/subscription-hints.test.ts',
+    quick: true,
   },
 ];
