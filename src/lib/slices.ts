@@ -13,6 +13,26 @@ export interface SlicePacing {
   readonly pause: () => Promise<void>;
 }
 
+/** Gives other work its turn between short works, none of which is worth slices. Without pacing it never does. */
+export class Turns {
+  readonly #pacing: SlicePacing | undefined;
+  #since: number;
+
+  constructor(pacing: SlicePacing | undefined) {
+    this.#pacing = pacing;
+    this.#since = pacing?.clock.monotonic() ?? 0;
+  }
+
+  /** Call it where other work may have its turn. Pauses if the present turn has lasted a slice. */
+  async next(): Promise<void> {
+    if (this.#pacing === undefined) return;
+    const { clock, sliceMs, pause } = this.#pacing;
+    if (clock.monotonic() - this.#since < sliceMs) return;
+    await pause();
+    this.#since = clock.monotonic();
+  }
+}
+
 /** Does the work without a pause. */
 export function finishAtOnce<Result>(work: SlicedWork<Result>): Result {
   for (;;) {

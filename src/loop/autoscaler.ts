@@ -16,6 +16,7 @@ import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import { currentPolicy } from './deps/current-policy.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
+import { turnsOf } from './deps/make-plan.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
@@ -129,7 +130,7 @@ export class Autoscaler {
       if (!isFirstLoop(this.#state)) this.#saved = undefined;
       // A failed step may have left a fork open, so the next loop starts with a new snapshot.
       if (report.failures.length > 0) this.#snapshot = new ClusterSnapshot({ names: this.#deps.names });
-      this.#notify(report);
+      await this.#notify(report);
       return report;
     });
   }
@@ -150,8 +151,10 @@ export class Autoscaler {
     this.#state = state;
   }
 
-  #notify(report: LoopReport): void {
+  async #notify(report: LoopReport): Promise<void> {
+    const turns = turnsOf(this.#deps);
     for (const listener of this.#listeners) {
+      await turns.next();
       try {
         listener(report);
       } catch (thrown) {

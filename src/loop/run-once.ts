@@ -106,27 +106,33 @@ async function runSteps(
   run: { readonly startedAtMs: number; readonly signal: AbortSignal },
 ): Promise<Progress> {
   let progress: Progress = { state: input.state, observation: undefined, removed: [], rounds: [], scaleDown: undefined, replanSoon: false };
-  const observed = await steps.run('observe', () => observe(input, run.startedAtMs));
+  const observed = await steps.run('observe', () => observe(input, steps, run.startedAtMs));
   if ('error' in observed) return progress;
+  await steps.nextTurn();
   const reduced = await steps.run('reduce', () => updateState(input, observed.value));
   if ('error' in reduced) return { ...progress, observation: observed.value };
   const observation = withCorrectedTemplates(observed.value, reduced.value.state, input.deps.names);
   progress = { ...progress, ...reduced.value, observation };
+  await steps.nextTurn();
   await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
   progress = await scaleDown(input, steps, progress, run.signal);
+  await steps.nextTurn();
   await steps.run('sync-counts', () => syncCounts(input, progress, run.signal));
   await steps.run('capacity', () => writeCapacityStatuses(input, progress, run.signal));
+  await steps.nextTurn();
   await steps.run('publish', () => publish(progress, input.deps));
   return progress;
 }
 
-function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Observation {
+/** The observation is frozen before other work has its turn. */
+async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, steps: Steps, nowMs: number): Promise<Observation> {
   const view = withOwners(deps.cluster.observe(nowMs), deps.owners);
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
   const cloud = deps.cloud.observe(cluster, nowMs);
+  await steps.nextTurn();
   snapshot.sync(cluster);
   return { loopId, nowMs, cluster, cloud };
 }

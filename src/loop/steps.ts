@@ -1,17 +1,26 @@
 /** Runs the steps of one loop: measures each, and turns an exception into a classified and counted failure. */
 import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } from '../lib/errors.ts';
+import type { Turns } from '../lib/slices.ts';
 import type { LoopDeps } from './deps/loop-deps.ts';
+import { turnsOf } from './deps/make-plan.ts';
 import type { StepFailure, StepName } from '../domain/loop-report.ts';
 
 type StepOutcome<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 
 export class Steps {
   readonly #deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics'>;
+  readonly #turns: Turns;
   readonly #failures: StepFailure[] = [];
   readonly #stepMs: Partial<Record<StepName, number>> = {};
 
-  constructor(deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics'>) {
+  constructor(deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics' | 'pacing'>) {
     this.#deps = deps;
+    this.#turns = turnsOf(deps);
+  }
+
+  /** Other work has its turn, if the steps so far took long. */
+  nextTurn(): Promise<void> {
+    return this.#turns.next();
   }
 
   /** Returns the step's value or its failure. Never throws. */

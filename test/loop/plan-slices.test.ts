@@ -119,6 +119,24 @@ describe('a plan that is made in slices', () => {
   });
 });
 
+describe('the steps of a loop', () => {
+  it('leave other work its turn before the model is updated, between steps, and between those who look at the report', async () => {
+    const { stage, pauses } = pausing({ groups: [] });
+    const seen: number[] = [];
+    for (let listener = 0; listener < 3; listener++) stage.loop.onLoop(() => void seen.push(pauses()));
+    await stage.loop.runOnce('manual', new AbortController().signal);
+    const [first = 0] = seen;
+    expect(first).toBeGreaterThanOrEqual(6);
+    expect(seen).toEqual([first, first + 1, first + 2]);
+  });
+
+  it('do not see what changes in between', async () => {
+    const { stage } = pausing(SHRINKS, (_pause, { cluster }) => cluster.nodes.clear());
+    const { observation, failures } = await stage.runOnce();
+    expect([[...(observation?.cluster.nodes.keys() ?? [])], failures]).toEqual([['a-0', 'a-1'], []]);
+  });
+});
+
 async function removalOf(stage: ReturnType<typeof aStage>) {
   const report = await stage.runOnce();
   for (let step = 0; step < 30; step++) await stage.clock.advance(10_000);
