@@ -19,6 +19,7 @@ import { DEFAULT_LATENCIES, type ArmLatencies } from './state/latencies.ts';
 import { createListHistory, createFrozenLists } from './compute/stale-lists.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { createVmFeedPublisher } from './state/vm-feed-publisher.ts';
+import { PUBLISHED_PROFILE } from './aks/autoscaler-profile.ts';
 import { seedPool } from './aks/create-agent-pool.ts';
 import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
@@ -160,6 +161,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     eventIncarnation: 1,
     apiServer: undefined,
     nodes: undefined,
+    autoScalerProfile: PUBLISHED_PROFILE,
     clusterTags: {},
     clusterStopped: false,
     clusterWork: 'Updating',

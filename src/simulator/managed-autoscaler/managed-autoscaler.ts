@@ -1,6 +1,5 @@
 /**
- * An imitation of the Cluster Autoscaler that AKS runs over pools with `enableAutoScaling`, with the default profile that AKS
- * publishes. It reads and changes both sides of the world as another client would, and says why in events of its own component.
+ * An imitation of the Cluster Autoscaler that AKS runs over pools with `enableAutoScaling`, with the profile of the cluster. It reads and changes both sides of the world as another client would, and says why in events of its own component.
  * It looks neither at topology nor at volumes, and scales only pools with scale sets. Must not know the program under test.
  */
 import { seededRandom, stableHash } from '../../lib/random.ts';
@@ -11,7 +10,7 @@ import type { SimCluster } from '../cluster/cluster.ts';
 import { controllerOf, type BudgetObject, type DaemonSetObject, type KubeObject, type NodeObject } from '../cluster/store/objects.ts';
 import { growthOptions, podsWithoutRoom, type GrowthOption } from './growth.ts';
 import { DELETION_TAINT, poolViews, type ClusterContents, type PoolView } from './pool-view.ts';
-import { DEFAULT_PROFILE, type AutoscalerProfile } from './profile.ts';
+import { profileOf, type AutoscalerProfile } from './profile.ts';
 import { unneededNodes, type UnneededNode } from './removal.ts';
 
 export interface AutoscaledWorld {
@@ -25,11 +24,11 @@ export interface AutoscaledWorld {
 const MANAGED_COMPONENT = 'cluster-autoscaler';
 
 /** Starts it. @returns a function that stops it. */
-export function startManagedAutoscaler(world: AutoscaledWorld, profile: AutoscalerProfile = DEFAULT_PROFILE): () => void {
-  const scanner = new Scanner(world, profile);
+export function startManagedAutoscaler(world: AutoscaledWorld): () => void {
+  const scanner = new Scanner(world);
   let cancel = (): void => undefined;
   const wait = (): void => {
-    cancel = world.clock.after(profile.scanIntervalMs, () => {
+    cancel = world.clock.after(scanner.intervalMs, () => {
       scanner.scan();
       wait();
     });
@@ -45,7 +44,8 @@ interface PoolBackoff {
 
 class Scanner {
   readonly #world: AutoscaledWorld;
-  readonly #profile: AutoscalerProfile;
+  /** As of this scan. */
+  #profile: AutoscalerProfile;
   readonly #unneededSince = new Map<string, number>();
   readonly #backoffs = new Map<string, PoolBackoff>();
   /** Nodes that are being drained, and since when. */
@@ -53,15 +53,21 @@ class Scanner {
   #restsUntilMs = 0;
   #scans = 0;
 
-  constructor(world: AutoscaledWorld, profile: AutoscalerProfile) {
+  constructor(world: AutoscaledWorld) {
     this.#world = world;
-    this.#profile = profile;
+    this.#profile = profileOf(world.arm.state().autoScalerProfile);
+  }
+
+  get intervalMs(): number {
+    return this.#profile.scanIntervalMs;
   }
 
   scan(): void {
     this.#scans += 1;
     const contents = this.#contents();
-    const pools = poolViews(this.#world.spec, this.#world.arm.state(), contents);
+    const state = this.#world.arm.state();
+    this.#profile = profileOf(state.autoScalerProfile);
+    const pools = poolViews(this.#world.spec, state, contents);
     this.#removeFailed(pools);
     const hasGrown = this.#grow(contents, pools);
     this.#continueDrains(contents, pools);

@@ -27,16 +27,28 @@ export interface AutoscalerProfile {
   readonly maxBackoffMs: number;
 }
 
-export const DEFAULT_PROFILE: AutoscalerProfile = {
-  scanIntervalMs: 10_000,
-  delayAfterAddMs: 600_000,
-  delayAfterFailureMs: 180_000,
-  unneededForMs: 600_000,
-  utilizationThreshold: 0.5,
-  maxEmptyAtOnce: 10,
-  maxDrainMs: 600_000,
-  keepsSystemPods: true,
-  keepsLocalStorage: true,
-  firstBackoffMs: 300_000,
-  maxBackoffMs: 1_800_000,
-};
+/** The settings that the imitation follows, from the profile of the cluster. Every setting of a profile is present and valid. */
+export function profileOf(published: Readonly<Record<string, unknown>>): AutoscalerProfile {
+  const text = (key: string): string => String(published[key]);
+  const ms = (key: string): number => durationMs(text(key));
+  return {
+    scanIntervalMs: ms('scan-interval'),
+    delayAfterAddMs: ms('scale-down-delay-after-add'),
+    delayAfterFailureMs: ms('scale-down-delay-after-failure'),
+    unneededForMs: ms('scale-down-unneeded-time'),
+    utilizationThreshold: Number(text('scale-down-utilization-threshold')),
+    maxEmptyAtOnce: Number(text('max-empty-bulk-delete')),
+    maxDrainMs: ms('max-graceful-termination-sec'),
+    keepsSystemPods: text('skip-nodes-with-system-pods') === 'true',
+    keepsLocalStorage: text('skip-nodes-with-local-storage') === 'true',
+    firstBackoffMs: 300_000,
+    maxBackoffMs: 1_800_000,
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `10m`, `10s`; without a unit in seconds. */
+function durationMs(text: string): number {
+  return Number.parseInt(text, 10) * (UNITS[text.at(-1) ?? ''] ?? 1_000);
+}

@@ -1,6 +1,7 @@
 /** The managed cluster as AKS shows it, and the operations on it as a whole: write, tag, stop and start. */
 import { findAgentPool, isVmsPool } from '../state/agent-pool-document.ts';
 import { acceptPool, vmsInTransition, nextProperties, reconcilePool } from './agent-pools.ts';
+import { profileProblem, PUBLISHED_PROFILE, takeProfile } from './autoscaler-profile.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
 import { notSupported } from '../compute/instance-actions.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
@@ -25,7 +26,12 @@ export function clusterNotFound(request: ArmRequest): ArmReply {
 /** Every change of a pool also changes the cluster's etag. */
 function clusterEtag(world: ArmWorld): string {
   const etag = [...world.agentPools.values()].reduce((sum, pool) => sum + pool.etagCounter, 0);
-  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}`);
+  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}${profileMark(world)}`);
+}
+
+/** A changed profile changes the etag, too. */
+function profileMark({ autoScalerProfile }: ArmWorld): string {
+  return autoScalerProfile === PUBLISHED_PROFILE ? '' : JSON.stringify(autoScalerProfile);
 }
 
 /** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
@@ -66,8 +72,11 @@ export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
     const refused = refusePower(world, pool, { ...pool.properties, ...given }) ?? refuseProperties(world, pool, given);
     if (refused !== undefined) return refused;
   }
+  const problem = profileProblem(request.body);
+  if (problem !== undefined) return aksError(400, 'InvalidParameter', problem);
   const tags = pick(request.body, 'tags');
   if (isJsonObject(tags)) world.clusterTags = tags;
+  takeProfile(world, request.body);
   for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
   return acceptedReply(world, request, operateOnAllPools(world, request), 'write');
 }
@@ -167,7 +176,7 @@ function renderCluster(world: ArmWorld): JsonObject {
       ...(spec.kubeletIdentity === undefined
         ? {}
         : { identityProfile: { kubeletidentity: { resourceId: identityId(spec, spec.kubeletIdentity) } } }),
-      autoScalerProfile: { 'scan-interval': '10s', expander: 'random', 'scale-down-unneeded-time': '10m' },
+      autoScalerProfile: world.autoScalerProfile,
       nodeProvisioningProfile: { mode: 'Manual' },
       maxAgentPools: 100,
     },

@@ -71,6 +71,8 @@ export interface ArmState {
     readonly machines: readonly InstanceState[];
   }[];
   readonly operations: readonly OperationState[];
+  /** Settings of AKS's own autoscaler. */
+  readonly autoScalerProfile: JsonObject;
   readonly stock: Readonly<Record<string, number>>;
   readonly usages: readonly Usage[];
   readonly faults: readonly Fault[];
@@ -224,6 +226,7 @@ function stateOf(world: ArmWorld, faults: FaultTable, ambient: BackgroundActorOp
       machines: [...pool.vms.values()].map(instanceState),
     })),
     operations: [...world.operations.values()].map(operationState),
+    autoScalerProfile: world.autoScalerProfile,
     stock: Object.fromEntries(world.stock),
     usages: usages(world),
     faults: faults.list(),

@@ -170,6 +170,8 @@ export interface ArmWorld {
   apiServer: ApiServerAccess | undefined;
   /** Absent while this Azure has no cluster: then AKS touches VMs only. */
   nodes: NodeMaintenance | undefined;
+  /** Settings of AKS's own autoscaler, with dashed names. */
+  autoScalerProfile: JsonObject;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */
