@@ -1,6 +1,7 @@
 /** A value that processes share: who reads the source, and what becomes of a run that fails, is too slow, or finds no place. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadTogether, type LoadedTogether, type SharingProblem } from '../../../src/cache/agents/shared-load.ts';
+import type { SharedText } from '../../../src/domain/ports/shared-text.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -28,7 +29,7 @@ beforeEach(() => {
 
 function load(
   process: string,
-  change: { readonly current?: number; readonly mayGoOn?: boolean; readonly place?: MemoryTextServer } = {},
+  change: { readonly current?: number; readonly mayGoOn?: boolean; readonly place?: Pick<MemoryTextServer, 'of'> } = {},
 ): Load {
   const { place = server, ...more } = change;
   const work = loadTogether<number>(
@@ -125,6 +126,21 @@ describe('a value that processes share', () => {
     server.isAway = true;
     expect(await load('one')).toMatchObject({ origin: 'own' });
     expect(problems).toEqual(['unreachable']);
+  });
+
+  it('is asked for within 50 ms by a process without one, and within the limit of the place by others', async () => {
+    const limits: (number | undefined)[] = [];
+    const of = (process: string): SharedText => {
+      const share = server.of(process);
+      const latest = (limitMs?: number) => {
+        limits.push(limitMs);
+        return share.latest(limitMs);
+      };
+      return { ...share, latest };
+    };
+    await load('one', { place: { of } });
+    await load('two', { place: { of }, current: 1 });
+    expect(limits).toEqual([50, 50, undefined]);
   });
 
   it('is read once on each side of a place that is split', async () => {

@@ -200,4 +200,12 @@ export const SHARING_GUARDS: readonly Guard[] = [
     test: 'test/azure/view/subscription-hints.test.ts',
     quick: true,
   },
+  {
+    guard: 'a first decision waits for a store for no longer than a moment',
+    file: 'src/cache/agents/shared-load.ts',
+    text: 'return current === undefined ? START_LIMIT_MS : undefined;',
+    instead: 'return current === undefined ? undefined : START_LIMIT_MS;',
+    test: LOAD,
+    quick: true,
+  },
 ];
