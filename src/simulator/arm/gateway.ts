@@ -300,8 +300,8 @@ function chargeRateLimits(world: ArmWorld, request: ArmRequest, route: Pick<Rout
     subscription: world.spec.subscriptionId,
     compute: route.compute,
     aks: route.aks,
+    group: world.spec.nodeResourceGroup,
     resource: [
-      world.spec.nodeResourceGroup,
       params['name'] ?? params['pool'] ?? params['id'] ?? params['cluster'] ?? '',
       ...(params['instance'] === undefined ? [] : [params['instance']]),
     ].join('/'),

@@ -64,8 +64,10 @@ export interface Charge {
   readonly aks?: AksPolicyName | undefined;
   /** Number of VMs that a write touches. */
   readonly machines?: number;
-  /** The resource of the per-resource buckets. */
+  /** The resource of the per-resource buckets, below `group`. */
   readonly resource: string;
+  /** The resource group of the nodes: clusters of one subscription may have resources of one name. Default: all have one group. */
+  readonly group?: string;
 }
 
 export interface CallCost {
@@ -135,7 +137,8 @@ export class Throttle {
     ];
   }
 
-  #providerLevels({ compute, aks, resource }: Charge): readonly NamedBucket[] {
+  #providerLevels({ compute, aks, resource: name, group = '' }: Charge): readonly NamedBucket[] {
+    const resource = `${group}/${name}`;
     if (aks !== undefined) {
       const { bucket, perResource } = AKS_POLICIES[aks];
       return [{ name: aks, bucket: this.#bucket(`${aks}|${perResource ? resource.toLowerCase() : 'all'}`, bucket) }];
