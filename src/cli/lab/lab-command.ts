@@ -50,7 +50,8 @@ ${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${d
   --rival-flag FLAG  a flag for it, such as --rival-flag=--scale-down-unneeded-time=5m; may be repeated
   --speed N          make the world N times faster than Azure (default 1); timers of programs do not follow
 
-One virtual day of a policy takes about a minute of one core. Ctrl-C stops all runs; no report is written then.
+One virtual day of a policy takes a minute to a minute and a half of one core. Ctrl-C stops all runs;
+no report is written then.
 
 Exit code: 0 the report is written, 1 a run failed, 2 the arguments or a policy are wrong, 130 stopped.
 `;
