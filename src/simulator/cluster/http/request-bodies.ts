@@ -43,7 +43,7 @@ export interface BodyInput {
   readonly body: unknown;
   readonly validation: FieldValidation;
   /** A patch names itself in the refusal of an unknown field. Default: the body is a whole object. */
-  readonly patch?: string;
+  readonly patch?: () => string;
 }
 
 /** The body as an object of the route's kind. */
@@ -89,7 +89,7 @@ function refusalOfIdentity(
 function strictRefusal({ route: { type }, patch }: BodyInput, unknown: readonly string[]): ReturnType<typeof badRequest> {
   const problem = `strict decoding error: ${unknown.map((path) => `unknown field "${path}"`).join(', ')}`;
   if (patch === undefined) return badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${problem}`);
-  const message = `Invalid value: ${JSON.stringify(patch)}: ${problem}`;
+  const message = `Invalid value: ${JSON.stringify(patch())}: ${problem}`;
   return refuse(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
     causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
   });

@@ -177,7 +177,7 @@ function patchObject({ api, kinds }: Backend, route: NamedRoute, request: ApiReq
   const result = patched(route.subresource === 'scale' ? scaleOf(route.type, current) : encodeObject(route.type, current), request);
   if (!result.ok) return refusalReply(result.refusal);
   if (route.subresource === 'scale') return putScale({ api, kinds }, route, { request, current, scale: result.value });
-  const patch = patchInWords(request, result.value);
+  const patch = (): string => patchInWords(request, result.value);
   const read = readBody({ kinds, route, body: result.value, validation: validation.value, patch });
   return read.ok ? writeBody({ api, kinds }, route, { request, current, read: read.value }) : refusalReply(read.refusal);
 }

@@ -50,6 +50,8 @@ export class KindTable {
   readonly #store: ObjectStore;
   #custom: readonly CustomKind[] | undefined;
   #types: readonly ResourceType[] = RESOURCE_TYPES;
+  /** By `apiVersion|plural`: every request looks here. */
+  #byPlural: ReadonlyMap<string, ResourceType> = new Map();
 
   constructor(store: ObjectStore) {
     this.#store = store;
@@ -64,7 +66,8 @@ export class KindTable {
   }
 
   find(apiVersion: string, plural: string): ResourceType | undefined {
-    return this.types().find((type) => type.plural === plural && apiVersionOf(type) === apiVersion);
+    this.#read();
+    return this.#byPlural.get(`${apiVersion}|${plural}`);
   }
 
   findKind(apiVersion: string, kind: string): ResourceType | undefined {
@@ -87,6 +90,7 @@ export class KindTable {
     if (this.#custom !== undefined) return this.#custom;
     this.#custom = this.#store.list(DEFINITIONS).filter(isEstablished).flatMap(customKinds);
     this.#types = [...RESOURCE_TYPES, ...this.#custom.map(({ type }) => type)];
+    this.#byPlural = new Map(this.#types.map((type) => [`${apiVersionOf(type)}|${type.plural}`, type]));
     return this.#custom;
   }
 }
