@@ -39,7 +39,8 @@ export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<Run
     });
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
-    child.send(order);
+    // A process that ended before it could read is reported by its exit.
+    child.send(order, () => undefined);
   });
 }
 
