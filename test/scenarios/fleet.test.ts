@@ -84,7 +84,7 @@ describe('clusters of one subscription that share a store', () => {
 
   it('hand over to a process that takes sizes and usages from the store, and reads its scale sets and instances itself', async () => {
     const [, , three] = clusters;
-    await run.advance(2 * MINUTE);
+    await run.advance(10 * SECOND);
     await run.stopDaemon(three);
     // The list of sizes is more than a megabyte (caching 2.1).
     three.world.arm.control.addFault({ id: 'slow', match: { pathGlob: '**/skus' }, effect: { kind: 'delay', ms: 3 * SECOND } });
