@@ -22,8 +22,9 @@ const NO_CLUSTER: ClusterView = {
   namespaces: new Map(),
   stalenessMs: 0,
 };
-/** Prices are read one size after another, in the background. */
-const PRICES_MS = 20_000;
+/** Prices are read one size after another, in the background. A size may have none. */
+const MOST_PRICES_MS = 60_000;
+const LOOK_MS = 1_000;
 
 /** @throws AutoscalerError if Azure cannot be read; `cancelled` if the signal fires. */
 export async function readAzurePools(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly LoadPool[]> {
@@ -35,10 +36,11 @@ export async function readAzurePools(config: Config, clock: Clock, signal: Abort
   });
   try {
     await cloud.start(signal);
-    if (cloud.prices !== undefined) await clock.sleep(PRICES_MS, signal);
     const { groups } = cloud.observe(NO_CLUSTER, clock.now());
-    const prices = cloud.prices?.current(clock.now()).table ?? {};
-    return groups.map((group) => poolOf(group, prices));
+    const prices = (): PriceTable => cloud.prices?.current(clock.now()).table ?? {};
+    const isPriced = (): boolean => groups.every(({ vmSize }) => prices()[vmSize.toLowerCase()] !== undefined);
+    for (let ms = 0; cloud.prices !== undefined && !isPriced() && ms < MOST_PRICES_MS; ms += LOOK_MS) await clock.sleep(LOOK_MS, signal);
+    return groups.map((group) => poolOf(group, prices()));
   } finally {
     await Promise.allSettled([cloud.close(), kubernetes.close()]);
   }

@@ -122,7 +122,17 @@ describe('record', () => {
     const { control } = world.world.arm;
     const terminal = aTerminal(clientEnvironment(world.dir, world.world));
     const discovery = '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true';
-    const argv = ['--out', world.file('load.jsonl'), '--azure', '--kubeconfig', world.file('kubeconfig'), discovery, '--hash-names'];
+    const prices = ['--retail-prices', `--retail-prices-endpoint=${world.world.arm.url}/api/retail/prices`];
+    const argv = [
+      '--out',
+      world.file('load.jsonl'),
+      '--azure',
+      '--kubeconfig',
+      world.file('kubeconfig'),
+      discovery,
+      '--hash-names',
+      ...prices,
+    ];
     const ended = run(argv, terminal, clockOf(world.clock));
     await world.until(() => terminal.said().includes('Recording.'), ended);
     control.raise({ retag: { pool: 'general', tags: { min: '2', max: '7' } } });

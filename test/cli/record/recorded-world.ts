@@ -94,6 +94,8 @@ export class RecordedWorld {
     const { arm, cluster } = this.world;
     return untilQuiet(() => {
       if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
+      // Time must not pass while the recorder writes.
+      if (process.getActiveResourcesInfo().includes('FSReqPromise')) return 'the disk is busy';
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
     });
