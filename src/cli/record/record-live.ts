@@ -8,7 +8,7 @@ import type { WatchedLoad } from './watched-load.ts';
 
 interface RecordLiveInput {
   readonly recorder: LoadRecorder;
-  readonly log: RecordingLog;
+  readonly log: Pick<RecordingLog, 'append' | 'flush' | 'finish' | 'close' | 'isStuck'>;
   readonly watched: Pick<WatchedLoad, 'start' | 'takeGap' | 'ended'>;
   readonly clock: Clock;
   /** Milliseconds. If absent, until the signal. */

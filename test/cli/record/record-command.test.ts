@@ -188,7 +188,7 @@ describe('record', () => {
   it('goes on with the file of a process that was killed, and marks what it did not see', async () => {
     const world = await aWorld();
     const { cluster } = world.world;
-    for (const name of ['web', 'old']) cluster.apply(deployment({ name, replicas: 2, cpu: '100m' }));
+    for (const name of ['web', 'old', 'same']) cluster.apply(deployment({ name, replicas: 2, cpu: '100m' }));
     await world.advance(MINUTE);
     const path = world.file('load.jsonl');
     const first = await world.record('load.jsonl', ['--hash-names']);
@@ -207,16 +207,31 @@ describe('record', () => {
     const second = await world.record('load.jsonl', ['--hash-names']);
     await world.advance(5 * MINUTE);
     await second.stop();
+    expect(await readdir(world.dir)).not.toContain('load.jsonl.secret');
+    const ended = await readFile(path);
     const { scenario, gaps, isComplete } = await readRecording(path);
     expect(isComplete).toBe(true);
     const [gap] = gaps;
     expect(gap?.untilMs).toBe(26 * MINUTE);
     expect(gap?.fromMs).toBeLessThan(6 * MINUTE);
-    const [old, web] = scenario.workloads.filter(({ pod }) => pod.containers[0]?.requests?.['memory'] === '256Mi').map(({ name }) => name);
-    const shown = replicas(scenario).map((text) => text.replace(web ?? '', 'web').replace(old ?? '', 'old'));
-    expect(shown.toSorted()).toEqual(['0 old=2', '0 web=2', '2 web=3', '26 old=0', '26 web=4']);
-    expect(await readdir(world.dir)).not.toContain('load.jsonl.secret');
-    expect(await readFile(path, 'utf8')).not.toMatch(/"web"|"old"|general|default-/);
+    const [old, same, web] = scenario.workloads
+      .filter(({ pod }) => pod.containers[0]?.requests?.['memory'] === '256Mi')
+      .map(({ name }) => name);
+    const shown = replicas(scenario).map((text) =>
+      text
+        .replace(web ?? '', 'web')
+        .replace(old ?? '', 'old')
+        .replace(same ?? '', 'same'),
+    );
+    expect(shown.toSorted()).toEqual(['0 old=2', '0 same=2', '0 web=2', '2 web=3', '26 old=0', '26 web=4']);
+    const again = (flags: readonly string[]) =>
+      run(['--out', path, '--kubeconfig', world.file('kubeconfig'), ...flags], aTerminal(), clockOf(world.clock));
+    await expect(again(['--hash-names'])).rejects.toThrow('holds a recording that has ended; name another file.');
+    await writeFile(path, killed);
+    await expect(again(['--hash-names'])).rejects.toThrow('or the secret of its hashes');
+    await writeFile(`${path}.secret`, secret);
+    await expect(again([])).rejects.toThrow('has hashed names; to go on with it, add --hash-names.');
+    expect(ended.toString()).not.toMatch(/"web"|"old"|general|default-/);
   });
 
   it.each([
