@@ -62,8 +62,8 @@ export class RecordedWorld {
     return { ended, stop, out: terminal.printed, err: terminal.said };
   }
 
-  /** Lets time pass until then, for a command that waits for Azure. */
-  async until(holds: () => boolean, ended: Promise<number>): Promise<void> {
+  /** Lets time pass in steps (milliseconds) until then, for a command that waits for Azure. */
+  async until(holds: () => boolean, ended: Promise<number>, stepMs = 100): Promise<void> {
     let failed: unknown;
     ended.catch((thrown: unknown) => {
       failed = thrown;
@@ -71,7 +71,7 @@ export class RecordedWorld {
     for (const patience = new Patience(STUCK_AFTER_MS); !holds();) {
       if (failed !== undefined) throw failed;
       if (patience.isOver()) throw new Error('the condition does not come true');
-      await this.advance(100);
+      await this.advance(stepMs);
     }
   }
 
