@@ -1,7 +1,7 @@
 /** The bundled daemon against the large world, in its own process, with its metrics. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, createWriteStream, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,8 +18,11 @@ const FLAGS = [
   '--leader-elect=false',
   '--scale-down-unneeded-time=20s',
   '--scale-down-delay-after-add=0s',
-  '--max-scale-down-parallelism=500',
+  '--max-scale-down-parallelism=2000',
 ];
+
+/** Has no flag. The default is 1,000 in ten minutes. */
+const CONFIG = 'scaleDown:\n  maxEmptyRemovalsPerWindow: 2000\n';
 
 export interface LoopTotals {
   readonly loops: number;
@@ -47,7 +50,13 @@ export class MeasuredDaemon {
   /** Its log is in `DIR/daemon.log`. Resolves when it serves its metrics. */
   static async start({ main, world, dir, nodeOptions }: DaemonInput): Promise<MeasuredDaemon> {
     const log = openSync(join(dir, 'daemon.err'), 'w');
-    const flags = [`--kubeconfig=${world.kubeconfig}`, `--cloud-config=${world.cloudConfig}`, ...FLAGS];
+    writeFileSync(join(dir, 'config.yaml'), CONFIG);
+    const flags = [
+      `--config=${join(dir, 'config.yaml')}`,
+      `--kubeconfig=${world.kubeconfig}`,
+      `--cloud-config=${world.cloudConfig}`,
+      ...FLAGS,
+    ];
     const child = spawn(process.execPath, [...nodeOptions, main, 'run', ...flags], {
       env: { PATH: process.env['PATH'], HOME: dir, ...imageEnvironment(), ...world.environment },
       stdio: ['ignore', 'pipe', log],
@@ -109,9 +118,8 @@ export class MeasuredDaemon {
 }
 
 /** The address in the log's line about it. The log is also written to a file. */
-async function servedUrl(child: ChildProcess, file: string): Promise<string> {
+function servedUrl(child: ChildProcess, file: string): Promise<string> {
   if (child.stdout === null) throw new Error('no output to read');
-  const { createWriteStream } = await import('node:fs');
   const written = createWriteStream(file);
   const lines = createInterface({ input: child.stdout });
   const found = Promise.withResolvers<string>();

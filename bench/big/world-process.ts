@@ -35,6 +35,8 @@ function isRunning(pod: Change['object']): number {
   return (pod.status as { readonly phase?: string }).phase === 'Running' ? 1 : 0;
 }
 
+// Not by a signal: a profile is written at a regular end only. Also while the world still starts.
+process.on('disconnect', () => process.exit(0));
 const world = await startWorld({ spec: content.spec, clock: realSimClock(size.speed), client: CREDENTIALS, token: TOKEN });
 counts.nodes = world.cluster.store.nodes().length;
 world.cluster.onChange(count);
@@ -47,9 +49,6 @@ process.on('message', (order: WorldOrder) => {
     (error: unknown) => send({ error: String(error) }),
   );
 });
-
-// Not by a signal: a profile is written at a regular end only.
-process.on('disconnect', () => process.exit(0));
 
 function send(message: object): void {
   process.send?.(message);
