@@ -59,7 +59,7 @@ class OwnerIndex {
     return (metadata.ownerReferences ?? []).flatMap(({ uid }) => this.#waiting.get(uid) ?? []);
   }
 
-  #noteOwners(path: string, before: readonly OwnerReference[] = NOBODY, after: readonly OwnerReference[] = NOBODY): void {
+  #noteOwners(path: string, before: readonly OwnerReference[] = NO_OWNERS, after: readonly OwnerReference[] = NO_OWNERS): void {
     if (before === after) return;
     for (const { uid } of before) {
       const paths = this.#dependents.get(uid);
@@ -70,7 +70,7 @@ class OwnerIndex {
   }
 }
 
-const NOBODY: readonly OwnerReference[] = [];
+const NO_OWNERS: readonly OwnerReference[] = [];
 
 function removeFound({ api }: ControllerContext, { storage, object }: StorageEntry): void {
   if (object.metadata.deletionTimestamp === undefined) api.remove(typeOfStored(storage, object), placeOf(object), {});
