@@ -1,4 +1,4 @@
-/** Durations as Go writes them, for example `600s` or `1h30m`. Must not know which setting they belong to. */
+/** Durations as Go writes them, for example `600s` or `1h30m`, and as people read them. Must not know which setting they belong to. */
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -27,4 +27,16 @@ export function parseDurationMs(text: string, { days = false }: DurationOptions 
   if (!DURATION.test(text) || (!days && text.includes('d'))) return undefined;
   const parts = [...text.matchAll(DURATION_PART)];
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNITS_MS[unit ?? ''] ?? 0), 0);
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** For sentences: whole seconds below two minutes, then whole minutes, then hours and days with one decimal. Below zero is `0 s`. */
+export function formatDuration(ms: number): string {
+  if (Math.round(ms / SECOND_MS) < 120) return `${Math.max(0, Math.round(ms / SECOND_MS))} s`;
+  if (Math.round(ms / MINUTE_MS) < 120) return `${Math.round(ms / MINUTE_MS)} min`;
+  return ms < 2 * DAY_MS ? `${(ms / HOUR_MS).toFixed(1)} h` : `${(ms / DAY_MS).toFixed(1)} days`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDurationMs } from '../../src/lib/duration.ts';
+import { formatDuration, parseDurationMs } from '../../src/lib/duration.ts';
 
 describe('parseDurationMs', () => {
   it.each<[string, number | undefined]>([
@@ -30,4 +30,19 @@ describe('parseDurationMs', () => {
     expect(parseDurationMs('1d12h', { days: true })).toBe(129_600_000);
     expect(parseDurationMs('1d12h')).toBeUndefined();
   });
+});
+
+describe('formatDuration', () => {
+  it.each<[number, string]>([
+    [-1, '0 s'],
+    [0, '0 s'],
+    [1_499, '1 s'],
+    [119_499, '119 s'],
+    [119_500, '2 min'],
+    [560_000, '9 min'],
+    [119.4 * 60_000, '119 min'],
+    [2 * 3_600_000, '2.0 h'],
+    [47.94 * 3_600_000, '47.9 h'],
+    [48 * 3_600_000, '2.0 days'],
+  ])('%d ms are %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
 });

@@ -1,5 +1,6 @@
 /** How old data may be, depending on its use. Pure. */
 import { compareBy } from '../../lib/comparison.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 /** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh runs. */
 type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
@@ -74,7 +75,7 @@ function intervalsBehind(agent: AgentFreshness, nowMs: number): number {
 
 function describe(agent: AgentFreshness, nowMs: number): string {
   const age =
-    agent.lastSuccessMs === undefined ? 'has never succeeded' : `last succeeded ${Math.round((nowMs - agent.lastSuccessMs) / 1000)} s ago`;
+    agent.lastSuccessMs === undefined ? 'has never succeeded' : `last succeeded ${formatDuration(nowMs - agent.lastSuccessMs)} ago`;
   return `${agent.id} ${age}${whyBehind(agent, nowMs)}`;
 }
 

@@ -21,6 +21,7 @@ import { WatchedCapacity, type CapacityOptions } from './capacity-view.ts';
 import { WatchedWorkloads } from './workload-view.ts';
 import { PageTokens } from '../api/list-pages.ts';
 import { getOrUndefined } from '../api/rest.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
@@ -81,7 +82,7 @@ export class WatchedClusterReader implements ClusterReader {
       const onlyFor = this.#optional.get(reflector);
       if (onlyFor === undefined) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
       else if (now - lastHeardAt > MOST_STALE_STORAGE_MS)
-        troubles[onlyFor] ??= `no update of ${resource} was received for ${Math.round((now - lastHeardAt) / 1000)} s`;
+        troubles[onlyFor] ??= `no update of ${resource} was received for ${formatDuration(now - lastHeardAt)}`;
       else if (reflector.version === 0) troubles[onlyFor] ??= `${resource} cannot be read: ${trouble ?? ''}`;
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };

@@ -13,6 +13,7 @@ import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
 import { unusedCapacity } from './unused-capacity.ts';
 import type { PriceSources } from '../../domain/policy.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 const GIB = 2 ** 30;
 /** Nodes that a total names: a table has no space for more. */
@@ -143,7 +144,7 @@ function addNode(total: Sum, node: Node, { price, share }: NodeCost): void {
 function describeRemoval(removal: Removal, nowMs: number): string {
   const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready' }[removal.cause];
   const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods must move`;
-  return `to be removed: ${cause}, unneeded for ${formatDuration(removal.unneededSinceMs, nowMs)}${pods}`;
+  return `to be removed: ${cause}, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}${pods}`;
 }
 
 function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDownPlan, nowMs: number): string {
@@ -155,8 +156,8 @@ function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDown
   if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
   if (utilization !== undefined && entry.threshold === undefined) parts.push(`utilization ${Math.round(utilization * 100)} %`);
   const sinceMs = plan.unneeded.get(entry.node);
-  if (sinceMs !== undefined) parts.push(`unneeded for ${formatDuration(sinceMs, nowMs)}`);
-  if (recheckAtMs !== undefined) parts.push(`next check in ${formatDuration(nowMs, recheckAtMs)}`);
+  if (sinceMs !== undefined) parts.push(`unneeded for ${formatDuration(nowMs - sinceMs)}`);
+  if (recheckAtMs !== undefined) parts.push(`next check in ${formatDuration(recheckAtMs - nowMs)}`);
   return parts.join(', ');
 }
 
@@ -180,9 +181,4 @@ export function explainDetail(entry: UnremovableNode | undefined): string | unde
 
 function formatPercent(share: number): string {
   return `${Math.round(share * 1000) / 10} %`;
-}
-
-function formatDuration(fromMs: number, toMs: number): string {
-  const seconds = Math.max(0, Math.round((toMs - fromMs) / 1000));
-  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }

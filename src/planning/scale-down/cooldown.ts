@@ -3,6 +3,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 /** Why reads of Azure or of the cluster are too old to remove anything, even failed instances; undefined if they are fresh. */
 export function staleReadReason({ observation, policy }: Pick<ScaleDownContext, 'observation' | 'policy'>): string | undefined {
@@ -57,5 +58,5 @@ export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, st
 }
 
 function remainingCooldown(after: string, endsAtMs: number, nowMs: number): string | undefined {
-  return nowMs < endsAtMs ? `cooling down after ${after} for another ${Math.ceil((endsAtMs - nowMs) / 1000)} s` : undefined;
+  return nowMs < endsAtMs ? `cooling down after ${after} for another ${formatDuration(endsAtMs - nowMs)}` : undefined;
 }

@@ -6,6 +6,7 @@ import { defined } from '../../lib/defined.ts';
 import { Ledger, type CompareInput, type Wish } from './ledger.ts';
 import type { ShadowLine, SizeLine } from './record.ts';
 import type { Disagreement, DisagreementKind, ShadowReport, SideTotals } from './report.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 /** A node takes about this long from its request until pods run on it. Only decisions are compared, so both sides have the same. */
 const START_MS = 180_000;
@@ -116,7 +117,7 @@ function earlierIncrease(
     pools: [pool],
     nodes,
     ours: `${pool} by ${nodes}: ${wish.why}`,
-    theirs: all.statement(pool, atMs) ?? `the same ${Math.round(laterMs / 1000)} s later`,
+    theirs: all.statement(pool, atMs) ?? `the same ${formatDuration(laterMs)} later`,
     cost: all.cost(pool, nodes, laterMs),
     podMinutes: (-laterMs * wish.pods * (nodes / wish.nodes)) / MINUTE_MS,
   });
@@ -206,7 +207,7 @@ function endFree(all: Ledger, { node, pool, atMs, how, pods }: Extract<ShadowLin
     pools: [pool],
     nodes: 1,
     ours: `${node} removed: ${free.why}`,
-    theirs: all.statement(node, atMs) ?? `the same ${Math.round(laterMs / 1000)} s later`,
+    theirs: all.statement(node, atMs) ?? `the same ${formatDuration(laterMs)} later`,
     cost: negative(all.cost(pool, 1, laterMs)),
     podMinutes: 0,
   });

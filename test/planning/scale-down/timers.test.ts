@@ -51,11 +51,11 @@ describe('all removals rest', () => {
   it.each([
     { name: 'after a removal', state: { lastScaleDownMs: START_MS - MINUTE }, rests: 'cooling down after a removal for another 60 s' },
     { name: 'no longer after a removal', state: { lastScaleDownMs: START_MS - 2 * MINUTE }, rests: undefined },
-    { name: 'after a scale-up', state: { lastScaleUpMs: START_MS - MINUTE }, rests: 'cooling down after a scale-up for another 540 s' },
+    { name: 'after a scale-up', state: { lastScaleUpMs: START_MS - MINUTE }, rests: 'cooling down after a scale-up for another 9 min' },
     {
       name: 'after a failure',
       state: { lastScaleDownFailureMs: START_MS - MINUTE },
-      rests: 'cooling down after a failed removal for another 120 s',
+      rests: 'cooling down after a failed removal for another 2 min',
     },
   ])('$name: $rests', ({ state, rests }) => {
     const result = plan({ ...WORLD, policy: waits(10), state: { ...WORLD.state, ...state } });

@@ -135,7 +135,7 @@ describe('a disagreement', () => {
       message: `[{${A} 0->2 (max: 9)}]`,
     };
     expect(compared([wish(1, A, 2), said, size(6, A, 0, 2)]).disagreements[0]?.theirs).toBe('TriggeredScaleUp: [{small 0->2 (max: 9)}]');
-    expect(compared([wish(1, A, 2), { ...said, atMs: HOUR }, size(6, A, 0, 2)]).disagreements[0]?.theirs).toBe('the same 300 s later');
+    expect(compared([wish(1, A, 2), { ...said, atMs: HOUR }, size(6, A, 0, 2)]).disagreements[0]?.theirs).toBe('the same 5 min later');
   });
 
   it('of a size without a price has no money', () => {
