@@ -90,12 +90,16 @@ function fileLayer(flag: string, path: string | undefined, input: ConfigInput, p
   return 'error' in reading ? { ...EMPTY_LAYER, errors: [reading.error] } : parse(path, reading.text);
 }
 
-/** Explicit endpoints override the file. Clouds other than AzureStackCloud have known endpoints and do not read it. */
+/**
+ * Explicit endpoints override the file. Clouds other than AzureStackCloud have known endpoints and do not read it, of which we
+ * warn unless the endpoint is given: then the file may be there for other programs.
+ */
 function endpointsFileLayer(document: Document, input: ConfigInput): Layer {
   const file = input.env[ENDPOINTS_VARIABLE]?.trim() ?? '';
   if (file === '') return EMPTY_LAYER;
-  const cloud = isDocument(document['azure']) ? document['azure']['cloud'] : undefined;
+  const { cloud, armEndpoint } = isDocument(document['azure']) ? document['azure'] : {};
   if (typeof cloud === 'string' && cloud.trim().toLowerCase() === STACK) return fileLayer(ENDPOINTS_VARIABLE, file, input, endpointsLayer);
+  if (armEndpoint !== undefined) return EMPTY_LAYER;
   const warning = `environment variable ${ENDPOINTS_VARIABLE} has no effect: it applies to AzureStackCloud only.`;
   return { ...EMPTY_LAYER, warnings: [warning] };
 }

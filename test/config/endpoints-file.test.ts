@@ -63,4 +63,9 @@ describe('the endpoints file', () => {
     expect(config.azure.armEndpoint).toBe('https://management.azure.com');
     expect(config.warnings).toEqual(['environment variable AZURE_ENVIRONMENT_FILEPATH has no effect: it applies to AzureStackCloud only.']);
   });
+
+  it('may be there for other programs where the endpoint is given', () => {
+    const env = { AZURE_ENVIRONMENT_FILEPATH: '/nowhere', AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://127.0.0.1:1' };
+    expect(configOf({ env }).warnings).toEqual([]);
+  });
 });
