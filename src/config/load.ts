@@ -91,8 +91,8 @@ function fileLayer(flag: string, path: string | undefined, input: ConfigInput, p
 }
 
 /**
- * Explicit endpoints override the file. Clouds other than AzureStackCloud have known endpoints and do not read it, of which we
- * warn unless the endpoint is given: then the file may be there for other programs.
+ * Explicit endpoints override the file. Clouds other than AzureStackCloud have known endpoints and do not read it. We warn of a
+ * file that is not read, unless the endpoint is given: then the file may be there for other programs.
  */
 function endpointsFileLayer(document: Document, input: ConfigInput): Layer {
   const file = input.env[ENDPOINTS_VARIABLE]?.trim() ?? '';

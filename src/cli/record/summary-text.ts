@@ -10,7 +10,6 @@ interface SummaryInput {
 }
 
 const MIB = 2 ** 20;
-const MINUTE_MS = 60_000;
 
 export function summaryOf({ path, bytes, counts, spanMs }: SummaryInput): string {
   const { workloads, runs, neverStarted, cameAgain } = counts;
