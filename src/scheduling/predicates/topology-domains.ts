@@ -105,10 +105,15 @@ export class DomainScope {
     return this.#domains;
   }
 
+  /** Whether an eligible node has this value. */
+  isDomain(value: number): boolean {
+    return (this.#nodes[value] ?? 0) > 0;
+  }
+
   /** Whether a node with these labels would be in a new domain. */
   isNewDomain(labels: Node['labels']): boolean {
     const value = this.#key.valueIn(labels);
-    return value !== undefined && (this.#nodes[this.#key.numberOf(value)] ?? 0) === 0;
+    return value !== undefined && !this.isDomain(this.#key.numberOf(value));
   }
 
   /** Whether the slot's node is eligible. */
@@ -181,6 +186,17 @@ export class DomainCounter {
   least(minDomains: number): number {
     const { domains } = this;
     return domains < minDomains || this.#occupied < domains ? 0 : this.#least;
+  }
+
+  /** The first by name of the domains with the fewest pods; for sentences, as it walks over all values. undefined: there is no domain. */
+  emptiest(): string | undefined {
+    const { key, rule } = this;
+    const domains = Array.from({ length: key.size }, (_, value) => value).filter((value) => rule.scope?.isDomain(value) === true);
+    const fewest = Math.min(...domains.map((value) => this.podsIn(value)));
+    return domains
+      .filter((value) => this.podsIn(value) === fewest)
+      .map((value) => key.nameOf(value))
+      .sort()[0];
   }
 
   movePods(slot: number, by: number): void {

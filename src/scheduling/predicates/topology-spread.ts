@@ -30,17 +30,17 @@ export function refusedBySpread(rules: readonly SpreadRule[], slot: number): rea
     if (value < 0) return [{ kind: 'topology-spread', topologyKey, detail: MISSING_LABEL }];
     const skew = skewAt(rule, slot);
     if (skew <= maxSkew) return [];
-    const { domains } = rule.counter;
-    const few = domains < minDomains ? `, counted as 0 below ${minDomains}` : '';
     const here = `${rule.counter.podsIn(value)} pods in ${rule.counter.key.nameOf(value)}`;
-    return [
-      {
-        kind: 'topology-spread',
-        topologyKey,
-        detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest of ${domains} domains${few}`,
-      },
-    ];
+    return [{ kind: 'topology-spread', topologyKey, detail: `skew ${skew} > ${maxSkew}: ${here}, ${describeEmptiest(rule, minDomains)}` }];
   });
+}
+
+/** With the name, since a person looks for the place where pods are missing: on AKS nodes without a zone have the zone `0`. */
+function describeEmptiest({ counter }: SpreadRule, minDomains: number): string {
+  const { domains, key } = counter;
+  const name = key.isHost || domains < minDomains ? undefined : counter.emptiest();
+  const few = domains < minDomains ? `, counted as 0 below ${minDomains}` : '';
+  return `${counter.least(minDomains)} in the emptiest of ${domains} domains${name === undefined ? few : `, "${name}"`}`;
 }
 
 function skewAt(rule: SpreadRule, slot: number): number {

@@ -38,9 +38,9 @@ function refusal(shape: {
 }
 
 describe('a refusal by other pods on a new node', () => {
-  it('of spread says the skew, the pods there, and those of the emptiest domain', () => {
+  it('of spread says the skew, the pods there, and the emptiest domain with its pods', () => {
     expect(refusal({ topologySpread: [spread] })).toEqual([
-      { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 3 > 1: 2 pods in we-1, 0 in the emptiest of 2 domains' },
+      { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 3 > 1: 2 pods in we-1, 0 in the emptiest of 2 domains, "we-2"' },
     ]);
   });
 

@@ -140,7 +140,7 @@ describe('ClusterSnapshot: spread', () => {
     const snapshot = synced(aCluster({ nodes: zones, pods: [web('b'), ...others] }));
     expect(snapshot.check(pod, 'a')).toEqual([]);
     expect(snapshot.check(pod, 'b')).toEqual([
-      { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 2 > 1: 1 pods in 2, 0 in the emptiest of 2 domains' },
+      { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 2 > 1: 1 pods in 2, 0 in the emptiest of 2 domains, "1"' },
     ]);
     snapshot.addPod(web('a'), 'a');
     expect(snapshot.check(pod, 'b')).toEqual([]);
