@@ -8,10 +8,12 @@ import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../.
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
+import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { BoundedPlace, boundedFile } from './bounded-place.ts';
 import { keptFile } from './shared-files.ts';
 import { connectSharedTexts, type ConnectedStore } from './shared-texts.ts';
 import { ConfigMapPriorityRules } from './config-map-stores.ts';
@@ -96,7 +98,7 @@ async function connectCloud(
       sharedTexts: store.texts,
       sharedHints: store.hints,
       onClosed: () => store.close(),
-      keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
+      keptPrices: keptPrices(config, clock),
       clock,
       random,
       log,
@@ -111,6 +113,14 @@ async function connectCloud(
     await kubernetes.close();
     throw error;
   }
+}
+
+/** A file system that hangs must not keep the start waiting. */
+const FILE_MS = 1_000;
+
+function keptPrices({ azure: { retailPrices } }: Config, clock: Clock): StoredText | undefined {
+  const path = retailPrices?.file;
+  return path === undefined ? undefined : boundedFile(keptFile(path), new BoundedPlace({ clock, limitMs: FILE_MS }));
 }
 
 function subscriptionAndRegion({ config, clock, signal }: ConnectInput): Promise<SubscriptionRegion> {

@@ -12,6 +12,7 @@ import { RedisConnection } from '../../store/redis/redis-connection.ts';
 import { RedisSharedText } from '../../store/redis/redis-shared-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { BoundedPlace, boundedText } from './bounded-place.ts';
 import { skuFolder } from './shared-files.ts';
 
 /** No step of the loop waits for it, so this is about agents that hang. */
@@ -69,10 +70,15 @@ export const NO_STORE: ConnectedStore = {
 };
 
 export function connectSharedTexts(deps: SharedTextsDeps): ConnectedStore {
-  const { config, scope } = deps;
-  const { redis, skuFolder: folder } = config.azure;
+  const { redis, skuFolder: folder } = deps.config.azure;
   if (redis !== undefined) return connectRedis(deps, redis);
-  return folder === undefined ? NO_STORE : { ...NO_STORE, texts: { skus: skuFolder({ folder, scope, identity: identityOf(config) }) } };
+  return folder === undefined ? NO_STORE : connectFolder(deps, folder);
+}
+
+function connectFolder({ config, scope, clock, log, metrics }: SharedTextsDeps, folder: string): ConnectedStore {
+  const place = new BoundedPlace({ clock, log, limitMs: COMMAND_MS, onCall: (outcome) => metrics.cache.storeCommands.inc({ outcome }) });
+  const skus = boundedText(skuFolder({ folder, scope, identity: identityOf(config) }), place);
+  return { ...NO_STORE, texts: { skus }, trouble: () => place.trouble };
 }
 
 function connectRedis({ config, scope, clock, log, metrics }: SharedTextsDeps, redis: Redis): ConnectedStore {
