@@ -1,6 +1,7 @@
 /** Connects the rooms of the Azure adapter with each other. Makes no call and decides nothing. */
 import type { TokenCredential } from '@azure/core-auth';
 import { phaseOf } from '../cache/agents/agent-state.ts';
+import type { NodeGroupId } from '../domain/ids.ts';
 import type { ForeignLock } from '../domain/ports/leadership.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { ResourceNames } from '../domain/resources.ts';
@@ -116,6 +117,10 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const memory = new TemplateMemory(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
   const views = new CloudViewBuilder({ store: inventory, backoffs: ownWrites.backoffs, options, names, lockedBecause, memory, hints });
+  const noteSuccess = (id: NodeGroupId): void => {
+    const row = inventory.scaleSets.get(inventory.registration().byId.get(id)?.key ?? '')?.value;
+    if (row !== undefined) hints.noteSuccess(row);
+  };
   const gate = new WriteGate({ inventory, ownWrites, foreignLock, clock, log });
   const writes: WriteDeps = {
     ...shared,
@@ -126,6 +131,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     recordEvent: (event) => {
       quotaAccount.recordEvent(event);
       if (event.kind === 'increase-failed') hints.noteFailure(event.error);
+      if (event.kind === 'increase-succeeded') noteSuccess(event.group);
       events.push(event);
     },
     undoUnfilled: (group, ownIncrease) => undo.begin(group, ownIncrease),

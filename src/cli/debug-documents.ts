@@ -130,12 +130,27 @@ function groupDocument({
   zones,
   frozen,
   growthHeld,
+  lastResort,
   template,
 }: NodeGroup): object {
   const states: Record<string, number> = {};
   for (const { state } of instances ?? []) states[state] = (states[state] ?? 0) + 1;
   const known = template === undefined ? undefined : template.source;
-  return { id, kind, minSize, maxSize, target, vmSize, priority, zones, frozen, growthHeld, instances: states, template: known };
+  return {
+    id,
+    kind,
+    minSize,
+    maxSize,
+    target,
+    vmSize,
+    priority,
+    zones,
+    frozen,
+    growthHeld,
+    lastResort,
+    instances: states,
+    template: known,
+  };
 }
 
 function capped(rows: readonly unknown[]): readonly unknown[] {

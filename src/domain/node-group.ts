@@ -120,6 +120,8 @@ export interface NodeGroup {
   readonly frozen: string | undefined;
   /** If set, why the group cannot grow now. Removals are not affected. */
   readonly growthHeld?: string;
+  /** If set, why the group grows only for pods that no other group can take. */
+  readonly lastResort?: string;
   /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. */
   readonly aksCount?: number;
 }

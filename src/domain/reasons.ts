@@ -64,6 +64,8 @@ export interface ExceededQuota {
 /** Why a group was not an option for a scale-up. */
 export type SkipReason =
   | { readonly kind: 'frozen'; readonly detail: string }
+  /** Other groups took all pods. */
+  | { readonly kind: 'last-resort'; readonly detail: string }
   /** Too many of its nodes are not ready. */
   | { readonly kind: 'unhealthy'; readonly detail: string }
   /** With Azure's own sentence and its id of the failed request, as far as there are any. */

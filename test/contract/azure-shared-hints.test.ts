@@ -26,9 +26,9 @@ describe('clusters of one subscription', () => {
     const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
     one.arm.intercept = (request) => (request.method === 'PUT' ? soldOut : undefined);
     expect(await one.increase(USER_POOL, 4)).toMatchObject({ kind: 'failed' });
-    expect(two.group(USER_POOL, waiting).growthHeld).toContain('another cluster of the subscription got no Standard_D4s_v5');
+    expect(two.group(USER_POOL, waiting).lastResort).toContain('another cluster of the subscription got no Standard_D4s_v5');
     // The look before asked for the right to try.
-    expect(two.group(USER_POOL, waiting).growthHeld).toBeUndefined();
+    expect(two.group(USER_POOL, waiting).lastResort).toBeUndefined();
     expect(await two.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 
@@ -73,7 +73,7 @@ describe('clusters of one subscription', () => {
     const server = new MemoryHintServer(() => START_MS);
     const one = await aCloud(server, 'one');
     server.of('two').report('stockout', 'standard_d4s_v5/regular/*', START_MS + 60_000);
-    expect(one.group(USER_POOL, aCluster({ pods: [] })).growthHeld).toContain('another cluster of the subscription');
+    expect(one.group(USER_POOL, aCluster({ pods: [] })).lastResort).toContain('another cluster of the subscription');
     expect(await one.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 });

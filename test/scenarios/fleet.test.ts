@@ -82,6 +82,20 @@ describe('clusters of one subscription that share a store', () => {
     ]);
   });
 
+  it('ask Azure themselves if no other pool can take the pods: what another cluster reports keeps no pod pending', async () => {
+    const [, two, three] = clusters;
+    const sinceMs = run.clock.now();
+    const only = { spec: { nodeSelector: { 'kubernetes.azure.com/agentpool': 'rare' } } };
+    for (const each of [two, three]) each.world.cluster.apply(deployment({ name: 'picky', replicas: 1, cpu: '7', ...only }));
+    await run.advance(2 * SECOND);
+    const asked = (): readonly number[] => [two, three].map((each) => writesOf(each, 'rare').filter(({ at }) => at >= sinceMs).length);
+    expect(asked()).toEqual([1, 1]);
+    // Then their own back-off decides, as without a store.
+    await run.advance(2 * MINUTE);
+    expect(asked()).toEqual([1, 1]);
+    for (const each of [two, three]) each.world.cluster.apply(deployment({ name: 'picky', replicas: 0, cpu: '7', ...only }));
+  });
+
   it('hand over to a process that takes sizes and usages from the store, and reads its scale sets and instances itself', async () => {
     const [, , three] = clusters;
     await run.advance(10 * SECOND);

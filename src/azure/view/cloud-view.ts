@@ -50,7 +50,7 @@ interface CloudViewDeps {
   /** Why no group may be written now, if so. */
   readonly lockedBecause: () => string | undefined;
   /** What other clusters of the subscription reported. */
-  readonly hints: Pick<SubscriptionHints, 'reasonAgainst'>;
+  readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
   readonly memory: TemplateMemory;
 }
 
@@ -146,7 +146,8 @@ export class CloudViewBuilder {
       instances,
       listedAtMs,
       frozen,
-      growthHeld: store.facts.increaseHeldReason(group) ?? this.#hintedReason({ ...own, sku }, context),
+      growthHeld: store.facts.increaseHeldReason(group),
+      lastResort: this.#hintedReason({ ...own, sku }, context),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
@@ -178,7 +179,7 @@ export class CloudViewBuilder {
 
   #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { cluster }: ViewContext): string | undefined {
     const source = this.#sourceOf(own);
-    return source === undefined ? undefined : this.#deps.hints.reasonAgainst(source, cluster.pendingPods.length > 0);
+    return source === undefined ? undefined : this.#deps.hints.lastResortReason(source, cluster.pendingPods.length > 0);
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
@@ -186,7 +187,7 @@ export class CloudViewBuilder {
   }
 
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
-    const { group, row, growthHeld: held } = input;
+    const { group, row, growthHeld, lastResort } = input;
     const target = JSON.parse(input.target) as TargetSize;
     const pool = group.kind === 'scale-set' ? input.pool : undefined;
     const aksCount = differingAksCount({ target, instances: input.instances }, pool);
@@ -207,7 +208,7 @@ export class CloudViewBuilder {
       ...this.#size(input),
       options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
       frozen: input.frozen,
-      ...defined({ growthHeld: held, aksCount }),
+      ...defined({ growthHeld, lastResort, aksCount }),
     };
   }
 

@@ -15,6 +15,7 @@ export interface GroupInput extends GroupTemplateInput {
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly growthHeld: string | undefined;
+  readonly lastResort: string | undefined;
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */

@@ -1,9 +1,11 @@
 /**
- * What this cluster and the others of its subscription report to each other about Azure's limits. A stockout that another cluster met keeps our
- * groups from growing until this cluster gets the right to try, which one cluster a minute gets. Throttling that another cluster met
- * delays our reads by a minute at most. Must not know how hints travel.
+ * What this cluster and the others of its subscription report to each other about Azure's limits. A stockout that another cluster met makes
+ * our groups of that size the last resort: pods that another group can take go there, until this cluster gets the right to try, which one
+ * cluster of the region gets a minute. Throttling that another cluster met delays our reads by a minute at most. Must not know how hints
+ * travel.
  */
 import { LOW_FRACTION } from '../arm/rate-limits.ts';
+import { StockoutTurns } from './stockout-turns.ts';
 import type { Hint, HintCount, SharedHints } from '../../domain/ports/shared-hints.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
@@ -12,8 +14,9 @@ import type { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 const MINUTE = 60_000;
-/** Longer than the time until one cluster tries again, so that the others do not all try when it ends. */
+/** Longer than the time until one cluster tries again, so that the others do not all try when it ends: stockouts are tried in turn. */
 const STOCKOUT_MS = 2.5 * MINUTE;
+const LONGEST_STOCKOUT_MS = 9 * MINUTE;
 /** Others delay our reads of a family by this much at most, and again only after the time in which our own answers decide. */
 const LONGEST_HOLD_MS = MINUTE;
 const HOLD_AGAIN_MS = 5 * MINUTE;
@@ -50,9 +53,11 @@ export class SubscriptionHints {
   #failed: ReadonlySet<string> = new Set();
   /** What Azure last reported to us about a family. */
   readonly #counts = new Map<string, OwnCount>();
+  readonly #turns: StockoutTurns | undefined;
 
   constructor(deps: SubscriptionHintsDeps) {
     this.#deps = deps;
+    if (deps.hints !== undefined) this.#turns = new StockoutTurns({ hints: deps.hints, clock: deps.clock });
     deps.hints?.onLook(() => this.#holdReads());
   }
 
@@ -75,7 +80,18 @@ export class SubscriptionHints {
     if (detail.kind !== 'out-of-capacity' || detail.lack !== undefined) return;
     const { vmSize, zone, priority = 'Regular' } = detail.scope;
     if (vmSize === undefined) return;
-    this.#deps.hints?.report('stockout', keyOf(vmSize, priority, zone), this.#deps.clock.now() + STOCKOUT_MS);
+    const { hints, clock } = this.#deps;
+    const others = hints?.reported('stockout').length ?? 0;
+    hints?.report('stockout', keyOf(vmSize, priority, zone), clock.now() + Math.min(LONGEST_STOCKOUT_MS, STOCKOUT_MS + others * MINUTE));
+  }
+
+  /** Azure filled an increase of ours: what others reported of that size is over, if it is clear where the nodes are. */
+  noteSuccess({ vmSize, priority, zones }: Size): void {
+    const { hints, clock } = this.#deps;
+    const [zone, ...more] = zones;
+    if (more.length > 0) return;
+    const disproved = new Set([keyOf(vmSize, priority, zone), keyOf(vmSize, priority, undefined)]);
+    for (const { key } of hints?.reported('stockout') ?? []) if (disproved.has(key)) hints?.report('stockout', key, clock.now());
   }
 
   /** Instances of increases that go on report a lack of capacity minutes before Azure ends the operation. */
@@ -91,20 +107,20 @@ export class SubscriptionHints {
     this.#failed = failed;
   }
 
-  /** Why a group of this size must not grow now. `hasDemand`: pods are waiting, so that the right to try is of use here. */
-  reasonAgainst(size: Size, hasDemand: boolean): string | undefined {
+  /** Why a group of this size is the last resort now. `hasDemand`: pods are waiting, so that the right to try is of use here. */
+  lastResortReason(size: Size, hasDemand: boolean): string | undefined {
     const { hints } = this.#deps;
-    if (hints === undefined) return undefined;
+    if (hints === undefined || this.#turns === undefined) return undefined;
     const lacks = hints.reported('stockout');
     const zones = size.zones.length === 0 ? [ANY_ZONE] : size.zones;
     const closed = zones.map((zone) => lacks.find((hint) => covers(hint, size, zone)));
     const [first] = closed;
     if (first === undefined || closed.includes(undefined)) return undefined;
     const keys = [...new Set(closed.flatMap((hint) => (hint === undefined ? [] : [hint.key])))];
-    if (keys.some((key) => hints.mayTry(key))) return undefined;
-    if (hasDemand) hints.requestTry(first.key);
+    if (this.#turns.mayTry(keys)) return undefined;
+    if (hasDemand) this.#turns.want(first.key);
     const at = new Date(first.atMs).toISOString().slice(11, 19);
-    return `another cluster of the subscription got no ${size.vmSize} at ${at} UTC; one cluster a minute tries again`;
+    return `another cluster of the subscription got no ${size.vmSize} at ${at} UTC; it grows only for pods that no other pool can take`;
   }
 
   #holdReads(): void {

@@ -5,10 +5,11 @@
 
 /**
  * `throttled`: Azure refuses reads of a family. `remaining`: how many calls of a family Azure still accepts. `stockout`: Azure has no
- * capacity of a size in a zone.
+ * capacity of a size in a zone. `wanted`: a process has pods and would try what a stockout speaks against. `tried`: a process got the
+ * right to try it.
  */
 export type HintKind = (typeof HINT_KINDS)[number];
-export const HINT_KINDS = ['stockout', 'throttled', 'remaining'] as const;
+export const HINT_KINDS = ['stockout', 'throttled', 'remaining', 'wanted', 'tried'] as const;
 
 /** Calls that Azure still accepts, of the most it ever reported. */
 export interface HintCount {
@@ -33,7 +34,10 @@ export interface SharedHints {
   report(kind: HintKind, key: string, untilMs: number, count?: HintCount): void;
   /** What others reported and still holds, from memory. */
   reported(kind: HintKind): readonly Hint[];
-  /** Asks for the right to try what a hint speaks against. One process gets it, for a minute. */
+  /**
+   * Asks for the right to try what a hint speaks against. One process gets it, for one key and a minute, of all processes in the region and
+   * for all keys together; the others see `tried`.
+   */
   requestTry(key: string): void;
   /** Whether this process has that right now. */
   mayTry(key: string): boolean;

@@ -51,6 +51,8 @@ export function describeSkip(reason: SkipReason): string {
   switch (reason.kind) {
     case 'frozen':
       return `node group is frozen: ${reason.detail}`;
+    case 'last-resort':
+      return reason.detail;
     case 'unhealthy':
       return `not ready for scale-up: ${reason.detail}`;
     case 'backoff':

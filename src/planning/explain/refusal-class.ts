@@ -26,7 +26,7 @@ const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = 
   ['blocked-by-max', ['max-size', 'pool-limit']],
   ['blocked-by-quota', ['cluster-limit', 'capacity-quota', 'atomic-limit', 'quota']],
   // A frozen group and one of unknown size count as backing off, too: only time helps.
-  ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'unhealthy', 'target-unknown']],
+  ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'last-resort', 'unhealthy', 'target-unknown']],
 ];
 
 export function classifyVerdict(verdict: PodVerdict): VerdictClass {

@@ -206,6 +206,8 @@ export function buildScaleUpPlan(
     .filter(({ group }) => !expansion.added.has(group.id) && !growing.has(group.id))
     .map(({ group }): SkippedGroup => {
       const expander = policy.scaleUp.expanders.join(',');
+      if (group.lastResort !== undefined && !expansion.estimated.has(group.id))
+        return { group: group.id, reason: { kind: 'last-resort', detail: group.lastResort } };
       if (expansion.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
       const isEstimated = expansion.cutShortAfter === undefined || expansion.estimated.has(group.id);
       return { group: group.id, reason: { kind: isEstimated ? 'no-pod-fits' : 'not-judged' } };

@@ -60,9 +60,11 @@ export class RedisSharedHints implements SharedHints {
     this.#quietly(async () => {
       const startMs = this.#deps.clock.now();
       const set = await this.#deps.connection.command('write', (client) =>
-        client.set(`${this.#name}:try:${key}`, this.#deps.identity, { condition: 'NX', expiration: { type: 'PX', value: TRY_MS } }),
+        client.set(`${this.#name}:try`, this.#deps.identity, { condition: 'NX', expiration: { type: 'PX', value: TRY_MS } }),
       );
-      if (set === 'OK') this.#tries.set(key, startMs + TRY_MS);
+      if (set !== 'OK') return;
+      this.#tries.set(key, startMs + TRY_MS);
+      this.report('tried', key, startMs + LONGEST_MS);
     });
   }
 

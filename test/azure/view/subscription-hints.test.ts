@@ -7,7 +7,8 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryHintServer } from '../../support/memory-hints.ts';
 
 const SIZE = { vmSize: 'Standard_D4s_v5', priority: 'Regular', zones: [] } as const;
-const REASON = 'another cluster of the subscription got no Standard_D4s_v5 at 00:00:00 UTC; one cluster a minute tries again';
+const REASON =
+  'another cluster of the subscription got no Standard_D4s_v5 at 00:00:00 UTC; it grows only for pods that no other pool can take';
 
 function soldOut(scope: StockScope): AutoscalerError {
   return new AutoscalerError({ kind: 'out-of-capacity', scope }, 'Allocation failed.');
@@ -44,9 +45,9 @@ describe('a stockout that another cluster met', () => {
     ['one of two zones', { vmSize: 'Standard_D4s_v5', zone: '1' }, { ...SIZE, zones: ['westeurope-1', 'westeurope-2'] }, false],
     ['the region, for a zonal group', { vmSize: 'Standard_D4s_v5' }, { ...SIZE, zones: ['westeurope-1'] }, true],
     ['no size at all', { quota: 'cores' }, SIZE, false],
-  ])('keeps a group from growing: %s', (_what, scope, size, expected) => {
+  ])('makes a group the last resort: %s', (_what, scope, size, expected) => {
     cluster('one').noteFailure(soldOut(scope));
-    expect(cluster('two').reasonAgainst(size, true)).toBe(expected ? REASON : undefined);
+    expect(cluster('two').lastResortReason(size, true)).toBe(expected ? REASON : undefined);
   });
 
   it('is known from an instance that Azure could not allocate, once for each instance, before the increase has ended', () => {
@@ -55,14 +56,14 @@ describe('a stockout that another cluster met', () => {
     const [one, two] = [cluster('one'), cluster('two')];
     one.noteFailedInstances([group]);
     one.noteFailedInstances([group]);
-    expect(two.reasonAgainst(SIZE, false)).toBe(REASON);
+    expect(two.lastResortReason(SIZE, false)).toBe(REASON);
     expect(server.reports).toBe(1);
   });
 
-  it('keeps no group of the cluster that met it: that has a memory of its own', () => {
+  it('concerns no group of the cluster that met it: that has a memory of its own', () => {
     const one = cluster('one');
     one.noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
-    expect(one.reasonAgainst(SIZE, true)).toBeUndefined();
+    expect(one.lastResortReason(SIZE, true)).toBeUndefined();
   });
 
   it.each([
@@ -74,14 +75,14 @@ describe('a stockout that another cluster met', () => {
     ['is a quota', new AutoscalerError({ kind: 'quota', quota: 'cores' }, 'x')],
   ])('is not reported if the refusal %s', (_what, error) => {
     cluster('one').noteFailure(error);
-    expect(cluster('two').reasonAgainst({ ...SIZE, vmSize: 'a' }, true)).toBeUndefined();
+    expect(cluster('two').lastResortReason({ ...SIZE, vmSize: 'a' }, true)).toBeUndefined();
   });
 
   it('is tried by one cluster a minute, of those with waiting pods', async () => {
     cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
     const others = Array.from({ length: 29 }, (_, at) => cluster(`other-${at}`));
-    const trying = (): number => others.filter((each) => each.reasonAgainst(SIZE, true) === undefined).length;
-    expect(others[0]?.reasonAgainst(SIZE, false)).toBe(REASON);
+    const trying = (): number => others.filter((each) => each.lastResortReason(SIZE, true) === undefined).length;
+    expect(others[0]?.lastResortReason(SIZE, false)).toBe(REASON);
     expect([trying(), trying()]).toEqual([0, 1]);
     await clock.advance(59_000);
     expect(trying()).toBe(1);
@@ -90,13 +91,64 @@ describe('a stockout that another cluster met', () => {
     expect([trying(), trying()]).toEqual([0, 1]);
   });
 
+  it('is tried by one cluster a minute in all of the region, however many sizes are out of stock, the least recently tried first', async () => {
+    const sizes = ['Standard_A', 'Standard_B', 'Standard_C'];
+    for (const vmSize of sizes) cluster('one').noteFailure(soldOut({ vmSize }));
+    const others = Array.from({ length: 10 }, (_, at) => cluster(`other-${at}`));
+    const tried: string[] = [];
+    for (let second = 0; second < 6 * 60; second += 5) {
+      // A cluster that finds a size still out of stock reports it again.
+      const trying = others.flatMap((each) => sizes.filter((vmSize) => each.lastResortReason({ ...SIZE, vmSize }, true) === undefined));
+      expect(trying.length).toBeLessThanOrEqual(1);
+      for (const vmSize of trying) {
+        if (tried.at(-1) !== vmSize) tried.push(vmSize);
+        cluster('one').noteFailure(soldOut({ vmSize }));
+      }
+      await clock.advance(5_000);
+    }
+    expect(tried.slice(0, 3).toSorted()).toEqual(sizes);
+    expect(tried.slice(3)).toEqual(tried.slice(0, tried.length - 3));
+    expect(tried.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('is tried although a program reports without end that others want another size', async () => {
+    cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    const two = cluster('two');
+    const lie = (): void => {
+      server.of('liar').report('wanted', 'nothing/regular/*', clock.now() + 600_000);
+      server.of('liar').report('tried', 'standard_d4s_v5/regular/*', clock.now() + 600_000);
+      cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
+    };
+    let waitedMs = 0;
+    lie();
+    while (waitedMs < 600_000 && two.lastResortReason(SIZE, true) !== undefined) {
+      await clock.advance(10_000);
+      waitedMs += 10_000;
+      lie();
+    }
+    expect(waitedMs).toBeGreaterThan(60_000);
+    expect(waitedMs).toBeLessThanOrEqual(140_000);
+  });
+
+  it.each([
+    ['without zones', { ...SIZE }, undefined, true],
+    ['in that zone alone', { ...SIZE, zones: ['1'] }, '1', true],
+    ['in several zones, one of which it may not have used', { ...SIZE, zones: ['1', '2'] }, '1', false],
+    ['of another size', { ...SIZE, vmSize: 'Standard_E4s_v5' }, undefined, false],
+  ])('is over when Azure fills an increase %s', (_what, filled, zone, isOver) => {
+    cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5', ...(zone === undefined ? {} : { zone }) }));
+    cluster('two').noteSuccess(filled);
+    const size = { ...SIZE, zones: zone === undefined ? [] : [zone] };
+    expect(cluster('three').lastResortReason(size, false) === undefined).toBe(isOver);
+  });
+
   it('is over two and a half minutes after it was met last', async () => {
     cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
     const two = cluster('two');
     await clock.advance(149_000);
-    expect(two.reasonAgainst(SIZE, false)).toBe(REASON);
+    expect(two.lastResortReason(SIZE, false)).toBe(REASON);
     await clock.advance(2_000);
-    expect(two.reasonAgainst(SIZE, false)).toBeUndefined();
+    expect(two.lastResortReason(SIZE, false)).toBeUndefined();
   });
 });
 
@@ -176,6 +228,6 @@ describe('a cluster that shares nothing', () => {
   it('is kept from nothing', () => {
     const alone = new SubscriptionHints({ hints: undefined, clock, holdReads: () => undefined, phase: () => 0 });
     alone.noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
-    expect(alone.reasonAgainst(SIZE, true)).toBeUndefined();
+    expect(alone.lastResortReason(SIZE, true)).toBeUndefined();
   });
 });

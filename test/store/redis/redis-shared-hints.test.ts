@@ -69,9 +69,12 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     one.requestTry('d4s');
     await expect.poll(() => one.mayTry('d4s')).toBe(true);
     two.requestTry('d4s');
+    // One right for all that is out of stock.
+    two.requestTry('e4s');
     await raw((client) => client.ping());
     await looked(two);
-    expect(two.mayTry('d4s')).toBe(false);
+    expect([two.mayTry('d4s'), two.mayTry('e4s')]).toEqual([false, false]);
+    await expect.poll(() => looked(two).then(() => two.reported('tried').map(({ key, by }) => `${key} by ${by}`))).toEqual(['d4s by one']);
     await clock.advance(MINUTE);
     expect(one.mayTry('d4s')).toBe(false);
   });

@@ -157,6 +157,8 @@ const REPORTS: Readonly<Record<HintRow['kind'], string>> = {
   stockout: 'out of stock',
   throttled: 'reads throttled',
   remaining: 'calls left',
+  wanted: 'waits for its turn to try',
+  tried: 'tried again',
 };
 
 /** Counts of calls that are not scarce are no news. */

@@ -108,7 +108,7 @@ function withAddedPool(observation: Observation, change: ChangeOf<'add-pool'>, n
   const like = observation.cloud.groups.find(({ id }) => id === change.like);
   if (like?.template === undefined) return observation;
   const id = addedPoolId(change.like);
-  const { frozen: _frozen, growthHeld: _held, sizeFamily: _family, ...rest } = like;
+  const { frozen: _frozen, growthHeld: _held, lastResort: _resort, sizeFamily: _family, ...rest } = like;
   const added: NodeGroup = {
     ...rest,
     id,

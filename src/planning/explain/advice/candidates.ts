@@ -40,6 +40,7 @@ const WAITING: ReadonlySet<SkipReason['kind']> = new Set([
   'backoff',
   'stockout',
   'frozen',
+  'last-resort',
   'unhealthy',
   'target-unknown',
   'ramp',

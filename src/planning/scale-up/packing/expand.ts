@@ -38,13 +38,16 @@ type ValidOptions = Map<NodeGroupId, ExpandOption>;
 export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<ExpansionResult> {
   const expansion = new Expansion(input);
   const firstOptions = new Map<NodeGroupId, ScoredOption>();
+  const preferred = input.templates.filter(({ group }) => group.lastResort === undefined);
   let ranOutOfRounds = false;
   for (const [at, groups] of turns.entries()) {
     const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
     const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
     if (at > 0) yield* retryPods(turn, groups);
-    ranOutOfRounds = (yield* serveTurn(turn, firstOptions)) || ranOutOfRounds;
+    ranOutOfRounds = (yield* serveTurn({ ...turn, templates: preferred }, firstOptions)) || ranOutOfRounds;
+    const needsLastResort = preferred.length < input.templates.length && groups.some(({ pods }) => pods.length > 0);
+    if (needsLastResort) ranOutOfRounds = (yield* serveTurn(turn, firstOptions)) || ranOutOfRounds;
   }
   return expansion.result(firstOptions, ranOutOfRounds);
 }
