@@ -136,7 +136,7 @@ class AzureAdapter implements AzureNodeGroups {
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `The read of ${id} was cancelled before it began.`);
     const life = this.#untilClosed(signal);
     await Promise.all([
-      group.kind === 'scale-set' ? inventory.refreshScaleSet(group.key, life) : inventory.vmsPools.refresh(group.key, life),
+      group.kind === 'scale-set' ? inventory.reads.refreshScaleSet(group.key, life) : inventory.vmsPools.refresh(group.key, life),
       inventory.lists.has(group.key) ? inventory.lists.refresh(group.key, life, { atAnyRate: true }) : undefined,
     ]);
   }

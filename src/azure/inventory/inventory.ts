@@ -9,7 +9,6 @@ import { LogicalClock } from '../../cache/logical-clock.ts';
 import { Slots } from '../../cache/concurrency.ts';
 import { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { InstanceKey } from '../../domain/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -35,7 +34,7 @@ import { GroupFacts } from './group-facts.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from '../agents/all-agents.ts';
 import { Refresh } from './refresh.ts';
-import { countInstances, type ScaleSetReading } from './single-reads.ts';
+import { countInstances } from './single-reads.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SizeKnowledge } from '../sizes/size-knowledge.ts';
@@ -78,7 +77,8 @@ export class AzureInventory {
   readonly rest: RestWatch | undefined;
   readonly #deps: AzureInventoryDeps;
   readonly #agentDeps: AgentDeps;
-  readonly #reads: Refresh;
+  /** Reads between the lists. */
+  readonly reads: Refresh;
   readonly #looks: EarlyLooks;
   readonly #roster: AgentRoster;
   readonly #known: KnownGroups;
@@ -128,11 +128,12 @@ export class AzureInventory {
       rest: this.rest,
       vmsGroups: () => this.#known.vmsGroups(),
     };
-    this.#reads = new Refresh({
+    this.reads = new Refresh({
       agents: this.#agentDeps,
       clock,
       slots,
       hooks,
+      rateLimits: deps.rateLimits,
       runNow: (id, signal) => this.scheduler.runNow(id, signal),
     });
     const { scaleSets, instances, vmsPools, quota } = this;
@@ -168,27 +169,15 @@ export class AzureInventory {
       listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
       newInstances: (key) => this.changes.newInstances(key),
       listWaitMs: (key) => lists.waitMs(key),
-      singleReadsLeft: (key) => this.singleReadsLeft(key),
-      readEach: (keys, groupKey) => keys.forEach((key) => this.requestInstance(key, groupKey)),
+      singleReadsLeft: (key) => this.reads.singleReadsLeft(key),
+      readEach: (keys, groupKey) => keys.forEach((key) => this.reads.requestInstance(key, groupKey)),
       listDue,
       noteListDue: (key) => this.changes.listTiming.noteListRequested(key, clock.now()),
     });
     this.prices = createRetailPrices(deps, () => [...this.#known.groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
     if (options.agents !== undefined) this.scheduler.select(options.agents);
-    this.scaleSets.subscribe((event) => {
-      this.#syncAgents();
-      if (event.kind === 'changed' && event.after === undefined) this.instances.endScope(event.key);
-      if (event.kind === 'external-change') this.changes.noteExternalChange(event);
-      const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
-      if (isForeign) lists.request(event.key);
-      // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
-      if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
-    });
-    this.vmsPools.sizes.subscribe((event) => {
-      this.#syncAgents();
-      if (event.kind === 'external-change') this.changes.noteExternalChange(event);
-    });
+    this.#followTables();
   }
 
   get catalog(): SkuCatalog | undefined {
@@ -219,38 +208,6 @@ export class AzureInventory {
     this.changes.noteInherited();
   }
 
-  /** Requests a GET of the scale set; does not wait. */
-  requestScaleSet(key: string): void {
-    this.#reads.scaleSets.request(key, '');
-  }
-
-  /** Reads the scale set by a GET that begins after this call. */
-  refreshScaleSet(key: string, signal: AbortSignal): Promise<void> {
-    return this.#reads.scaleSets.refresh(key, '', signal);
-  }
-
-  /** The same, and returns what the GET shows, whether the table believes its capacity or not; undefined: gone. */
-  readScaleSet(key: string, signal: AbortSignal): Promise<ScaleSetReading | undefined> {
-    return this.#reads.readScaleSet(key, signal);
-  }
-
-  /** Requests a read of one instance of a group, listed or not; does not wait. */
-  requestInstance(key: InstanceKey, groupKey: string): void {
-    this.#reads.requestInstance(key, groupKey);
-  }
-
-  /** How many instances of a group may still be read singly now; none while Azure throttles such reads. */
-  singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
-    const resource = this.scaleSets.get(groupKey)?.value.name;
-    const call =
-      resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
-    return this.#deps.rateLimits.heldReason(call) === undefined ? this.#reads.singleReadsLeft(groupKey, purpose) : 0;
-  }
-
-  refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {
-    return this.#reads.refreshInstance(key, scope, signal);
-  }
-
   /** Requests a read of the usages: the ones known so far are in doubt. */
   requestUsage(): void {
     this.#usageDoubtedAtMs = this.#deps.clock.now();
@@ -276,7 +233,7 @@ export class AzureInventory {
   }
 
   stop(): void {
-    this.#reads.stop();
+    this.reads.stop();
     this.#looks.stop();
     this.vmsPools.stop();
   }
@@ -289,11 +246,27 @@ export class AzureInventory {
 
   /** Does not read while our own change is in progress; its end triggers the read. */
   #wantSet(key: string): void {
-    if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.#reads.scaleSets.request(key, '');
+    if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.reads.requestScaleSet(key);
   }
 
   #wantInstance(key: string, scope: string): void {
-    if (!this.changes.isCoveredByList(scope)) this.#reads.requestInstance(key, scope);
+    if (!this.changes.isCoveredByList(scope)) this.reads.requestInstance(key, scope);
+  }
+
+  #followTables(): void {
+    this.scaleSets.subscribe((event) => {
+      this.#syncAgents();
+      if (event.kind === 'changed' && event.after === undefined) this.instances.endScope(event.key);
+      if (event.kind === 'external-change') this.changes.noteExternalChange(event);
+      const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
+      if (isForeign) this.lists.request(event.key);
+      // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
+      if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
+    });
+    this.vmsPools.sizes.subscribe((event) => {
+      this.#syncAgents();
+      if (event.kind === 'external-change') this.changes.noteExternalChange(event);
+    });
   }
 
   #addAgents(shared: SharedTexts): void {

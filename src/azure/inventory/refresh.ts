@@ -4,6 +4,7 @@ import { CallAllowance } from '../../cache/call-allowance.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { RateLimits } from '../arm/rate-limits.ts';
 import { instanceListAgentId } from '../agents/instance-list-agents.ts';
 import type { AgentDeps } from '../agents/agents.ts';
 import { readInstance, readScaleSet, type ScaleSetReading } from './single-reads.ts';
@@ -14,6 +15,8 @@ export interface RefreshDeps {
   readonly clock: Clock;
   readonly slots: Slots;
   readonly hooks: CacheHooks;
+  /** While Azure throttles single reads, none is left. */
+  readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   /** Runs a caching agent and waits for it. */
   readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
 }
@@ -29,18 +32,20 @@ const READS_BEFORE_DELETES = { burst: 60, refillMs: 1_000 } as const;
 const LIST_ABOVE = 20;
 
 export class Refresh {
-  readonly scaleSets: OnDemand;
+  readonly #scaleSets: OnDemand;
   readonly #instances: OnDemand;
   readonly #singleReads: CallAllowance;
   readonly #readsBeforeDeletes: CallAllowance;
   /** What the last GET of each scale set showed. */
   readonly #readings = new Map<string, ScaleSetReading | undefined>();
   readonly #agents: AgentDeps;
+  readonly #rateLimits: RefreshDeps['rateLimits'];
 
-  constructor({ agents, clock, slots, hooks, runNow }: RefreshDeps) {
+  constructor({ agents, clock, slots, hooks, rateLimits, runNow }: RefreshDeps) {
     this.#agents = agents;
+    this.#rateLimits = rateLimits;
     const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
-    this.scaleSets = new OnDemand({
+    this.#scaleSets = new OnDemand({
       ...shared,
       name: SCALE_SETS.name,
       readOne: async (key, signal) => void this.#readings.set(key, await readScaleSet(agents, key, signal)),
@@ -59,13 +64,23 @@ export class Refresh {
     });
   }
 
+  /** Requests a GET of the scale set; does not wait. */
+  requestScaleSet(key: string): void {
+    this.#scaleSets.request(key, '');
+  }
+
+  /** Reads the scale set by a GET that begins after this call. @throws AutoscalerError */
+  refreshScaleSet(key: string, signal: AbortSignal): Promise<void> {
+    return this.#scaleSets.refresh(key, '', signal);
+  }
+
   /**
    * Reads one scale set by a GET that begins after this call. Returns what that showed, whether the table believes its capacity or not;
    * undefined: gone. If many sets are due, they are listed, and the row is returned. @throws AutoscalerError
    */
   async readScaleSet(key: string, signal: AbortSignal): Promise<ScaleSetReading | undefined> {
     this.#readings.delete(key);
-    await this.scaleSets.refresh(key, '', signal);
+    await this.refreshScaleSet(key, signal);
     if (this.#readings.has(key)) return this.#readings.get(key);
     const row = this.#agents.scaleSets.get(key);
     return row === undefined ? undefined : { set: row.value, etag: row.etag };
@@ -83,13 +98,20 @@ export class Refresh {
     return this.#instances.refresh(key, groupKey, signal);
   }
 
-  /** How many instances of a group may still be read singly now, those that are to be deleted on an account of their own. */
+  /**
+   * How many instances of a group may still be read singly now, those that are to be deleted on an account of their own; none while
+   * Azure throttles such reads.
+   */
   singleReadsLeft(groupKey: string, purpose?: 'delete'): number {
+    const resource = this.#agents.scaleSets.get(groupKey)?.value.name;
+    const call =
+      resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
+    if (this.#rateLimits.heldReason(call) !== undefined) return 0;
     return (purpose === 'delete' ? this.#readsBeforeDeletes : this.#singleReads).left(groupKey);
   }
 
   stop(): void {
-    this.scaleSets.stop();
+    this.#scaleSets.stop();
     this.#instances.stop();
   }
 }

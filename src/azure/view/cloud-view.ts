@@ -226,7 +226,7 @@ export class CloudViewBuilder {
     const alive = instances?.filter(({ state }) => state !== 'deleting').length ?? 0;
     // Azure has been seen to return capacity 0 for sets with instances. One such reading is not used as a size.
     if (view.target === 0 && view.inFlight === 0 && alive > 0 && this.#isListNewer(group.key, view)) {
-      this.#deps.store.requestScaleSet(group.key);
+      this.#deps.store.reads.requestScaleSet(group.key);
       return { known: false, reason: `Azure returned capacity 0, but lists ${alive} instances` };
     }
     // A previous leader may have started changes, so the size is not confirmed for removals. Increases start from the scale

@@ -74,10 +74,10 @@ export class UnlistedInstances {
 
   #read(key: string, joined: readonly Node[]): void {
     const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.lists.waitMs(key) === 0;
-    const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.singleReadsLeft(key)));
+    const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.reads.singleReadsLeft(key)));
     for (const { providerId } of each) {
       const parsed = parseProviderId(providerId);
-      if (parsed.ok) this.#store.requestInstance(parsed.ref.key, key);
+      if (parsed.ok) this.#store.reads.requestInstance(parsed.ref.key, key);
     }
     if (each.length < joined.length) this.#store.lists.request(key);
   }

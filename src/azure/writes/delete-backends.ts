@@ -70,7 +70,7 @@ function scaleSetBackend(
     refusal: () => undefined,
     readSize: async (allowed, signal) => {
       // A delete has no condition that Azure would check, so what others deleted since the last list must be read now.
-      if (!allowed || inventory.scaleSets.view(group.key)?.confirmed !== true) await inventory.refreshScaleSet(group.key, signal);
+      if (!allowed || inventory.scaleSets.view(group.key)?.confirmed !== true) await inventory.reads.refreshScaleSet(group.key, signal);
       const view = inventory.scaleSets.view(group.key);
       if (view?.low === undefined || view.row.value.unreadable !== undefined) return undefined;
       return { low: view.low, confirmed: view.confirmed };
@@ -104,7 +104,7 @@ function scaleSetBackend(
 /** Whether so many instances are read one by one instead of by a list. */
 function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
   const most = inventory.lists.waitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
-  return count <= Math.min(most, inventory.singleReadsLeft(key, 'delete'));
+  return count <= Math.min(most, inventory.reads.singleReadsLeft(key, 'delete'));
 }
 
 /** Waits until so many instances can be read. To be called without the lock: increases must not wait for a list. */
@@ -132,7 +132,7 @@ async function readFreshly(deps: WriteDeps, { group, keys }: InstancesToRead, si
 /** False: Azure throttles reads of single instances. Lists have a limit of their own. */
 async function readEach({ inventory }: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<boolean> {
   try {
-    await Promise.all(keys.map((key) => inventory.refreshInstance(key, group.key, signal)));
+    await Promise.all(keys.map((key) => inventory.reads.refreshInstance(key, group.key, signal)));
     return true;
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'throttled') throw thrown;

@@ -59,7 +59,7 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     hintsOf: ({ set }) => stockHints(set, zoneLookup(inventory, group.key)),
     // The size itself shows what was written.
     isUntouched: () => Promise.resolve(true),
-    readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
+    readShown: async (signal) => shownIn(await inventory.reads.readScaleSet(group.key, signal)),
     stateNow: (signal) => scaleSetState(deps, group, signal),
     noteEnded: () => Promise.resolve(),
   };
@@ -79,7 +79,7 @@ async function readWithTag({ inventory, options }: WriteDeps, group: RegisteredG
   const view = inventory.scaleSets.view(group.key);
   if (view?.row.etag !== undefined && options.enableVmssEtag)
     return { set: view.row.value, etag: view.row.etag, shown: view.target, undisturbed: undisturbed(view) };
-  const reading = await inventory.readScaleSet(group.key, signal);
+  const reading = await inventory.reads.readScaleSet(group.key, signal);
   if (reading === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
   return { ...reading, shown: shownIn(reading), undisturbed: undisturbed(inventory.scaleSets.view(group.key)) };
 }
@@ -98,7 +98,7 @@ export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: 
   // A capacity below the listed instances is a wrong number or an old list, and new instances may not be listed yet. Increasing
   // such a number may lower the true one, and its entity tag does not protect against that.
   if (request.to >= alive + failed && request.from >= alive) return undefined;
-  deps.inventory.requestScaleSet(group.key);
+  deps.inventory.reads.requestScaleSet(group.key);
   deps.inventory.lists.request(group.key);
   const listed = `it has ${alive + failed} listed instances`;
   const reason = `${listed}, and setting the capacity from ${request.from} to ${request.to} could remove some of them`;

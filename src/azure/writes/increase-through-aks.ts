@@ -42,7 +42,7 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
     sizes: inventory.scaleSets,
     heldReason: () => inventory.vmsPools.poolHeldReason(name),
     read: async (signal) => {
-      const [raw, reading] = await Promise.all([getAgentPool(deps, name, signal), inventory.readScaleSet(group.key, signal)]);
+      const [raw, reading] = await Promise.all([getAgentPool(deps, name, signal), inventory.reads.readScaleSet(group.key, signal)]);
       const row = readAgentPool(raw);
       return row === undefined ? undefined : { name, raw, etag: row.etag, row, shown: shownIn(reading) };
     },
@@ -66,7 +66,7 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
       const now = readAgentPool(await getAgentPool(deps, name, signal));
       return now?.etag !== undefined && now.etag === document.etag;
     },
-    readShown: async (signal) => shownIn(await inventory.readScaleSet(group.key, signal)),
+    readShown: async (signal) => shownIn(await inventory.reads.readScaleSet(group.key, signal)),
     stateNow: (signal) => poolState(deps, name, signal),
     noteEnded: () => inventory.vmsPools.scaleSetPoolOperationEnded(name, deps.closing),
   };

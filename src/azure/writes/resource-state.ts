@@ -7,7 +7,7 @@ import type { WriteDeps } from './write-context.ts';
 
 /** The state of a Uniform scale set. A set of another kind may be at rest while its VMs change. @throws AutoscalerError */
 export async function scaleSetState({ inventory }: WriteDeps, { key }: RegisteredGroup, signal: AbortSignal): Promise<ResourceState> {
-  const set = (await inventory.readScaleSet(key, signal))?.set;
+  const set = (await inventory.reads.readScaleSet(key, signal))?.set;
   return set?.orchestration === 'Uniform' ? stateOf(set.provisioningState) : 'running';
 }
 

@@ -114,7 +114,7 @@ export class AgentPoolCountSync {
     const raw = await getAgentPool(writes, pool, signal);
     const row = readAgentPool(raw);
     // Read last: what another writer does to the scale set between this read and the write, AKS undoes.
-    const reading = await inventory.readScaleSet(group.key, signal);
+    const reading = await inventory.reads.readScaleSet(group.key, signal);
     const reason = reasonAgainstSync({ row, reading }, rest);
     return reason ?? this.#write(target, { name: pool, raw, etag: row?.etag, shown: shownIn(reading) }, signal);
   }
@@ -161,7 +161,7 @@ export class AgentPoolCountSync {
   async #ended(target: SyncTarget, end: OperationEnd): Promise<void> {
     const { inventory, ownWrites, clock, log, closing } = this.#deps.writes;
     const { group, pool } = target;
-    inventory.requestScaleSet(group.key);
+    inventory.reads.requestScaleSet(group.key);
     await inventory.vmsPools.scaleSetPoolOperationEnded(pool, closing);
     ownWrites.countSyncs.end(foldName(pool), clock.monotonic());
     this.#count(end.kind);

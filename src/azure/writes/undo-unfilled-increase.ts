@@ -108,7 +108,7 @@ export class UnfilledIncreaseUndo {
     const beganAtMs = clock.now();
     try {
       await inventory.lists.refresh(group.key, closing);
-      await inventory.refreshScaleSet(group.key, closing);
+      await inventory.reads.refreshScaleSet(group.key, closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;

@@ -13,8 +13,8 @@ export const READ_GUARDS: readonly Guard[] = [
   {
     guard: 'in one loop ten instances of a group are read singly at most',
     file: 'src/azure/view/unlisted-instances.ts',
-    text: 'Math.min(READ_EACH_AT_MOST, this.#store.singleReadsLeft(key))',
-    instead: 'this.#store.singleReadsLeft(key)',
+    text: 'Math.min(READ_EACH_AT_MOST, this.#store.reads.singleReadsLeft(key))',
+    instead: 'this.#store.reads.singleReadsLeft(key)',
     test: READS,
     row: 'after two lists in a minute ten nodes are read singly',
   },
