@@ -77,6 +77,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     clock,
     tls,
     machines: arm.machines,
+    disks: arm.disks,
     violations,
     token: options.token,
     ...defined({ requestFilter: options.requestFilter, port: options.kubePort }),

@@ -3,6 +3,7 @@
  * unmodified Azure clients work against it. Must not know Kubernetes: the cluster side follows VMs through the feed.
  */
 import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
+import type { DiskDriver } from '../base/disk-driver.ts';
 import type { VmFeed } from '../base/vm-feed.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { ServerTls } from '../base/tls.ts';
@@ -22,6 +23,7 @@ import { createVmFeedPublisher } from './state/vm-feed-publisher.ts';
 import { PUBLISHED_PROFILE } from './aks/autoscaler-profile.ts';
 import { seedPool } from './aks/create-agent-pool.ts';
 import { listenPlainly, type Listening } from './identity/metadata-server.ts';
+import { createDiskDriver } from './other/disk-driver.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
@@ -51,6 +53,8 @@ export interface ArmEmulator {
   /** `https://localhost:<port>`: ARM endpoint and authority host in one. */
   readonly url: string;
   readonly machines: VmFeed;
+  /** The disk driver of the cluster. */
+  readonly disks: DiskDriver;
   readonly control: ArmControl;
   /** Requests accepted and without a response yet. Excludes responses delayed by the clock, which only time completes. */
   pendingRequests(): number;
@@ -107,6 +111,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   return {
     url: server.url,
     machines: world.vmFeed,
+    disks: createDiskDriver(world),
     control,
     pendingRequests: () => server.pendingRequests(),
     delayedRequests: () => server.delayedRequests(),
@@ -154,6 +159,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     vmFeed: createVmFeedPublisher(spec, () => vms()),
     sets: new Map(),
     agentPools: new Map(),
+    disks: new Map(),
     operations: new Map(),
     stock: subscription.stock,
     quota: lowerCased(spec.quota),

@@ -6,17 +6,25 @@ import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
 import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
 import { upgradeNodeImage } from './aks/node-upgrades.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
-import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './compute/instance-actions.ts';
+import {
+  actOnInstance,
+  actOnInstances,
+  moveInstanceDisks,
+  putInstance,
+  refuseUnsupported,
+  type ActionName,
+} from './compute/instance-actions.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
 import { listActivityLog } from './other/activity-log.ts';
+import { deleteDisk, getDisk, listDisks, patchDisk, putDisk } from './other/disk-resources.ts';
 import { patchTags } from './other/tags.ts';
 import { listPermissions } from './identity/permissions.ts';
 import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
 import { listSkus, listUsages } from './compute/skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
-import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
+import { actOnVm, deleteVm, getVm, getVmView, listVms, moveVmDisks, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
 import type { ArmWorld } from './state/arm-state.ts';
 
 export interface Route {
@@ -36,6 +44,7 @@ const SETS = `${RG}/${COMPUTE}/virtualMachineScaleSets`;
 const SET = `${SETS}/{name}`;
 const INSTANCES = `${SET}/virtualMachines`;
 const VMS = `${RG}/${COMPUTE}/virtualMachines`;
+const DISK = `${RG}/${COMPUTE}/disks/{disk}`;
 const CLUSTERS = `${RG}/${AKS}/managedClusters`;
 const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 
@@ -97,6 +106,15 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/disks`, answer: listDisks },
+  { method: 'GET', template: `${RG}/${COMPUTE}/disks`, answer: listDisks },
+  { method: 'GET', template: DISK, answer: getDisk },
+  { method: 'PUT', template: DISK, answer: putDisk },
+  { method: 'PATCH', template: DISK, answer: patchDisk },
+  { method: 'DELETE', template: DISK, answer: deleteDisk },
+  { method: 'POST', template: `${INSTANCES}/{instance}/attachDetachDataDisks`, answer: moveInstanceDisks, compute: 'UpdateVMScaleSetVM' },
+  { method: 'POST', template: `${VMS}/{name}/attachDetachDataDisks`, answer: moveVmDisks, compute: 'UpdateVM' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/DiskOperations/{id}`, answer: getOperation },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: getOperation, compute: 'GetOperation' },
   { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: getOperation },
   { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: getOperation },

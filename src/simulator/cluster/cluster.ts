@@ -4,12 +4,14 @@
  */
 import { AutoscalerError } from '../../lib/errors.ts';
 import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
+import type { DiskDriver } from '../base/disk-driver.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { ServerTls } from '../base/tls.ts';
 import type { VmFeed } from '../base/vm-feed.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
 import type { ViolationLog } from '../base/write-safety.ts';
 import { recordEvent, type ControllerContext, type EventDraft } from './base/controller-context.ts';
+import { createPlainDisks } from './base/plain-disks.ts';
 import { DEFAULT_LATENCIES, type ClusterLatencies } from './base/latencies.ts';
 import { startCustomDefinitions } from './controllers/custom-definitions.ts';
 import { startDaemonSets } from './controllers/daemon-sets.ts';
@@ -64,6 +66,8 @@ export interface ClusterOptions {
   readonly clock: SimClock;
   readonly tls: ServerTls;
   readonly machines: VmFeed;
+  /** Default: disks that exist by name alone. */
+  readonly disks?: DiskDriver;
   readonly violations: ViolationLog;
   /** The bearer token of every request. */
   readonly token: string;
@@ -164,6 +168,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     knobs,
     spec: options.spec,
     machines: options.machines,
+    disks: options.disks ?? createPlainDisks(timers, knobs),
     violations: options.violations,
     isForeign: options.isForeign ?? isForeignByName,
   });

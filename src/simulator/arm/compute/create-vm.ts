@@ -139,6 +139,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     surplus: false,
     uncounted: false,
     batch: undefined,
+    dataDisks: [],
     own: {},
     etag: 1,
     generation: 0,

@@ -2,10 +2,11 @@
 import { armError } from '../http/errors.ts';
 import { renderVm } from './instance-document.ts';
 import { withInstance, withNamed } from './instances.ts';
-import { isJsonObject, mergePatch, pick, type JsonObject } from '../http/json.ts';
+import { beginDiskChange, isRefusal, listAfterMoves, planDataDisks, renderDataDisks, type DiskChange } from '../disks/data-disks.ts';
+import { isJsonObject, mergePatch, pick, pickObject, type JsonObject } from '../http/json.ts';
 import { deallocateVm, powerOffVm, restartVm, startVm } from './vm-lifecycle.ts';
-import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
-import { beginOperation, operationHeaders } from './operations.ts';
+import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
+import { beginOperation, operationHeaders, recordDone } from './operations.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { protectionOf, refuseProtected } from './instance-protection.ts';
 import { setKey } from './set-capacity.ts';
@@ -89,40 +90,88 @@ export function applyAction(
 const WRITABLE = ['tags', 'properties'];
 const READ_ONLY_PROPERTIES = ['provisioningState', 'vmId', 'instanceView', 'latestModelApplied', 'timeCreated', 'hardwareProfile'];
 
-/** PUT of one instance: its protection, its tags and fields that this emulator does not know. The etag is that of its set. */
+/** PUT of one instance: its protection, tags, data disks, and fields that this emulator does not know. The etag is that of its set. */
 export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   return withInstance(world, request, (set, vm) => {
     const stale = refuseByCondition(request, etagText(set.etag));
     if (stale !== undefined) return stale;
-    if (!isJsonObject(request.body))
-      return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
-    vm.own = mergePatch(vm.own, writable(request.body));
-    set.etag++;
-    vm.etag++;
-    const operation = beginOperation(world, {
-      kind: 'model',
-      pool: set.pool.name,
-      setKey: undefined,
-      principal: request.principal.clientId,
-      pending: [],
-      retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    return acceptVmWrite(world, request, vm, {
+      etag: () => etagText(++set.etag),
+      body: () => renderVm(world, vm, { set, expand: false }),
     });
-    const etag = etagText(set.etag);
-    return {
-      status: 200,
-      headers: { etag, 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
-      body: renderVm(world, vm, { set, expand: false }),
-      trace: { etagOut: etag, opId: operation.id, charge: 1 },
-    };
   });
 }
 
+export function moveInstanceDisks(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withInstance(world, request, (_set, vm) => moveDisks(world, request, vm));
+}
+
+/** Attaches and detaches the disks that the body names; the other data disks stay. */
+export function moveDisks(world: ArmWorld, request: ArmRequest, vm: Vm): ArmReply {
+  const change = planDataDisks(world, vm, listAfterMoves(vm, request.body));
+  if (isRefusal(change)) return change;
+  vm.etag++;
+  const operation = beginVmUpdate(world, vm, change, request.principal);
+  return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id, charge: 1 } };
+}
+
+export interface VmWrite {
+  /** Moves the etag that clients see, and returns it. */
+  readonly etag: () => string;
+  readonly body: () => JsonObject;
+}
+
+/** Accepts what a body says about an existing VM, or refuses all of it. */
+export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { etag, body }: VmWrite): ArmReply {
+  if (!isJsonObject(request.body)) return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
+  const listed = pick(request.body, 'properties', 'storageProfile', 'dataDisks');
+  const change = Array.isArray(listed) ? planDataDisks(world, vm, listed) : { attach: [], detach: [] };
+  if (isRefusal(change)) return change;
+  vm.own = mergePatch(vm.own, writable(request.body));
+  vm.etag++;
+  const operation = beginVmUpdate(world, vm, change, request.principal);
+  const current = etag();
+  return {
+    status: 200,
+    headers: { etag: current, 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
+    body: body(),
+    trace: { etagOut: current, opId: operation.id, charge: 1 },
+  };
+}
+
+/** Begins an update of a VM, which lasts until its disks are where they shall be. */
+export function beginVmUpdate(
+  world: ArmWorld,
+  vm: Vm,
+  change: DiskChange,
+  { clientId }: Pick<Principal, 'clientId'>,
+  done?: () => void,
+): Operation {
+  const moves = change.attach.length + change.detach.length > 0;
+  const what = `disks of ${vm.resourceId} ${vm.etag}`;
+  const operation = beginOperation(world, {
+    kind: 'model',
+    pool: vm.pool.name,
+    setKey: undefined,
+    principal: clientId,
+    pending: [],
+    awaits: moves ? [what] : [],
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    output: () => ({ dataDisks: renderDataDisks(vm) }),
+    ...(done === undefined ? {} : { onEnd: done }),
+  });
+  beginDiskChange(world, vm, change, () => recordDone(world, what));
+  return operation;
+}
+
 /** The part of a body that is stored with an instance or a VM. */
-export function writable(body: JsonObject): JsonObject {
+function writable(body: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(body).filter(([key]) => WRITABLE.includes(key)));
   const properties = kept['properties'];
   if (!isJsonObject(properties)) return kept;
-  return { ...kept, properties: Object.fromEntries(Object.entries(properties).filter(([key]) => !READ_ONLY_PROPERTIES.includes(key))) };
+  const own = Object.fromEntries(Object.entries(properties).filter(([key]) => !READ_ONLY_PROPERTIES.includes(key)));
+  const { dataDisks: _disks, ...storage } = pickObject(own, 'storageProfile');
+  return { ...kept, properties: own['storageProfile'] === undefined ? own : { ...own, storageProfile: storage } };
 }
 
 /** Refuses what this emulator does not support, with a `loud` journal entry. */

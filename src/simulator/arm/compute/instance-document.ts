@@ -1,4 +1,6 @@
 /** One VM as ARM shows it, with and without its instance view. */
+import { movesDisks, renderDataDisks } from '../disks/data-disks.ts';
+import { osDiskName } from '../disks/disk-document.ts';
 import { mergePatch, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
@@ -46,28 +48,33 @@ export function isOfLatestModel(set: ScaleSet, vm: Vm): boolean {
   return pickText(set.document, 'sku', 'name')?.toLowerCase() === vm.vmSize.toLowerCase();
 }
 
+/** A VM to which a disk comes, or which a disk leaves, is being updated. */
+function shownState(vm: Vm): Vm['provisioningState'] {
+  return vm.provisioningState === 'Succeeded' && movesDisks(vm) ? 'Updating' : vm.provisioningState;
+}
+
 /** The status codes of the instance view. */
 export function statusCodes(vm: Vm): readonly string[] {
-  const provisioning = ['ProvisioningState', vm.provisioningState.toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
+  const provisioning = ['ProvisioningState', shownState(vm).toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
   return [provisioning, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
 }
 
 function commonProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
   return {
-    provisioningState: vm.provisioningState,
+    provisioningState: shownState(vm),
     vmId: vm.vmId,
     hardwareProfile: { vmSize: vm.vmSize },
     storageProfile: {
       imageReference: { id: imageOf(set), exactVersion: NODE_IMAGE_VERSION },
       osDisk: {
         osType: 'Linux',
-        name: `${set?.name ?? vm.name}_${vm.name}_OS__1_${vm.vmId.replaceAll('-', '')}`,
+        name: osDiskName(set?.name ?? vm.name, vm),
         createOption: 'FromImage',
         caching: 'ReadOnly',
         managedDisk: { storageAccountType: 'Premium_LRS' },
         diskSizeGB: 128,
       },
-      dataDisks: [],
+      dataDisks: renderDataDisks(vm),
     },
     osProfile: { computerName: vm.hostName, adminUsername: 'azureuser', requireGuestProvisionSignal: true },
     networkProfile: { networkInterfaces: [{ id: `${vm.resourceId}/networkInterfaces/nic0`, properties: { primary: true } }] },
@@ -118,7 +125,7 @@ function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {
 export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
   const time = armTime(vm.createdMs);
   const [code = '', power] = statusCodes(vm);
-  const displayStatus = `Provisioning ${vm.provisioningState.toLowerCase()}`;
+  const displayStatus = `Provisioning ${shownState(vm).toLowerCase()}`;
   const failure = vm.failure === undefined ? {} : { message: vm.failure.message };
   const provisioned: Json = { code: 'ProvisioningState/succeeded', level: 'Info', displayStatus: 'Provisioning succeeded', time };
   return {

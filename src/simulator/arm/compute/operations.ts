@@ -3,7 +3,7 @@
  * the end. A failure is part of the operation's document; reading the document always returns 200.
  */
 import { armError, failureBody, type OperationFailure } from '../http/errors.ts';
-import type { Json } from '../http/json.ts';
+import type { Json, JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
@@ -17,6 +17,9 @@ export interface OperationStart {
   readonly setKey?: string | undefined;
   readonly principal: string;
   readonly pending: readonly Vm[];
+  /** What it waits for beside VMs; `recordDone` ends the wait. */
+  readonly awaits?: readonly string[];
+  readonly output?: () => JsonObject;
   readonly retryAfterSeconds: number;
   readonly onEnd?: (operation: Operation) => void;
   /** Failures that happened already. */
@@ -38,7 +41,8 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
     endMs: undefined,
     status: 'InProgress',
     failures: [...(start.failures ?? [])],
-    pending: new Set(start.pending.map((vm) => vm.resourceId)),
+    output: start.output,
+    pending: new Set([...start.pending.map((vm) => vm.resourceId), ...(start.awaits ?? [])]),
     retryAfterSeconds: start.retryAfterSeconds,
     onEnd: start.onEnd,
   };
@@ -64,6 +68,12 @@ export function recordIdleVm(world: ArmWorld, vm: Vm, failure?: OperationFailure
     if (failure !== undefined) operation.failures.push(failure);
     if (operation.pending.size === 0) endOperation(world, operation);
   }
+}
+
+/** Records the end of what operations wait for beside VMs. */
+export function recordDone(world: ArmWorld, what: string): void {
+  for (const operation of world.operations.values())
+    if (operation.pending.delete(what) && operation.pending.size === 0) endOperation(world, operation);
 }
 
 /** Ends an operation with its known result. The resource becomes idle first. */
@@ -126,11 +136,13 @@ export function operationHeaders(
   const version = aks ? AKS_OPERATION_VERSION : (request.query['api-version'] ?? '');
   const signature = `t=${ticks(operation.startMs)}&c=${draws.hex(`${operation.id}|c`, 64)}&s=${draws.hex(`${operation.id}|s`, 64)}&h=${draws.hex(`${operation.id}|h`, 32)}`;
   const scope = aks ? '' : `p=${draws.guid(`${operation.id}|p`)}&`;
+  // Disks have operations of their own.
+  const kind = operation.provider === 'disks' ? 'DiskOperations' : 'operations';
   const location = aks
     ? `${root}/operationresults/${operation.id}?api-version=${version}&${signature}`
-    : `${root}/operations/${operation.id}?${scope}monitor=true&api-version=${version}&${signature}`;
+    : `${root}/${kind}/${operation.id}?${scope}monitor=true&api-version=${version}&${signature}`;
   return {
-    'azure-asyncoperation': `${root}/operations/${operation.id}?${scope}api-version=${version}&${signature}`,
+    'azure-asyncoperation': `${root}/${kind}/${operation.id}?${scope}api-version=${version}&${signature}`,
     'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds),
     ...(form === 'action' ? { location } : { 'azure-asyncnotification': 'Enabled' }),
   };
@@ -165,6 +177,7 @@ function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
     startTime: armTime(operation.startMs),
     ...(running || operation.endMs === undefined ? {} : { endTime: armTime(operation.endMs) }),
     status: operation.status,
+    ...(operation.status === 'Succeeded' && operation.output !== undefined ? { properties: { output: operation.output() } } : {}),
     name: operation.id,
     ...(running || error === undefined ? {} : { error }),
   };
@@ -174,7 +187,7 @@ function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
 /** A finished operation returns 200 with an empty body, as recorded. 204 breaks clients that read the result of a delete. */
 function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operation): ArmReply {
   if (operation.status === 'InProgress') return { status: 202, headers: operationHeaders(world, request, operation, 'action') };
-  if (operation.status === 'Succeeded') return { status: 200 };
+  if (operation.status === 'Succeeded') return { status: 200, body: operation.output?.() };
   const [first] = operation.failures;
   return armError(
     first?.code === 'InternalExecutionError' ? 500 : 409,

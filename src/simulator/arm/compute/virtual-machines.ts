@@ -1,10 +1,9 @@
 /** VMs outside Uniform sets: those of Flexible sets and of VMs-type agent pools. */
-import { armError, resourceNotFound } from '../http/errors.ts';
+import { resourceNotFound } from '../http/errors.ts';
 import { simulateEvictionRequest } from './spot-eviction.ts';
-import { applyAction, writable, type ActionName } from './instance-actions.ts';
+import { acceptVmWrite, applyAction, moveDisks, type ActionName } from './instance-actions.ts';
 import { instanceView, renderVm } from './instance-document.ts';
 import { isVisible, wantsView } from './instances.ts';
-import { isJsonObject, mergePatch } from '../http/json.ts';
 import { isLocation } from '../state/resource-names.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { param, type ArmReply, type ArmRequest, type Trace } from '../http/messages.ts';
@@ -54,31 +53,20 @@ export function getVmView(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => ({ status: 200, body: instanceView(world, vm) }));
 }
 
-/** PUT or PATCH of an existing VM: its tags and fields that this emulator does not know. Only a set or a pool creates new VMs. */
+/** PUT or PATCH of an existing VM: tags, data disks, and fields that this emulator does not know. Only a set or a pool creates new VMs. */
 export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => {
     const stale = refuseByCondition(request, etagText(vm.etag));
     if (stale !== undefined) return stale;
-    if (!isJsonObject(request.body))
-      return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
-    vm.own = mergePatch(vm.own, writable(request.body));
-    vm.etag++;
-    const { write } = world.knobs.retryAfterSeconds;
-    const start = {
-      kind: 'model',
-      pool: vm.pool.name,
-      principal: request.principal.clientId,
-      pending: [],
-      retryAfterSeconds: write,
-    } as const;
-    const operation = beginOperation(world, start);
-    return {
-      status: 200,
-      headers: { etag: etagText(vm.etag), 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
-      body: renderVm(world, vm, { set: setOfVm(world, vm), expand: false }),
-      trace: { etagOut: etagText(vm.etag), opId: operation.id, charge: 1 },
-    };
+    return acceptVmWrite(world, request, vm, {
+      etag: () => etagText(vm.etag),
+      body: () => renderVm(world, vm, { set: setOfVm(world, vm), expand: false }),
+    });
   });
+}
+
+export function moveVmDisks(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => moveDisks(world, request, vm));
 }
 
 /** Acts on one VM of any owner. */

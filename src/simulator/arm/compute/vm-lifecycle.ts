@@ -6,6 +6,7 @@ import { poolSize, changeCount } from '../state/agent-pool-document.ts';
 import type { Latency } from '../state/seeded-random.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from '../http/errors.ts';
 import type { FaultSubject, VmEffect } from '../state/fault-rules.ts';
+import { releaseDisks } from '../disks/data-disks.ts';
 import { mergePatch } from '../http/json.ts';
 import { recordIdleVm } from './operations.ts';
 import { settleOverprovisioned } from './overprovisioning.ts';
@@ -207,6 +208,7 @@ export function removeVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   homeOf(world, vm)?.delete(vm.key);
   vm.power = 'none';
+  releaseDisks(world, vm);
   returnStock(world, vm);
   world.vmFeed.publishPower({ kind: 'gone', vm });
   recordIdleVm(world, vm);

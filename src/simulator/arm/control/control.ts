@@ -20,7 +20,8 @@ import { retagPool, scalePoolAsForeigner } from '../faults/concurrent-pool-write
 import type { FrozenLists } from '../compute/stale-lists.ts';
 import { stockKey, usages, type Usage } from '../state/stock-and-quota.ts';
 import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
-import type { Vm } from '../state/vm.ts';
+import type { Disk, Vm } from '../state/vm.ts';
+import { diskSizeOf, diskStateOf, zoneOfDisk } from '../disks/disk-document.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -59,6 +60,15 @@ interface OperationState {
   readonly endMs?: number;
 }
 
+interface DiskView {
+  readonly name: string;
+  readonly sizeGiB: number;
+  readonly zone?: string;
+  readonly state: string;
+  /** The host name of the VM that has it or gets it. */
+  readonly owner?: string;
+}
+
 export interface ArmState {
   readonly nowMs: number;
   readonly sets: readonly SetState[];
@@ -70,6 +80,8 @@ export interface ArmState {
     readonly provisioningState: string;
     readonly machines: readonly InstanceState[];
   }[];
+  /** Managed disks, without those of operating systems. */
+  readonly disks: readonly DiskView[];
   readonly operations: readonly OperationState[];
   /** Settings of AKS's own autoscaler. */
   readonly autoScalerProfile: JsonObject;
@@ -225,6 +237,7 @@ function stateOf(world: ArmWorld, faults: FaultTable, ambient: BackgroundActorOp
       provisioningState: pool.provisioningState,
       machines: [...pool.vms.values()].map(instanceState),
     })),
+    disks: [...world.disks.values()].map(diskView),
     operations: [...world.operations.values()].map(operationState),
     autoScalerProfile: world.autoScalerProfile,
     stock: Object.fromEntries(world.stock),
@@ -259,6 +272,15 @@ function instanceState(vm: Vm): InstanceState {
     power: vm.power,
     ...(vm.failure === undefined ? {} : { error: vm.failure.code }),
     ...(vm.surplus ? { surplus: true } : {}),
+  };
+}
+
+function diskView(disk: Disk): DiskView {
+  return {
+    name: disk.name,
+    sizeGiB: diskSizeOf(disk),
+    state: diskStateOf(disk),
+    ...defined({ zone: zoneOfDisk(disk), owner: disk.owner?.hostName }),
   };
 }
 

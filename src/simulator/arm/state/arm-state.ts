@@ -13,7 +13,7 @@ import { pick, pickText, type JsonObject } from '../http/json.ts';
 import type { ArmLatencies } from './latencies.ts';
 import type { VmFeedPublisher } from './vm-feed-publisher.ts';
 import type { Throttle } from '../http/throttling.ts';
-import type { ProvisioningState, Vm } from './vm.ts';
+import type { Disk, ProvisioningState, Vm } from './vm.ts';
 
 /** The last change of a capacity was one increase of a client, or several in a row. */
 export interface OwnIncrease {
@@ -79,8 +79,8 @@ export interface AgentPool {
 
 export interface Operation {
   readonly id: string;
-  readonly kind: 'scale' | 'delete' | 'deallocate' | 'start' | 'model' | 'agent-pool' | 'remove-set';
-  readonly provider: 'compute' | 'aks';
+  readonly kind: 'scale' | 'delete' | 'deallocate' | 'start' | 'model' | 'agent-pool' | 'remove-set' | 'disk';
+  readonly provider: 'compute' | 'aks' | 'disks';
   readonly pool: string;
   readonly setKey: string | undefined;
   readonly principal: string;
@@ -88,6 +88,8 @@ export interface Operation {
   endMs: number | undefined;
   status: 'InProgress' | 'Succeeded' | 'Failed' | 'Canceled';
   failures: OperationFailure[];
+  /** What the end of an operation on a disk shows beside its status. */
+  readonly output: (() => JsonObject) | undefined;
   /** Resource ids of VMs that are not idle yet. */
   readonly pending: Set<string>;
   readonly retryAfterSeconds: number;
@@ -155,6 +157,8 @@ export interface ArmWorld {
   readonly vmFeed: VmFeedPublisher;
   readonly sets: Map<string, ScaleSet>;
   readonly agentPools: Map<string, AgentPool>;
+  /** Managed disks by resource id in lower case. Disks of operating systems are not among them: they come and go with their VMs. */
+  readonly disks: Map<string, Disk>;
   readonly operations: Map<string, Operation>;
   /** Sizes in lower case that this subscription cannot use, with their zones. Without zones: in the whole region. */
   readonly restricted: Map<string, readonly string[]>;

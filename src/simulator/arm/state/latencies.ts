@@ -23,6 +23,9 @@ export interface ArmLatencies {
   readonly deleteForced: Latency;
   readonly deallocate: Latency;
   readonly start: Latency;
+  /** From the request to the attached disk, and to the detached one. */
+  readonly diskAttach: Latency;
+  readonly diskDetach: Latency;
   /** The duration of an update of the model alone. */
   readonly modelUpdate: Latency;
   /** From a scheduled event to the eviction. */
@@ -81,6 +84,8 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   deleteForced: { p50: 25 * SECOND, p95: 60 * SECOND },
   deallocate: { p50: 30 * SECOND, p95: 60 * SECOND },
   start: { p50: 12 * SECOND, p95: 40 * SECOND },
+  diskAttach: { p50: 12 * SECOND, p95: 12 * SECOND },
+  diskDetach: { p50: 10 * SECOND, p95: 10 * SECOND },
   modelUpdate: { p50: 4 * SECOND, p95: 8 * SECOND },
   evictionNotice: { p50: 30 * SECOND, p95: 30 * SECOND },
   capacityLagAfterDeleteMs: 0,

@@ -34,6 +34,11 @@ export function virtualMachineId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Compute/virtualMachines/${name}`;
 }
 
+/** A managed disk in the node resource group. */
+export function diskId(spec: WorldSpec, name: string): string {
+  return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Compute/disks/${name}`;
+}
+
 /** A user-assigned identity in the node resource group. */
 export function identityId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/${name}`;

@@ -6,6 +6,30 @@ import type { JsonObject } from '../http/json.ts';
 
 export type ProvisioningState = 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting' | 'Migrating';
 
+/** A managed disk as it exists beside VMs. A disk stays when its VM goes. */
+export interface Disk {
+  readonly name: string;
+  readonly resourceId: string;
+  readonly uniqueId: string;
+  readonly createdMs: number;
+  /** The fields that clients wrote. */
+  document: JsonObject;
+  provisioningState: 'Updating' | 'Succeeded';
+  /** The VM that has the disk, or for which it is being attached. */
+  owner: Vm | undefined;
+  /** When the owner changed last, if it ever did. */
+  ownerChangedMs: number | undefined;
+}
+
+/** A managed disk in its slot of a VM. Nothing else of a VM says which disks it has. */
+export interface DataDisk {
+  readonly disk: Disk;
+  readonly lun: number;
+  /** The fields of a client about this disk, as shown. */
+  readonly settings: JsonObject;
+  state: 'attaching' | 'attached' | 'detaching';
+}
+
 /** One virtual machine: an instance of a Uniform set, a VM of a Flexible set, or a VM of a VMs-type agent pool. */
 export interface Vm {
   readonly kind: 'uniform' | 'flexible' | 'standalone';
@@ -38,6 +62,8 @@ export interface Vm {
   uncounted: boolean;
   /** The VMs that an overprovisioned increase began together. */
   batch: { readonly members: Set<Vm> } | undefined;
+  /** In the order in which they were requested. */
+  dataDisks: readonly DataDisk[];
   /** Fields that a client wrote; they override what the VM shows. */
   own: JsonObject;
   /** Its own etag counter. Instances of Uniform sets show their set's etag. */

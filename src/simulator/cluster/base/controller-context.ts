@@ -1,5 +1,6 @@
 /** The context of every controller, and how controllers record events. Must not know any single controller. */
 import { stableHash } from '../../../lib/random.ts';
+import type { DiskDriver } from '../../base/disk-driver.ts';
 import type { VmFeed } from '../../base/vm-feed.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
@@ -16,6 +17,7 @@ export interface ControllerContext {
   readonly knobs: ClusterLatencies;
   readonly spec: WorldSpec;
   readonly machines: VmFeed;
+  readonly disks: DiskDriver;
   readonly violations: ViolationLog;
   readonly isForeign: (principal: string) => boolean;
 }

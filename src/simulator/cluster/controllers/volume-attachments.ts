@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { placeOf } from '../store/api.ts';
-import { conditionOf, type KubeObject, type NodeObject, type PodObject } from '../store/objects.ts';
+import { conditionOf, timestamp, type KubeObject, type NodeObject, type PodObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { storedType } from '../store/resource-types.ts';
 import type { VolumeObject } from '../store/storage-objects.ts';
@@ -17,6 +17,11 @@ import { onChange, recordEvent, type ControllerContext } from '../base/controlle
 const ATTACHMENTS = storedType('volumeattachments');
 const DISKS = 'disk.csi.azure.com';
 const COMPONENT = 'attachdetach-controller';
+/** Set by the external attacher of the driver. */
+const FINALIZER = 'external-attacher/disk-csi-azure-com';
+/** Simulated time between attempts to attach, which doubles up to the last (external-attacher: 1 s to 5 minutes). */
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 300_000;
 
 interface AttachmentObject extends KubeObject {
   readonly spec: { readonly nodeName: string; readonly source: { readonly persistentVolumeName: string } };
@@ -39,7 +44,7 @@ function attachmentName(volume: string, node: string): string {
 export function hasItsDisks(context: ControllerContext, pod: PodObject): boolean {
   return disksOf(context, pod).every((volume) => {
     const found = context.api.store.get('volumeattachments', `/${attachmentName(volume, pod.spec.nodeName ?? '')}`);
-    return isRecord(found?.status) && found.status['attached'] === true;
+    return found?.metadata.deletionTimestamp === undefined && isRecord(found?.status) && found.status['attached'] === true;
   });
 }
 
@@ -68,10 +73,12 @@ class DiskUsers {
 
 /** Starts the controller. Returns a function that stops it. */
 export function startVolumeAttachments(context: ControllerContext): () => void {
-  const { api, knobs } = context;
+  const { api, knobs, disks } = context;
   const users = new DiskUsers();
   /** Attachments that end soon. */
   const leaving = new Set<string>();
+  /** The handle of each attachment's disk, which outlives its volume. */
+  const handles = new Map<string, string>();
   const queue = createQueue(api.timers, (volume) => {
     const attachments = attachmentsOf(context, volume);
     const wanted = users.of(volume);
@@ -88,36 +95,72 @@ export function startVolumeAttachments(context: ControllerContext): () => void {
       recordEvent(api, pod, { type: 'Warning', reason: 'FailedAttachVolume', message, component: COMPONENT });
     }
     if (attachments.length > 0 || pod === undefined) return;
-    const name = attachmentName(volume, nodeName);
+    const metadata = { name: attachmentName(volume, nodeName), finalizers: [FINALIZER] };
     const spec = { attacher: DISKS, nodeName, source: { persistentVolumeName: volume } };
-    const created = api.create(
-      ATTACHMENTS,
-      { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata: { name }, spec },
-      undefined,
-    );
-    if (created.ok) api.timers.after(knobs.diskAttachMs, () => finish(created.value, podKey));
+    const created = api.create(ATTACHMENTS, { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata, spec }, undefined);
+    if (created.ok) tryAttach(created.value as AttachmentObject, podKey, FIRST_RETRY_MS);
   }
 
-  function finish(attachment: KubeObject, podKey: string): void {
+  function tryAttach(attachment: AttachmentObject, podKey: string, retryMs: number): void {
+    const { nodeName } = attachment.spec;
+    const handle = handleOf(context, attachment);
+    handles.set(attachment.metadata.uid, handle);
+    disks.attach({ handle, nodeName }, (failure) => {
+      const present = presentOf(context, attachment);
+      if (present === undefined || present.metadata.deletionTimestamp !== undefined) return;
+      if (failure === undefined) return finish(present, podKey);
+      refuse(present, podKey, failure);
+      api.timers.after(retryMs, () => {
+        const waiting = presentOf(context, attachment);
+        const isWanted = waiting !== undefined && waiting.metadata.deletionTimestamp === undefined;
+        if (isWanted) tryAttach(waiting, podKey, Math.min(LAST_RETRY_MS, 2 * retryMs));
+      });
+    });
+  }
+
+  function finish(attachment: AttachmentObject, podKey: string): void {
     const done = api.modify(ATTACHMENTS, placeOf(attachment), 'status', (current) => ({ ...current, status: { attached: true } }));
     const pod = api.store.get('pods', podKey) as PodObject | undefined;
     if (!done.ok || pod === undefined) return;
-    const message = `AttachVolume.Attach succeeded for volume "${(done.value as AttachmentObject).spec.source.persistentVolumeName}"`;
+    const message = `AttachVolume.Attach succeeded for volume "${attachment.spec.source.persistentVolumeName}"`;
     recordEvent(api, pod, { type: 'Normal', reason: 'SuccessfulAttachVolume', message, component: COMPONENT });
+  }
+
+  function refuse(attachment: AttachmentObject, podKey: string, failure: string): void {
+    const attachError = { message: failure, time: timestamp(api.timers.now()) };
+    api.modify(ATTACHMENTS, placeOf(attachment), 'status', (current) => ({ ...current, status: { attached: false, attachError } }));
+    const pod = api.store.get('pods', podKey) as PodObject | undefined;
+    if (pod === undefined) return;
+    const message = `AttachVolume.Attach failed for volume "${attachment.spec.source.persistentVolumeName}" : ${failure}`;
+    recordEvent(api, pod, { type: 'Warning', reason: 'FailedAttachVolume', message, component: COMPONENT });
   }
 
   function detachLater(attachment: AttachmentObject): void {
     const { nodeName, source } = attachment.spec;
-    const volume = source.persistentVolumeName;
     if (leaving.has(attachment.metadata.uid)) return;
     leaving.add(attachment.metadata.uid);
-    api.timers.after(isUnmounted(context, nodeName) ? knobs.diskDetachMs : knobs.forceDetachMs, () => {
-      leaving.delete(attachment.metadata.uid);
-      const isUsed = [...users.of(volume).values()].includes(nodeName);
-      const present = api.store.get('volumeattachments', `/${attachment.metadata.name}`);
-      if (isUsed || present?.metadata.uid !== attachment.metadata.uid) return;
-      api.remove(ATTACHMENTS, placeOf(attachment), {});
-      queue.add(volume);
+    api.timers.after(isUnmounted(context, nodeName) ? 0 : knobs.forceDetachMs, () => {
+      const isUsed = [...users.of(source.persistentVolumeName).values()].includes(nodeName);
+      const present = presentOf(context, attachment);
+      if (!isUsed && present !== undefined) detach(present);
+      else leaving.delete(attachment.metadata.uid);
+    });
+  }
+
+  /** The attachment is deleted, and is there until its disk is detached. */
+  function detach(attachment: AttachmentObject): void {
+    const { nodeName, source } = attachment.spec;
+    api.remove(ATTACHMENTS, placeOf(attachment), {});
+    const { uid } = attachment.metadata;
+    disks.detach({ handle: handles.get(uid) ?? handleOf(context, attachment), nodeName }, () => {
+      leaving.delete(uid);
+      handles.delete(uid);
+      if (presentOf(context, attachment) === undefined) return;
+      api.modify(ATTACHMENTS, placeOf(attachment), 'main', (current) => ({
+        ...current,
+        metadata: { ...current.metadata, finalizers: [] },
+      }));
+      queue.add(source.persistentVolumeName);
     });
   }
 
@@ -127,6 +170,17 @@ export function startVolumeAttachments(context: ControllerContext): () => void {
     const uses = type !== 'DELETED' && pod.spec.nodeName !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
     for (const volume of users.note(pod, uses ? disksOf(context, pod) : [])) queue.add(volume);
   });
+}
+
+function presentOf({ api }: ControllerContext, { metadata }: AttachmentObject): AttachmentObject | undefined {
+  const present = api.store.get('volumeattachments', `/${metadata.name}`);
+  return present?.metadata.uid === metadata.uid ? (present as AttachmentObject) : undefined;
+}
+
+function handleOf({ api }: ControllerContext, { spec }: AttachmentObject): string {
+  const name = spec.source.persistentVolumeName;
+  const volume = api.store.get('persistentvolumes', `/${name}`) as VolumeObject | undefined;
+  return volume?.spec.csi?.volumeHandle ?? name;
 }
 
 function attachmentsOf({ api }: ControllerContext, volume: string): readonly AttachmentObject[] {

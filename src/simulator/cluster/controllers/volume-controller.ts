@@ -3,6 +3,8 @@
  * acts at once or, with WaitForFirstConsumer, after the scheduler has chosen a node. Also creates the claims of generic ephemeral
  * volumes.
  */
+import { wholeUnits } from '../../../domain/quantity.ts';
+import type { DiskDraft } from '../../base/disk-driver.ts';
 import { placeOf } from '../store/api.ts';
 import type { KubeObject, NodeObject, ObjectDraft, PodObject } from '../store/objects.ts';
 import type { ClaimObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
@@ -16,6 +18,8 @@ const CLAIMS = storedType('persistentvolumeclaims');
 const VOLUMES = storedType('persistentvolumes');
 const WATCHED = ['persistentvolumeclaims', 'persistentvolumes', 'csinodes'];
 const DISKS = 'disk.csi.azure.com';
+/** Simulated time between two attempts to delete a disk. */
+const DELETE_RETRY_MS = 10_000;
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Starts the controller. Returns a function that stops it. */
@@ -100,7 +104,8 @@ function makeVolume(context: ControllerContext, key: string): void {
   }
   const storageClass = classOf(claim, api.store);
   const zone = node?.metadata.labels?.[DISK_ZONE] ?? allowedZone(storageClass);
-  const made = api.create(VOLUMES, diskOf(claim, zone, storageClass?.reclaimPolicy ?? 'Delete'), undefined);
+  const handle = context.disks.create(diskDraftOf(claim, zone, storageClass));
+  const made = api.create(VOLUMES, volumeOf(claim, { zone, handle, reclaimPolicy: storageClass?.reclaimPolicy ?? 'Delete' }), undefined);
   if (!made.ok) return;
   bind(context, claim, made.value as VolumeObject);
   const message = `Successfully provisioned volume ${made.value.metadata.name}`;
@@ -117,7 +122,30 @@ function allowedZone(storageClass: StorageClassObject | undefined): string {
   return term?.matchLabelExpressions?.find(({ key }) => key === DISK_ZONE)?.values[0] ?? '';
 }
 
-function diskOf({ spec, metadata }: ClaimObject, zone: string, persistentVolumeReclaimPolicy: string): ObjectDraft {
+/** Without a SKU in its class, a disk is a standard SSD, as the classes of AKS have it. */
+function diskDraftOf({ metadata, spec }: ClaimObject, zone: string, storageClass: StorageClassObject | undefined): DiskDraft {
+  const parameters = new Map(Object.entries(storageClass?.parameters ?? {}).map(([key, value]) => [key.toLowerCase(), value]));
+  const name = `pvc-${metadata.uid}`;
+  return {
+    name,
+    sizeGiB: Math.max(1, Math.ceil(wholeUnits(spec.resources?.requests?.['storage'] ?? 0) / 2 ** 30)),
+    zone,
+    sku: parameters.get('skuname') ?? parameters.get('storageaccounttype') ?? 'StandardSSD_LRS',
+    tags: {
+      'kubernetes.io-created-for-pv-name': name,
+      'kubernetes.io-created-for-pvc-name': metadata.name,
+      'kubernetes.io-created-for-pvc-namespace': metadata.namespace ?? '',
+    },
+  };
+}
+
+interface VolumeDraft {
+  readonly zone: string;
+  readonly handle: string;
+  readonly reclaimPolicy: string;
+}
+
+function volumeOf({ spec, metadata }: ClaimObject, { zone, handle, reclaimPolicy }: VolumeDraft): ObjectDraft {
   const name = `pvc-${metadata.uid}`;
   const { accessModes = ['ReadWriteOnce'], resources, storageClassName = '', volumeMode = 'Filesystem' } = spec;
   return {
@@ -127,9 +155,9 @@ function diskOf({ spec, metadata }: ClaimObject, zone: string, persistentVolumeR
     spec: {
       accessModes,
       capacity: resources?.requests ?? { storage: '1Gi' },
-      csi: { driver: DISKS, volumeHandle: `/disks/${name}` },
+      csi: { driver: DISKS, volumeHandle: handle },
       nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: DISK_ZONE, operator: 'In', values: [zone] }] }] } },
-      persistentVolumeReclaimPolicy,
+      persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName,
       volumeMode,
     },
@@ -162,10 +190,25 @@ function dropEphemeral({ api }: ControllerContext, pod: PodObject): void {
   }
 }
 
-/** A provisioned volume is deleted with its claim. A volume that a person created stays, as released. */
-function releaseVolume({ api }: ControllerContext, claim: ClaimObject): void {
+/** A provisioned volume is deleted with its claim, once its disk is. A volume that a person created stays, as released. */
+function releaseVolume(context: ControllerContext, claim: ClaimObject): void {
+  const { api } = context;
   const volume = api.store.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
   if (volume === undefined) return;
-  if (volume.spec.persistentVolumeReclaimPolicy === 'Delete') api.remove(VOLUMES, placeOf(volume), {});
-  else api.modify(VOLUMES, placeOf(volume), 'status', (current) => ({ ...current, status: { phase: 'Released' } }));
+  api.modify(VOLUMES, placeOf(volume), 'status', (current) => ({ ...current, status: { phase: 'Released' } }));
+  if (volume.spec.persistentVolumeReclaimPolicy === 'Delete') deleteVolume(context, volume);
+}
+
+/** Deletes the disk, then the volume. A disk that a node has is refused, and tried again. */
+function deleteVolume(context: ControllerContext, volume: VolumeObject): void {
+  const { api, disks } = context;
+  const present = api.store.get('persistentvolumes', `/${volume.metadata.name}`);
+  if (present?.metadata.uid !== volume.metadata.uid) return;
+  const failure = volume.spec.csi?.driver === DISKS ? disks.remove(volume.spec.csi.volumeHandle ?? '') : undefined;
+  if (failure === undefined) {
+    api.remove(VOLUMES, placeOf(volume), {});
+    return;
+  }
+  recordEvent(api, volume, { type: 'Warning', reason: 'VolumeFailedDelete', message: failure, component: DISKS });
+  api.timers.after(DELETE_RETRY_MS, () => deleteVolume(context, volume));
 }

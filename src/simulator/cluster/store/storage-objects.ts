@@ -27,6 +27,7 @@ export interface StorageClassObject extends KubeObject {
   readonly provisioner: string;
   readonly volumeBindingMode?: string;
   readonly reclaimPolicy?: string;
+  readonly parameters?: Readonly<Record<string, string>>;
   readonly allowedTopologies?: readonly {
     readonly matchLabelExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
   }[];
