@@ -111,7 +111,7 @@ export function moveDisks(world: ArmWorld, request: ArmRequest, vm: Vm): ArmRepl
   const change = planDataDisks(world, vm, listAfterMoves(vm, request.body));
   if (isRefusal(change)) return change;
   vm.etag++;
-  const operation = beginVmUpdate(world, vm, change, request.principal);
+  const operation = beginVmUpdate(world, vm, { change, principal: request.principal });
   return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id, charge: 1 } };
 }
 
@@ -129,7 +129,7 @@ export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { et
   if (isRefusal(change)) return change;
   vm.own = mergePatch(vm.own, writable(request.body));
   vm.etag++;
-  const operation = beginVmUpdate(world, vm, change, request.principal);
+  const operation = beginVmUpdate(world, vm, { change, principal: request.principal });
   const current = etag();
   return {
     status: 200,
@@ -139,21 +139,21 @@ export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { et
   };
 }
 
+interface VmUpdate {
+  readonly change: DiskChange;
+  readonly principal: Principal;
+  readonly done?: () => void;
+}
+
 /** Begins an update of a VM, which lasts until its disks are where they shall be. */
-export function beginVmUpdate(
-  world: ArmWorld,
-  vm: Vm,
-  change: DiskChange,
-  { clientId }: Pick<Principal, 'clientId'>,
-  done?: () => void,
-): Operation {
+export function beginVmUpdate(world: ArmWorld, vm: Vm, { change, principal, done }: VmUpdate): Operation {
   const moves = change.attach.length + change.detach.length > 0;
   const what = `disks of ${vm.resourceId} ${vm.etag}`;
   const operation = beginOperation(world, {
     kind: 'model',
     pool: vm.pool.name,
     setKey: undefined,
-    principal: clientId,
+    principal: principal.clientId,
     pending: [],
     awaits: moves ? [what] : [],
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,

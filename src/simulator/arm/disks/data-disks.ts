@@ -73,7 +73,7 @@ export function listAfterMoves(vm: Vm, body: Json | undefined): readonly Json[] 
 }
 
 /** The lowest slot without a disk. */
-export function lowestFree(taken: ReadonlySet<number>): number {
+function lowestFree(taken: ReadonlySet<number>): number {
   let lun = 0;
   while (taken.has(lun)) lun++;
   return lun;

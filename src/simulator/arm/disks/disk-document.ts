@@ -2,7 +2,7 @@
  * Managed disks as ARM shows them (Microsoft.Compute/disks): their tier, state and owner. Disks of operating systems are derived from their VMs,
  * since they are created and deleted with them. Must not know requests.
  */
-import { pick, pickText, type JsonObject } from '../http/json.ts';
+import { pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
 import { groupPath } from '../state/resource-names.ts';
 import { allVms, type ArmWorld } from '../state/arm-state.ts';
 import type { Disk, Vm } from '../state/vm.ts';
@@ -65,7 +65,6 @@ function stateWith(owner: Vm): 'Attached' | 'Reserved' {
 export function renderDisk(world: ArmWorld, disk: Disk): JsonObject {
   const state = diskStateOf(disk);
   const { owner, document } = disk;
-  const properties = pick(document, 'properties');
   return {
     ...document,
     ...commonFields(world, disk),
@@ -73,7 +72,7 @@ export function renderDisk(world: ArmWorld, disk: Disk): JsonObject {
     sku: skuFields(diskSkuOf(disk)),
     properties: {
       ...commonProperties(disk, { sizeGiB: diskSizeOf(disk), sku: diskSkuOf(disk) }),
-      ...(typeof properties === 'object' && properties !== null ? properties : {}),
+      ...pickObject(document, 'properties'),
       ...(disk.ownerChangedMs === undefined ? {} : { LastOwnershipUpdateTime: new Date(disk.ownerChangedMs).toISOString() }),
       provisioningState: disk.provisioningState,
       diskState: state,

@@ -63,7 +63,7 @@ function move(world: ArmWorld, vm: Vm, change: DiskChange, done: () => void): vo
   vm.etag++;
   const set = [...world.sets.values()].find((owner) => owner.kind === 'uniform' && owner.vms.get(vm.key) === vm);
   if (set !== undefined) set.etag++;
-  beginVmUpdate(world, vm, change, DRIVER, done);
+  beginVmUpdate(world, vm, { change, principal: DRIVER, done });
 }
 
 function remove(world: ArmWorld, handle: string): string | undefined {
