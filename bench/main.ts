@@ -8,7 +8,7 @@ import type { BenchRow } from './row.ts';
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
-  peer: async () => (await import('./peer.bench.ts')).peerBench(values['rival-results']),
+  peer: async () => (await import('./peer.bench.ts')).peerBench(peerOptions()),
   turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
@@ -30,6 +30,7 @@ const { values, positionals: wanted } = parseArgs({
   options: {
     json: { type: 'boolean' },
     'rival-results': text,
+    'write-baseline': { type: 'boolean', default: false },
     beside: text,
     nodes: { ...text, default: '5000' },
     pods: { ...text, default: '150000' },
@@ -52,6 +53,10 @@ for (const [name, run] of Object.entries(SUITES)) {
   rows.push(...(await run()));
 }
 process.stdout.write(asJson ? `${JSON.stringify(rows.map((row) => row.facts ?? summarize(row)))}\n` : table(rows));
+
+function peerOptions() {
+  return { rivalFile: values['rival-results'], writesBaseline: values['write-baseline'] };
+}
 
 function bigOptions() {
   const { nodes, pods, burst, speed, profile } = values;

@@ -1,17 +1,27 @@
 /**
  * Our figures for the workloads of the Cluster Autoscaler's own benchmarks. With `--rival-results FILE`, the output of its `go test -bench` on
- * the same machine and in the same hour, ratios stand beside them. Counts of operations are compared with `peer-baseline.json`.
+ * the same machine and in the same hour, ratios stand beside them. The stored results of `peer-baseline.json` stand there, too.
  */
 import { readFileSync } from 'node:fs';
+import { compareWithBaseline, readPeerBaseline, writePeerBaseline, type PeerBaseline } from './peer-baseline.ts';
 import { PEER_WORKLOADS, type PeerResult } from './peer-worlds.ts';
 import type { BenchRow } from './row.ts';
 
 const RUNS = 5;
 const NANOSECONDS = 1e6;
 
-export function peerBench(rivalFile: string | undefined): readonly BenchRow[] {
+interface PeerBenchOptions {
+  /** The output of upstream's `go test -bench`. */
+  readonly rivalFile: string | undefined;
+  /** Stores the results in place of the present ones. */
+  readonly writesBaseline: boolean;
+}
+
+export function peerBench({ rivalFile, writesBaseline }: PeerBenchOptions): readonly BenchRow[] {
+  const baseline = readPeerBaseline();
+  const results: Record<string, PeerBaseline> = {};
   const rivals = rivalFile === undefined ? new Map<string, number>() : readRivals(readFileSync(rivalFile, 'utf8'));
-  return PEER_WORKLOADS.map(({ name, rival, prepare }): BenchRow => {
+  const rows = PEER_WORKLOADS.map(({ name, rival, prepare }): BenchRow => {
     const run = prepare();
     let result = run();
     const samples = Array.from({ length: RUNS }, () => {
@@ -21,14 +31,17 @@ export function peerBench(rivalFile: string | undefined): readonly BenchRow[] {
     });
     const rivalMs = rival === undefined ? undefined : rivals.get(rival);
     const ratio = rivalMs === undefined ? undefined : rivalMs / Math.min(...samples);
+    results[name] = { ...result, minMs: Number(Math.min(...samples).toPrecision(3)) };
     return {
       name,
       samples,
       unit: 'ms',
-      note: describeResult(result, rivalMs, ratio),
-      facts: factsOf(name, samples, result, { rivalMs, ratio }),
+      note: `${describeResult(result, rivalMs, ratio)}; ${compareWithBaseline(result, baseline[name])}`,
+      facts: factsOf(name, samples, result, { rivalMs, ratio, baseline: baseline[name] }),
     };
   });
+  if (writesBaseline) writePeerBaseline(results);
+  return rows;
 }
 
 function describeResult({ nodes, operations }: PeerResult, rivalMs: number | undefined, ratio: number | undefined): string {

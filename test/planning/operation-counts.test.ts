@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readRivals } from '../../bench/peer.bench.ts';
-import { PEER_WORKLOADS, type PeerResult } from '../../bench/peer-worlds.ts';
+import { compareWithBaseline, readPeerBaseline } from '../../bench/peer-baseline.ts';
+import { PEER_WORKLOADS } from '../../bench/peer-worlds.ts';
 import type { OperationCounts } from '../../src/scheduling/snapshot/operation-counts.ts';
 
-const FILE = new URL('../../bench/peer-baseline.json', import.meta.url);
-const BASELINE = JSON.parse(readFileSync(FILE, 'utf8')) as Readonly<Record<string, PeerResult>>;
+const BASELINE = readPeerBaseline();
 
 describe('the operations that a plan takes', () => {
   it.each(PEER_WORKLOADS.map((workload) => [workload.name, workload] as const))('do not grow: %s', (name, { prepare }) => {
@@ -19,6 +18,20 @@ describe('the operations that a plan takes', () => {
       expect(count, operation).toBeGreaterThanOrEqual(0.8 * most);
     }
   });
+});
+
+describe('what stands beside the results', () => {
+  const operations = { nodesVisited: 3, predicatesCalled: 0, templatesPacked: 1 };
+  const stored = { nodes: 2, operations, minMs: 1.5 };
+
+  it.each([
+    { name: 'nothing grew', result: { nodes: 2, operations }, says: 'counts as stored; stored time 1.5 ms' },
+    {
+      name: 'two counts differ',
+      result: { nodes: 1, operations: { ...operations, nodesVisited: 4 } },
+      says: 'nodes 1, stored 2, nodesVisited 4, stored 3; stored time 1.5 ms',
+    },
+  ])('$name', ({ result, says }) => expect(compareWithBaseline(result, stored)).toBe(says));
 });
 
 describe("upstream's results", () => {
