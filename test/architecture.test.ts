@@ -105,7 +105,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   simulator: [
     ['simulator/entry'],
     ['simulator'],
-    ['simulator/managed-autoscaler'],
+    ['simulator/managed-autoscaler', 'simulator/real-control-plane'],
     ['simulator/arm', 'simulator/cluster'],
     ['simulator/arm/control', 'simulator/arm/identity', 'simulator/arm/other', 'simulator/cluster/controllers', 'simulator/cluster/http'],
     ['simulator/arm/faults', 'simulator/cluster/scheduler'],
@@ -213,6 +213,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'simulator/arm/state': 'arm-state.ts',
   'simulator/base': 'world-spec.ts',
   'simulator/cluster/base': 'controller-context.ts',
+  'simulator/real-control-plane': 'control-plane.ts',
   'simulator/cluster/controllers': 'kubelets.ts',
   'simulator/cluster/http': 'server.ts',
   'simulator/cluster/apply': 'field-sets.ts',
@@ -239,7 +240,7 @@ const WITHOUT_SIMULATOR: readonly string[] = ['lab/loads', 'lab/recordings'];
 const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
   { pattern: /^@azure/, homes: ['azure/'] },
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
-  { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/'] },
+  { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/', 'simulator/real-control-plane/'] },
   { pattern: /^@redis\/client$/, homes: ['store/redis/'] },
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
   {

@@ -7,15 +7,16 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import {
+  buildsFolder,
+  PARTS as CONTROL_PLANE_PARTS,
+  type ProgramCall as Call,
+} from '../../src/simulator/real-control-plane/find-programs.ts';
 import { runGo } from '../support/go-build.ts';
 
-const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
-export type Part = (typeof PARTS)[number];
-
-/** How a program is called: the command and its first arguments. */
-type Call = readonly [string, ...string[]];
+const PARTS = [...CONTROL_PLANE_PARTS, 'kubectl'] as const;
+type Part = (typeof PARTS)[number];
 
 export interface Binaries extends Readonly<Record<Part, Call>> {
   /** Renders a chart with Helm's own engine: RELEASE NAMESPACE CHART [VALUES]. undefined: the folder of assets has none. */
@@ -125,8 +126,7 @@ function assemble(callOf: (part: Part) => Call | undefined, template: Call | und
 type Built = { readonly kind: 'built'; readonly program: string } | { readonly kind: 'missing'; readonly reason: string };
 
 async function buildOnce(version: Version, env: Environment, say: (line: string) => void): Promise<Built> {
-  const cache = join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'aks-autoscaler', 'control-plane');
-  const folder = join(cache, cacheKey(version));
+  const folder = join(buildsFolder(env), cacheKey(version));
   const program = join(folder, 'control-plane');
   if (existsSync(program)) return { kind: 'built', program };
   const go = spawnSync('go', ['version'], { encoding: 'utf8', env });

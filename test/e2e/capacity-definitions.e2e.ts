@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { capacityPath } from '../../src/kubernetes/writes/capacity-status.ts';
-import { MERGE, type ApiClient, type Json } from './api-client.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import { MERGE, type ApiClient, type Json } from '../../src/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import { givenBinaries, planeOf } from './given.ts';
 import { until } from './until.ts';
 
 const FILE = resolve(import.meta.dirname, '..', '..', 'deploy', 'capacity-definitions.yaml');
@@ -18,7 +18,7 @@ let plane: ControlPlane;
 let api: ApiClient;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries(), parts: [] });
+  plane = await startControlPlane({ ...planeOf(givenBinaries()), parts: [] });
   api = plane.admin;
   for (const document of parseAllDocuments(readFileSync(FILE, 'utf8'))) await api.apply(document.toJS() as Json);
   for (const kind of ['CapacityBuffer', 'CapacityQuota', 'ProvisioningRequest'] as const)

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Json } from './api-client.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import type { Json } from '../../src/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import { givenBinaries, planeOf } from './given.ts';
 import { until } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -22,7 +22,7 @@ function objectsIn(text: string): readonly Json[] {
 let plane: ControlPlane;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries() });
+  plane = await startControlPlane(planeOf(givenBinaries()));
 });
 
 afterAll(async () => {

@@ -8,8 +8,9 @@ import { findHelm } from '../deploy/helm.ts';
 import { aPool } from '../scenarios/support.ts';
 import { documentCommands, whyNotRun } from '../support/document-commands.ts';
 import { startPlaneForDaemon, E2eWorld } from './world.ts';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
 import type { Daemon } from './daemon.ts';
+import { givenBinaries } from './given.ts';
 import { until } from './until.ts';
 import { barePod } from './workloads.ts';
 
@@ -39,7 +40,7 @@ case "$*" in
 esac`;
 
 function installPrograms(): void {
-  const [kubectl, ...first] = plane.kubectl;
+  const [kubectl, ...first] = givenBinaries().kubectl;
   aProgram('kubectl', `exec ${[kubectl, ...first].join(' ')} "$@"`);
   // The suite has applied the manifests: Helm takes over what it finds.
   aProgram('helm', `[ "$1" = template ] || set -- "$@" --take-ownership; exec ${HELM ?? 'helm'} "$@"`);

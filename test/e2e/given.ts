@@ -1,4 +1,6 @@
 /** How the programs that `main.ts` found reach the tests, which run in other processes. */
+import { FEW_CONTROLLERS } from '../../src/simulator/real-control-plane/program-arguments.ts';
+import type { ControlPlaneOptions } from '../../src/simulator/real-control-plane/control-plane.ts';
 import type { Binaries } from './binaries.ts';
 
 /** The minor version of Kubernetes, such as `1.36`. */
@@ -10,4 +12,9 @@ export function givenBinaries(): Binaries {
   const text = process.env[BINARIES_VARIABLE];
   if (text === undefined) throw new Error('Run these tests with `npm run test:e2e`: it finds the control plane.');
   return JSON.parse(text) as Binaries;
+}
+
+/** How a scenario starts its control plane: with the controllers that the scenarios need. */
+export function planeOf(programs: Binaries): Pick<ControlPlaneOptions, 'programs' | 'searchPath' | 'controllers'> {
+  return { programs, searchPath: process.env['PATH'], controllers: FEW_CONTROLLERS };
 }

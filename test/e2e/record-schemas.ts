@@ -5,7 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { findBinaries } from './binaries.ts';
-import { startControlPlane } from './control-plane.ts';
+import { planeOf } from './given.ts';
+import { startControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
 import { documentPaths, schemaTable, type OpenApiDocument } from './schema-table.ts';
 
 const TARGET = join(resolve(import.meta.dirname, '..', '..'), 'src', 'simulator', 'cluster', 'schemas', 'kind-schemas.ts');
@@ -13,7 +14,7 @@ const TARGET = join(resolve(import.meta.dirname, '..', '..'), 'src', 'simulator'
 async function main(): Promise<void> {
   const found = await findBinaries(process.env, (line) => void process.stderr.write(`${line}\n`));
   if (found.kind === 'missing') throw new Error(found.reason);
-  const plane = await startControlPlane({ binaries: found.binaries, parts: [] });
+  const plane = await startControlPlane({ ...planeOf(found.binaries), parts: [] });
   try {
     const documents: OpenApiDocument[] = [];
     for (const path of documentPaths()) {

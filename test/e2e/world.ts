@@ -15,12 +15,12 @@ import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { worldOf } from '../scenarios/support.ts';
-import { MERGE, type ApiClient, type Json, type KubeObject } from './api-client.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
+import { MERGE, type ApiClient, type Json, type KubeObject } from '../../src/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
 import { Daemon } from './daemon.ts';
-import { givenBinaries } from './given.ts';
-import { Kubelets } from './kubelets.ts';
-import { Program } from './program.ts';
+import { givenBinaries, planeOf } from './given.ts';
+import { Kubelets } from '../../src/simulator/real-control-plane/kubelets.ts';
+import { Program } from '../../src/simulator/real-control-plane/program.ts';
 import type { Event, Node, Pod } from './seen-objects.ts';
 import { clientEnvironment } from '../../src/lab/client-files.ts';
 import { until } from './until.ts';
@@ -59,7 +59,7 @@ export interface WorldOptions {
 
 /** A control plane that knows the daemon's ServiceAccount and records what it asks for. */
 export async function startPlaneForDaemon(): Promise<ControlPlane> {
-  const plane = await startControlPlane({ binaries: givenBinaries(), audited: [DAEMON_USER] });
+  const plane = await startControlPlane({ ...planeOf(givenBinaries()), audited: [DAEMON_USER] });
   await installRbac(plane);
   return plane;
 }
@@ -77,6 +77,8 @@ export class E2eWorld {
   readonly spec: WorldSpec;
   readonly arm: ArmEmulator;
   readonly kubelets: Kubelets;
+  /** What the kubelets could not do. */
+  readonly failures: readonly string[];
   readonly namespace: string;
   readonly daemons: Daemon[] = [];
   readonly #dir: string;
@@ -87,6 +89,7 @@ export class E2eWorld {
     spec: WorldSpec;
     arm: ArmEmulator;
     kubelets: Kubelets;
+    failures: readonly string[];
     namespace: string;
     dir: string;
     violations: ViolationLog;
@@ -96,6 +99,7 @@ export class E2eWorld {
     this.spec = parts.spec;
     this.arm = parts.arm;
     this.kubelets = parts.kubelets;
+    this.failures = parts.failures;
     this.namespace = parts.namespace;
     this.#dir = parts.dir;
     this.#violations = parts.violations;
@@ -112,8 +116,10 @@ export class E2eWorld {
     const tls = await createServerTls(Date.now());
     const arm = await startArmEmulator({ spec, clock, tls, violations, clients: CLIENTS, ...(knobs === undefined ? {} : { knobs }) });
     await writeFile(join(dir, 'ca.pem'), tls.caPem);
-    const kubelets = new Kubelets({ api: plane.admin, machines: arm.machines, clock, spec });
-    const world = new E2eWorld({ plane, spec, arm, kubelets, dir, violations, namespace: `scenario-${++E2eWorld.#count}` });
+    const failures: string[] = [];
+    const onFailure = (what: string): void => void failures.push(what);
+    const kubelets = new Kubelets({ api: plane.admin, machines: arm.machines, clock, spec, onFailure });
+    const world = new E2eWorld({ plane, spec, arm, kubelets, failures, dir, violations, namespace: `scenario-${++E2eWorld.#count}` });
     await kubelets.start();
     await plane.admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.namespace } });
     await until('pods may be made', () => plane.admin.get(`/api/v1/namespaces/${world.namespace}/serviceaccounts/default`));
@@ -263,7 +269,7 @@ export class E2eWorld {
     );
     const sets = this.arm.control.state().sets.map(({ pool, capacity }) => `${pool}=${capacity}`);
     const logs = this.daemons.map(({ name, program }) => `--- ${name} (${program.end ?? 'runs'})\n${program.tail(25)}`);
-    return [`sets: ${sets.join(' ')}`, `nodes: ${nodes.join(' ')}`, ...pods, ...this.kubelets.failures, ...logs].join('\n');
+    return [`sets: ${sets.join(' ')}`, `nodes: ${nodes.join(' ')}`, ...pods, ...this.failures, ...logs].join('\n');
   }
 
   /** Ends the daemons and the machines, and leaves the control plane as it was found. @throws Error when a right was missing. */

@@ -23,3 +23,8 @@ export class ViolationLog {
     return [...this.#entries];
   }
 }
+
+/** The names under which the ARM side lets other writers write. */
+export function isForeignByName(principal: string): boolean {
+  return principal.startsWith('foreign') || principal === 'aks-resource-provider';
+}

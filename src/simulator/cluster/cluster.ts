@@ -3,13 +3,14 @@
  * through the VM feed. Must not know ARM, nor the autoscaler: it is the oracle for tests of the autoscaler.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
+import { kubeconfig } from '../base/kubeconfig.ts';
 import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
 import type { DiskDriver } from '../base/disk-driver.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { ServerTls } from '../base/tls.ts';
 import type { VmFeed } from '../base/vm-feed.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
-import type { ViolationLog } from '../base/write-safety.ts';
+import { isForeignByName, type ViolationLog } from '../base/write-safety.ts';
 import { recordEvent, type ControllerContext, type EventDraft } from './base/controller-context.ts';
 import { createPlainDisks } from './base/plain-disks.ts';
 import { DEFAULT_LATENCIES, type ClusterLatencies } from './base/latencies.ts';
@@ -177,7 +178,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
   const url = `https://127.0.0.1:${server.port}`;
   return {
     url,
-    kubeconfig: () => kubeconfigOf(url, options),
+    kubeconfig: () => kubeconfig({ name: options.spec.clusterName, server: url, caPem: options.tls.caPem, token: options.token }),
     store: stateOf(api),
     apply: (object) => apply(api, kinds, object),
     remove: (object) => {
@@ -220,11 +221,6 @@ function startCompaction({ store, timers }: Api, everyMs: number): void {
     });
   };
   compactLater(store.version);
-}
-
-/** The names under which the ARM side lets other writers write. */
-function isForeignByName(principal: string): boolean {
-  return principal.startsWith('foreign') || principal === 'aks-resource-provider';
 }
 
 function stateOf(api: Api): ClusterState {
@@ -310,18 +306,4 @@ function apply(api: Api, kinds: KindTable, given: ObjectDraft): KubeObject {
       'main',
     ),
   );
-}
-
-function kubeconfigOf(url: string, options: ClusterOptions): string {
-  const name = options.spec.clusterName;
-  const certificate = Buffer.from(options.tls.caPem).toString('base64');
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name, cluster: { server: url, 'certificate-authority-data': certificate } }],
-    users: [{ name: `${name}-user`, user: { token: options.token } }],
-    contexts: [{ name, context: { cluster: name, user: `${name}-user`, namespace: 'default' } }],
-    'current-context': name,
-  };
-  return `${JSON.stringify(config, undefined, 2)}\n`;
 }

@@ -8,7 +8,7 @@ import { storeChecks } from '../../../src/cli/doctor/store-check.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
-import { freePort } from '../../support/free-ports.ts';
+import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer, tlsArguments } from '../../support/redis-server.ts';
 
 const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';

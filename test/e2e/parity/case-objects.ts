@@ -1,6 +1,6 @@
 /** What a case may hold, where the API server has it, and in which form it is sent and compared. */
 import type { ParityObject } from '../../differential/parity-case.ts';
-import { ApiError, type Json } from '../api-client.ts';
+import type { Json } from '../../../src/simulator/real-control-plane/api-client.ts';
 
 export const DEVICES = '/apis/resource.k8s.io/v1';
 /** Paths of everything that a case may hold, in the order of creation. */
@@ -26,7 +26,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 export function pathOf({ kind, metadata }: ParityObject): string {
   const found = PATHS.find(([each]) => each === kind);
-  if (found === undefined) throw new ApiError(0, `A case cannot hold a ${kind}.`);
+  if (found === undefined) throw new Error(`A case cannot hold a ${kind}.`);
   return found[1](metadata.namespace ?? 'default');
 }
 

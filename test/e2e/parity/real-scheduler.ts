@@ -6,9 +6,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
-import type { Json, KubeObject } from '../api-client.ts';
+import type { Json, KubeObject } from '../../../src/simulator/real-control-plane/api-client.ts';
 import type { Binaries } from '../binaries.ts';
-import { startControlPlane, type ControlPlane } from '../control-plane.ts';
+import { startControlPlane, type ControlPlane } from '../../../src/simulator/real-control-plane/control-plane.ts';
+import { planeOf } from '../given.ts';
 import { until } from '../until.ts';
 import { apiOf, DEVICES, pathOf, PATHS, tidy } from './case-objects.ts';
 import { gated, hasItsClaims, hasOwnClaims, ownClaims } from './own-claims.ts';
@@ -79,7 +80,7 @@ export class RealScheduler {
     const { port } = server.address() as AddressInfo;
     try {
       const plane = await startControlPlane({
-        binaries,
+        ...planeOf(binaries),
         parts: ['kube-scheduler'],
         args: { 'kube-apiserver': [`--disable-admission-plugins=${NOT_ADMITTED.join(',')}`] },
         scheduler: {

@@ -6,7 +6,7 @@
 import { connectSharedTexts, type ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
 import { seededStreams, type Random } from '../../../src/lib/random.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { freePort } from '../../support/free-ports.ts';
+import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 import { aPool, deployment, MINUTE, SECOND } from '../../scenarios/support.ts';
 import { FleetRun, type FleetCluster } from './fleet-run.ts';

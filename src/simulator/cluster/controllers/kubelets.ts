@@ -19,7 +19,7 @@ export interface Kubelets {
 
 const NODES = storedType('nodes');
 const CSI_NODES = storedType('csinodes');
-const NODE_IMAGE = 'kubernetes.azure.com/node-image-version';
+export const NODE_IMAGE = 'kubernetes.azure.com/node-image-version';
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Registers nodes for the VMs that run now and later. */

@@ -22,7 +22,7 @@ const NODES = storedType('nodes');
 const PODS = storedType('pods');
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
-const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';
+export const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';
 
 function nodeOf(context: ControllerContext, name: string): NodeObject | undefined {
   return context.api.store.get('nodes', `/${name}`) as NodeObject | undefined;

@@ -4,6 +4,7 @@
  * tries to reach the server.
  */
 import { createServer } from 'node:net';
+import { AutoscalerError } from '../../lib/errors.ts';
 
 /** The kernel's own range begins at 32768 unless it was changed. */
 const FIRST = 20_000;
@@ -13,18 +14,13 @@ const STRIDE = 37;
 
 let next = (process.pid * STRIDE) % COUNT;
 
-/** @returns three ports that are free now, each different from all that this process was given before. */
-export async function freePorts(): Promise<readonly [number, number, number]> {
-  return [await freePort(), await freePort(), await freePort()];
-}
-
-/** @returns one such port. */
+/** @returns a port that is free now, different from all that this process was given before. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < COUNT; tries++) {
     const port = FIRST + (next++ % COUNT);
     if (await isFree(port)) return port;
   }
-  throw new Error(`no port from ${FIRST} to ${FIRST + COUNT - 1} is free`);
+  throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `No port from ${FIRST} to ${FIRST + COUNT - 1} is free.`);
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -1,9 +1,15 @@
-/** How the programs of the control plane are told what to do: their arguments and the files that these name. */
+/** The arguments of the control plane's programs, and the files that these name. Pure. */
 import { join } from 'node:path';
 import type { Json } from './api-client.ts';
 
-/** Controllers that the scenarios live by; the rest would only keep a small machine busy. */
-const CONTROLLERS = [
+/**
+ * Every controller that runs by default, but the one of attached disks: it waits for the driver's part, which is not simulated. Those of
+ * clouds (routes, load balancers) are in another program.
+ */
+const CONTROLLERS = ['*', '-persistentvolume-attach-detach-controller'];
+
+/** The controllers of workloads, nodes and volumes alone, for a small machine. */
+export const FEW_CONTROLLERS: readonly string[] = [
   'serviceaccount-controller',
   'serviceaccount-token-controller',
   'root-ca-certificate-publisher-controller',
@@ -34,7 +40,7 @@ export function etcdArgs(dir: string, clientPort: number, peerPort: number): rea
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
-    // What is lost with a crash of this machine is of no use to anybody.
+    // After a crash of this machine the data is of no use.
     '--unsafe-no-fsync',
     '--log-level=warn',
   ];
@@ -63,7 +69,7 @@ export function apiServerArgs({
     `--etcd-servers=${etcd}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
-    // The service "kubernetes" cannot have an endpoint on loopback, and nobody here looks for it.
+    // The service "kubernetes" cannot have an endpoint on loopback.
     '--endpoint-reconciler-type=none',
     `--secure-port=${port}`,
     `--tls-cert-file=${files.cert}`,
@@ -84,10 +90,10 @@ export function auditPolicy(users: readonly string[]): unknown {
   return { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [...recorded, { level: 'None' }] };
 }
 
-export function controllerArgs(kubeconfigFile: string, files: KeyFiles): readonly string[] {
+export function controllerArgs(kubeconfigFile: string, files: KeyFiles, controllers: readonly string[] = CONTROLLERS): readonly string[] {
   return [
     `--kubeconfig=${kubeconfigFile}`,
-    `--controllers=${CONTROLLERS.join(',')}`,
+    `--controllers=${controllers.join(',')}`,
     // Each with its own account and its own rights, as in a real cluster.
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${files.accountKey}`,
@@ -111,17 +117,5 @@ export function schedulerConfig(kubeconfigFile: string, more: Json): string {
     clientConnection: { kubeconfig: kubeconfigFile, qps: 1000, burst: 1000 },
     leaderElection: { leaderElect: false },
     ...more,
-  });
-}
-
-export function kubeconfig(server: string, caPem: string, token: string): string {
-  const cluster = { server, 'certificate-authority-data': Buffer.from(caPem).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'e2e', cluster }],
-    users: [{ name: 'user', user: { token } }],
-    contexts: [{ name: 'e2e', context: { cluster: 'e2e', user: 'user' } }],
-    'current-context': 'e2e',
   });
 }

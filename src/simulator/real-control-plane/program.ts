@@ -1,17 +1,20 @@
-/** A child process with a log file: started, watched, stopped or killed, and never left behind. */
+/** A child process with a log file: started, watched, stopped or killed. It ends with this process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { realTime } from './waits.ts';
 
 export interface ProgramOptions {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where both of its outputs go, after what is there already. */
+  /** Receives both of its outputs, after what is there already. */
   readonly logFile: string;
-  /** Sees each line of its standard output. */
+  /** Called with each line of its standard output. */
   readonly onLine?: (line: string) => void;
+  /** In a process group of its own, which Ctrl-C in a terminal does not reach. Default: false. */
+  readonly ownGroup?: boolean;
 }
 
 const alive = new Set<ChildProcess>();
@@ -27,11 +30,12 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #logFile: string;
   #end: number | string | undefined;
+  #isStopping = false;
 
-  constructor({ name, command: [file, ...first], args, env, logFile, onLine }: ProgramOptions) {
+  constructor({ name, command: [file, ...first], args, env, logFile, onLine, ownGroup = false }: ProgramOptions) {
     this.name = name;
     this.#logFile = logFile;
-    const child = spawn(file, [...first, ...args], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(file, [...first, ...args], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: ownGroup });
     this.#child = child;
     alive.add(child);
     const log = createWriteStream(logFile, { flags: 'a' });
@@ -40,14 +44,20 @@ export class Program {
     if (onLine !== undefined) createInterface({ input: child.stdout }).on('line', onLine);
     this.ended = new Promise((resolve) => {
       const settle = (end: number | string): void => {
+        if (this.#end !== undefined) return;
         alive.delete(child);
         this.#end = end;
-        log.end();
-        resolve(end);
+        // The last lines must be in the file when the end is reported.
+        log.end(() => resolve(end));
       };
       child.once('error', (error) => settle(error.message));
       child.once('close', (code, signal) => settle(code ?? signal ?? 'unknown'));
     });
+  }
+
+  /** undefined: it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   /** undefined while it runs. */
@@ -55,7 +65,12 @@ export class Program {
     return this.#end;
   }
 
-  /** The last lines that it wrote, for whoever has to find out what happened. */
+  /** Whether its end was requested by `stop` or `kill`. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** The last lines that it wrote. */
   tail(lines = 15): string {
     return readFileSync(this.#logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   }
@@ -64,18 +79,20 @@ export class Program {
     this.#child.kill(signal);
   }
 
-  /** Asks it to end and waits; after `patienceMs` it is killed. */
+  /** Sends SIGTERM and waits for the end; after `patienceMs` milliseconds it is killed. */
   async stop(patienceMs = 10_000): Promise<void> {
+    this.#isStopping = true;
     if (this.#end !== undefined) return;
-    // One that was stopped with SIGSTOP would not notice.
+    // A process that was stopped with SIGSTOP would not notice.
     this.signal('SIGCONT');
     this.signal('SIGTERM');
-    const overdue = setTimeout(() => this.signal('SIGKILL'), patienceMs);
+    const cancel = realTime.after(patienceMs, () => this.signal('SIGKILL'));
     await this.ended;
-    clearTimeout(overdue);
+    cancel();
   }
 
   async kill(): Promise<void> {
+    this.#isStopping = true;
     this.signal('SIGKILL');
     await this.ended;
   }

@@ -1,9 +1,11 @@
-/** A small client of the real API server, written apart from the daemon's own: it is what the tests see with. */
+/** A small client of the real API server. It shares no code with the client of the program under test. */
 import { Agent, request } from 'undici';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { pause } from './waits.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-interface Meta {
+interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;
@@ -13,17 +15,17 @@ interface Meta {
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly ownerReferences?: readonly { readonly kind: string; readonly name: string }[];
+  readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly controller?: boolean }[];
 }
 
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: Meta;
+  readonly metadata: ObjectMeta;
   readonly [field: string]: unknown;
 }
 
-export interface Answer {
+export interface ApiReply {
   readonly status: number;
   readonly body: Json;
 }
@@ -37,8 +39,9 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export const MERGE = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
+const FOLLOW_AGAIN_MS = 200;
 const APPLY = 'application/apply-patch+yaml';
-const FIELD_MANAGER = 'e2e';
+const FIELD_MANAGER = 'world';
 
 /** Kinds whose plural is not the kind in lower case with an s. */
 const PLURALS: Readonly<Record<string, string>> = {
@@ -59,13 +62,14 @@ const CLUSTER_WIDE = new Set([
   'CustomResourceDefinition',
 ]);
 
-export class ApiError extends Error {
-  readonly status: number;
+function apiError(status: number, message: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'kube-api', status }, message);
+}
 
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
+interface ApiClientOptions {
+  readonly server: string;
+  readonly caPem: string;
+  readonly token: string;
 }
 
 /** Owns the connections of one user. */
@@ -74,14 +78,14 @@ export class ApiClient {
   readonly #token: string;
   readonly #agent: Agent;
 
-  constructor({ server, caPem, token }: { readonly server: string; readonly caPem: string; readonly token: string }) {
+  constructor({ server, caPem, token }: ApiClientOptions) {
     this.server = server;
     this.#token = token;
     this.#agent = new Agent({ connect: { ca: caPem, timeout: 60_000 }, bodyTimeout: 0 });
   }
 
-  /** Whatever the server answers. Rejects only when it does not answer. */
-  async call(method: Method, path: string, body?: unknown, contentType = 'application/json'): Promise<Answer> {
+  /** Returns any response. Rejects only without one. */
+  async call(method: Method, path: string, body?: unknown, contentType = 'application/json'): Promise<ApiReply> {
     const response = await request(this.server + path, {
       dispatcher: this.#agent,
       method,
@@ -96,20 +100,20 @@ export class ApiClient {
     return { status: response.statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Json) : { text } };
   }
 
-  /** @throws ApiError for every answer but a success. */
+  /** @throws AutoscalerError of kind `kube-api` for a response that is no success. */
   async must(method: Method, path: string, body?: unknown, contentType?: string): Promise<Json> {
     const answer = await this.call(method, path, body, contentType);
     if (answer.status >= 300) {
-      throw new ApiError(answer.status, `${method} ${path} answered ${answer.status}: ${messageOf(answer.body)}`);
+      throw apiError(answer.status, `${method} ${path} answered ${answer.status}: ${messageOf(answer.body)}`);
     }
     return answer.body;
   }
 
-  /** undefined: there is no such object. */
+  /** undefined: the object does not exist. */
   async get(path: string): Promise<KubeObject | undefined> {
     const answer = await this.call('GET', path);
     if (answer.status === 404) return undefined;
-    if (answer.status >= 300) throw new ApiError(answer.status, `GET ${path} answered ${answer.status}`);
+    if (answer.status >= 300) throw apiError(answer.status, `GET ${path} answered ${answer.status}`);
     return answer.body as KubeObject;
   }
 
@@ -117,7 +121,7 @@ export class ApiClient {
     return (await this.must('GET', path))['items'] as readonly KubeObject[];
   }
 
-  /** Server-side apply; `dryRun` asks for every check without the effect. */
+  /** Server-side apply; with `dryRun`, every check without the effect. */
   async apply(object: Json, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject> {
     const query = `?fieldManager=${FIELD_MANAGER}&force=true&fieldValidation=Strict${options.dryRun === true ? '&dryRun=All' : ''}`;
     return (await this.must('PATCH', pathOf(object) + query, object, APPLY)) as KubeObject;
@@ -126,24 +130,24 @@ export class ApiClient {
   async delete(path: string, options: Json = {}): Promise<void> {
     const answer = await this.call('DELETE', path, options);
     if (answer.status >= 300 && answer.status !== 404) {
-      throw new ApiError(answer.status, `DELETE ${path} answered ${answer.status}: ${messageOf(answer.body)}`);
+      throw apiError(answer.status, `DELETE ${path} answered ${answer.status}: ${messageOf(answer.body)}`);
     }
   }
 
-  /** Follows a collection for ever: what is there as ADDED, then each change. Whatever breaks is begun anew. */
+  /** Follows a collection until the returned function is called: what exists as ADDED, then each change. After an error it begins again. */
   follow(path: string, onEvent: (event: WatchEvent) => void): () => void {
     const stop = new AbortController();
     const run = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         try {
           const list = await this.must('GET', path);
-          const version = (list['metadata'] as Meta).resourceVersion;
+          const version = (list['metadata'] as ObjectMeta).resourceVersion;
           const item = list as { readonly kind: string; readonly apiVersion: string; readonly items: readonly KubeObject[] };
           for (const object of item.items) onEvent({ type: 'ADDED', object });
           await this.#watch(`${path}${path.includes('?') ? '&' : '?'}watch=true&resourceVersion=${version}`, onEvent, stop.signal);
         } catch {
-          // The server is being restarted, or ended the watch: begun anew below.
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          // The server restarts, or ended the watch.
+          await pause(FOLLOW_AGAIN_MS);
         }
       }
     };
@@ -179,7 +183,7 @@ function messageOf({ message }: Json): string {
   return typeof message === 'string' ? message : '';
 }
 
-/** Where an object of any built-in kind lives. */
+/** The path of an object of any built-in kind. */
 function pathOf(object: Json): string {
   const { apiVersion, kind } = object as { readonly apiVersion: string; readonly kind: string };
   const { name, namespace = 'default' } = object['metadata'] as { readonly name: string; readonly namespace?: string };
