@@ -26,6 +26,19 @@ describe('stock', () => {
     await rig.stop();
   });
 
+  // azure-wire 478: allocation of Spot VMs fails where regular ones are still given.
+  it('of Spot machines may be empty while regular ones of the size are left', async () => {
+    const rig = await startRig(aWorld([aPool('a'), aPool('s', { priority: 'Spot' })]));
+    rig.arm.control.setStock('Standard_D4s_v5', '0', 0, 'Spot');
+    rig.arm.control.setStock('Standard_D4s_v5', '0', 9);
+    const [regular, spot] = [await scale(rig, 'a', 4), await scale(rig, 's', 4)];
+    rig.clock.advance(10 * MINUTE);
+    expect((await operationOf(rig, regular)).json).toMatchObject({ status: 'Succeeded' });
+    expect((await operationOf(rig, spot)).json).toMatchObject({ status: 'Failed', error: { code: 'AllocationFailed' } });
+    expect(rig.arm.control.state().stock).toEqual({ 'standard_d4s_v5/0': 7, 'standard_d4s_v5/0/spot': 0 });
+    await rig.stop();
+  });
+
   it.each([
     { what: 'unlisted and the capacity kept', knobs: { listFailedInstances: false }, capacity: 3 },
     { what: 'unlisted and the capacity rolled back', knobs: { rollbackOnFail: true }, capacity: 2 },

@@ -10,7 +10,7 @@ import { recordSetChange } from '../state/world-events-journal.ts';
 import type { Vm } from '../state/vm.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { nodeImageOf } from '../state/node-images.ts';
-import { stockKey } from '../state/stock-and-quota.ts';
+import { stockLeft } from '../state/stock-and-quota.ts';
 
 /** Adds one idle, running VM to a set, without a creation. */
 export function seedInSet(world: ArmWorld, set: ScaleSet): Vm {
@@ -57,7 +57,7 @@ function balanceRefused(world: ArmWorld, set: ScaleSet, created: readonly Vm[]):
   const counts = zones.map((zone) => {
     const here = [...set.vms.values()].filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting');
     const requested = created.filter((vm) => vm.zone === zone).length;
-    return here.length - requested + Math.min(requested, world.stock.get(stockKey(sizeOf(set), String(zone))) ?? requested);
+    return here.length - requested + Math.min(requested, stockLeft(world, sizeOf(set), placeOf(set, String(zone))) ?? requested);
   });
   return Math.max(...counts) - Math.min(...counts) > 1;
 }
@@ -138,6 +138,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     holdsAddresses: false,
     surplus: false,
     uncounted: false,
+    isHung: false,
     batch: undefined,
     dataDisks: [],
     own: {},
@@ -150,8 +151,12 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
 function openZones(world: ArmWorld, set: ScaleSet): Json | undefined {
   const zones = pick(set.document, 'zones');
   if (!world.knobs.zonesFallBack || !Array.isArray(zones) || pick(set.document, 'properties', 'zoneBalance') === true) return zones;
-  const open = zones.filter((zone) => (world.stock.get(stockKey(sizeOf(set), String(zone))) ?? 1) > 0);
+  const open = zones.filter((zone) => (stockLeft(world, sizeOf(set), placeOf(set, String(zone))) ?? 1) > 0);
   return open.length === 0 ? zones : open;
+}
+
+function placeOf({ pool }: ScaleSet, zone: string) {
+  return { zone, priority: pool.priority ?? 'Regular' } as const;
 }
 
 /** The zone with the fewest VMs, the first of equals. undefined for a regional pool. */

@@ -30,7 +30,7 @@ export function beginCreation(world: ArmWorld, vm: Vm, { onRefused, refused = fa
   const { knobs } = world;
   const fate = creationEffectOf(world, vm);
   const unaddressed = takeAddresses(world, vm, targetOf(vm));
-  vm.holdsStock = !refused && unaddressed === undefined && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
+  vm.holdsStock = !refused && unaddressed === undefined && fate?.how !== 'refused' && takeStock(world, vm);
   if (!vm.holdsStock) {
     const failure = fate?.how === 'refused' ? failureOfEffect(vm, fate) : (unaddressed ?? allocationFailure(vm.zone, targetOf(vm)));
     runLater(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
@@ -233,7 +233,7 @@ export function deallocateVm(world: ArmWorld, vm: Vm): void {
 export function startVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
-  const fitted = vm.holdsStock || takeStock(world, vm.vmSize, vm.zone);
+  const fitted = vm.holdsStock || takeStock(world, vm);
   if (fitted) vm.power = 'starting';
   vm.holdsStock = fitted;
   runLater(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {

@@ -19,6 +19,7 @@ const EVENTS = [
   'foreignScale',
   'foreignDelete',
   'evict',
+  'hang',
   'repair',
   'zoneDown',
   'rpReconcile',

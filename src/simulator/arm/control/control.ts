@@ -14,7 +14,7 @@ import { evict } from '../compute/spot-eviction.ts';
 import type { Fault, FaultTable } from '../state/fault-rules.ts';
 import type { JournalEntry } from '../http/journal.ts';
 import type { JsonObject } from '../http/json.ts';
-import { failZone, failSet, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
+import { failZone, failSet, hangVms, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
 import { addPool, removePool } from '../aks/create-agent-pool.ts';
 import { retagPool, scalePoolAsForeigner } from '../faults/concurrent-pool-writers.ts';
 import type { FrozenLists } from '../compute/stale-lists.ts';
@@ -118,8 +118,8 @@ export interface ArmControl {
   setQuota(name: string, limit: number): void;
   /** Restricts a size for the subscription in these zones; without zones, in the whole region. undefined: ends the restriction. */
   restrict(vmSize: string, zones: readonly string[] | undefined): void;
-  /** Stock of a size in a zone; zone `0` is regional. */
-  setStock(vmSize: string, zone: string, count: number): void;
+  /** Stock of a size in a zone; zone `0` is regional. With a priority, that of Spot or of regular VMs alone. */
+  setStock(vmSize: string, zone: string, count: number, priority?: 'Regular' | 'Spot'): void;
 }
 
 export interface ControlDeps {
@@ -173,7 +173,7 @@ export function createControl({ world, faults, frozen }: ControlDeps): ArmContro
       if (zones === undefined) world.restricted.delete(vmSize.toLowerCase());
       else world.restricted.set(vmSize.toLowerCase(), zones);
     },
-    setStock: (vmSize, zone, count) => world.stock.set(stockKey(vmSize, zone), count),
+    setStock: (vmSize, zone, count, priority) => world.stock.set(stockKey(vmSize, zone, priority), count),
   };
 }
 
@@ -185,6 +185,7 @@ function raiseEvent(world: ArmWorld, event: WorldEvent): string | undefined {
   if (agentPool === undefined) return `pool "${pool}" does not exist`;
   if ('removePool' in event) return removePool(world, agentPool);
   if ('retag' in event) return retagPool(world, agentPool, event.retag.tags);
+  if ('hang' in event) return hangVms(world, agentPool.name, event.hang);
   if ('evict' in event) {
     evict(world, agentPool, event.evict);
     return undefined;
@@ -194,7 +195,7 @@ function raiseEvent(world: ArmWorld, event: WorldEvent): string | undefined {
   return raiseOnSet(world, agentPool, event);
 }
 
-type OtherEvent = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'rpReconcile';
+type OtherEvent = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'hang' | 'rpReconcile';
 type ScaleSetEvent = Exclude<WorldEvent, { readonly [Key in OtherEvent]: { readonly [Name in Key]: unknown } }[OtherEvent]>;
 
 function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: ScaleSetEvent): string | undefined {

@@ -52,6 +52,33 @@ function restoreZone(world: ArmWorld, failed: readonly Vm[], before: readonly (r
   }
 }
 
+interface Hang {
+  readonly count?: number;
+  readonly forMs?: number;
+}
+
+/** Operating systems hang: nodes turn not ready, and Azure, which sees the hardware alone, shows running VMs. */
+export function hangVms(world: ArmWorld, pool: string, { count = 1, forMs }: Hang): string | undefined {
+  const running = allVms(world).filter((vm) => vm.pool.name === pool && vm.power === 'running' && vm.provisioningState === 'Succeeded');
+  const hung = running.filter((vm) => !vm.isHung).slice(0, count);
+  if (hung.length < count) return `pool "${pool}" has ${hung.length} running VMs, and ${count} must hang`;
+  for (const vm of hung) {
+    vm.isHung = true;
+    world.vmFeed.publishPower({ kind: 'stopped', vm });
+  }
+  if (forMs !== undefined) later(world, forMs, () => wakeVms(world, hung));
+  return undefined;
+}
+
+/** Those that were removed or stopped in the meantime stay so. */
+function wakeVms(world: ArmWorld, hung: readonly Vm[]): void {
+  for (const vm of hung) {
+    vm.isHung = false;
+    if (vm.power !== 'running' || vm.provisioningState === 'Deleting') continue;
+    world.vmFeed.publishPower({ kind: 'running', vm });
+  }
+}
+
 /**
  * Another operation supersedes the running ones on the set: they end as canceled. VMs that were being created stay. VMs that were
  * being deleted stay too, and count again.

@@ -20,6 +20,11 @@ export type WorldEvent =
    * deallocated.
    */
   | { readonly evict: Eviction & { readonly pool: string } }
+  /**
+   * Operating systems of the pool hang, those of the oldest VMs first (`count`, default 1): their kubelets are silent for this many
+   * simulated milliseconds or permanently. Azure still shows running VMs.
+   */
+  | { readonly hang: { readonly pool: string; readonly count?: number; readonly forMs?: number } }
   /** A newer operation cancels the running ones on the pool's scale set. */
   | { readonly preempt: { readonly pool: string } }
   /** The scale set becomes `Failed`; its VMs are healthy. */

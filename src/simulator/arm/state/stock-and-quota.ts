@@ -4,26 +4,43 @@ import { findVmSize, VM_SIZES } from './vm-sizes.ts';
 import { allVms, type ArmWorld } from './arm-state.ts';
 import type { Vm } from './vm.ts';
 
-export function stockKey(vmSize: string, zone: string | undefined): string {
-  return `${vmSize}/${zone ?? '0'}`.toLowerCase();
+type Priority = 'Regular' | 'Spot';
+
+/** Without a priority, the stock that Spot and regular VMs share. */
+export function stockKey(vmSize: string, zone: string | undefined, priority?: Priority): string {
+  return `${vmSize}/${zone ?? '0'}${priority === undefined ? '' : `/${priority}`}`.toLowerCase();
+}
+
+/** Spot VMs get what regular ones leave: Azure may have none for Spot and enough for regular VMs. */
+function keysOf(vmSize: string, zone: string | undefined, priority: Priority): readonly string[] {
+  return [stockKey(vmSize, zone), stockKey(vmSize, zone, priority)];
+}
+
+/** VMs that the world can still create. undefined: no limit. */
+export function stockLeft(
+  world: ArmWorld,
+  vmSize: string,
+  place: { readonly zone: string; readonly priority: Priority },
+): number | undefined {
+  const limits = keysOf(vmSize, place.zone, place.priority).flatMap((key) => world.stock.get(key) ?? []);
+  return limits.length === 0 ? undefined : Math.min(...limits);
 }
 
 /** Takes one VM from the stock. false: the stock is empty. */
-export function takeStock(world: ArmWorld, vmSize: string, zone: string | undefined): boolean {
-  const key = stockKey(vmSize, zone);
-  const left = world.stock.get(key);
-  if (left === undefined) return true;
-  if (left < 1) return false;
-  world.stock.set(key, left - 1);
+export function takeStock(world: ArmWorld, { vmSize, zone, pool }: Pick<Vm, 'vmSize' | 'zone' | 'pool'>): boolean {
+  const keys = keysOf(vmSize, zone, pool.priority ?? 'Regular').filter((key) => world.stock.has(key));
+  if (keys.some((key) => (world.stock.get(key) ?? 0) < 1)) return false;
+  for (const key of keys) world.stock.set(key, (world.stock.get(key) ?? 0) - 1);
   return true;
 }
 
 export function returnStock(world: ArmWorld, vm: Vm): void {
   if (!vm.holdsStock) return;
   vm.holdsStock = false;
-  const key = stockKey(vm.vmSize, vm.zone);
-  const left = world.stock.get(key);
-  if (left !== undefined) world.stock.set(key, left + 1);
+  for (const key of keysOf(vm.vmSize, vm.zone, vm.pool.priority ?? 'Regular')) {
+    const left = world.stock.get(key);
+    if (left !== undefined) world.stock.set(key, left + 1);
+  }
 }
 
 export interface Usage {

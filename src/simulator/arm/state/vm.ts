@@ -60,6 +60,8 @@ export interface Vm {
   surplus: boolean;
   /** Its agent pool's count is decreased already. A removal that fails reverts that. */
   uncounted: boolean;
+  /** Its operating system does not respond. Azure does not see it. */
+  isHung: boolean;
   /** The VMs that an overprovisioned increase began together. */
   batch: { readonly members: Set<Vm> } | undefined;
   /** In the order in which they were requested. */

@@ -50,6 +50,19 @@ describe('platform incidents', () => {
       expect(rig.arm.control.state().stock).toEqual({});
     }));
 
+  it('a hung VM runs for Azure, and its kubelet is silent until it wakes', () =>
+    inRig({ count: 2 }, (rig) => {
+      const seen: string[] = [];
+      rig.arm.machines.subscribe(({ kind, machine }) => seen.push(`${kind} ${machine.hostName.slice(-1)}`));
+      const { control } = rig.arm;
+      expect(control.raise({ hang: { pool: 'a', forMs: 5 * MINUTE } })).toBeUndefined();
+      expect(control.raise({ hang: { pool: 'a', forMs: 1 * MINUTE } })).toBeUndefined();
+      expect(control.raise({ hang: { pool: 'a' } })).toBe('pool "a" has 0 running VMs, and 1 must hang');
+      expect(instances(rig).map(({ power }) => power)).toEqual(['running', 'running']);
+      rig.clock.advance(6 * MINUTE);
+      expect(seen).toEqual(['stopped 0', 'stopped 1', 'running 1', 'running 0']);
+    }));
+
   it('a zone that no pool is in is refused in words', () =>
     inRig({}, (rig) => expect(rig.arm.control.raise({ zoneDown: { zone: '9' } })).toBe('no pool is in zone "9"')));
 
