@@ -43,6 +43,8 @@ ${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${d
   --json             print the JSON report instead of the text
   --from SPAN        play the scenario from there on, such as 8h or 1d12h
   --for SPAN         play this much of it
+  --limits POOL=MIN:MAX
+                     nodes of a pool at least and at most, for a recording that lacks them; may be repeated
 
   --rival NAME=PATH  compare with another autoscaler's binary, such as a Cluster Autoscaler. A binary cannot
                      follow virtual time, so everything runs in real time and at once: --for is 30m by
@@ -82,7 +84,7 @@ async function runLab(options: LabOptions, terminal: Terminal, start: StartRun):
   const { notes, errors } = checkPolicies(options.policies, terminal);
   for (const error of errors) terminal.err(`${error}\n`);
   if (errors.length > 0) return EXIT_CONFIG;
-  const source = { ...found, window: windowOf(options) };
+  const source = { ...found, window: windowOf(options), limits: options.limits };
   const loaded = await loadScenario(source, options.seeds[0] ?? 1);
   const contestants = contestantsOf(options);
   const clock = terminal.clock ?? systemClock;

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { LimitsByPool, PoolLimits } from '../../lab/loads/pool-limits.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
 
@@ -21,6 +22,8 @@ export interface LabOptions {
   /** The part of the scenario to play, milliseconds; undefined: from the start, to the end. */
   readonly fromMs: number | undefined;
   readonly forMs: number | undefined;
+  /** Of pools, in place of those of the scenario. */
+  readonly limits: LimitsByPool;
   /** Present: everything runs in real time. */
   readonly rival: RivalOptions | undefined;
 }
@@ -69,6 +72,7 @@ export function parseLabOptions(argv: readonly string[]): LabOptions {
     jobs: values.jobs === undefined ? undefined : wholeNumber('--jobs', values.jobs, { least: 1, most: 256 }),
     out: values.out ?? '.',
     json: values.json === true,
+    limits: Object.fromEntries((values.limits ?? []).map(limitsOf)),
   };
 }
 
@@ -87,6 +91,7 @@ function parse(argv: readonly string[]) {
         out: text,
         from: text,
         for: text,
+        limits: { type: 'string', multiple: true },
         rival: text,
         'rival-flag': { type: 'string', multiple: true },
         speed: text,
@@ -139,6 +144,13 @@ function spanOf(flag: string, text: string): number {
   const ms = parseDurationMs(text, { days: true });
   if (ms !== undefined && (ms > 0 || flag === '--from')) return ms;
   throw configError(`${flag} is "${text}"; it must be a time such as 30m, 8h or 1d12h.`);
+}
+
+function limitsOf(text: string): readonly [pool: string, limits: PoolLimits] {
+  const [, pool, least, most] = /^([^=]+)=(\d{1,4}):(\d{1,4})$/.exec(text) ?? [];
+  const [min, max] = [Number(least), Number(most)];
+  if (pool !== undefined && min <= max && max > 0) return [pool, { min, max }];
+  throw configError(`--limits is "${text}"; it must be POOL=MIN:MAX, such as general=1:10.`);
 }
 
 function daysOf(text: string): number {

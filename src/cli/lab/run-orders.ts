@@ -1,5 +1,6 @@
 /** The runs of a comparison, some at a time. Must not know what a run does. */
 import type { RunResult } from '../../lab/judge/run-figures.ts';
+import type { LimitsByPool } from '../../lab/loads/pool-limits.ts';
 import type { ScenarioWindow } from '../../lab/loads/slice-scenario.ts';
 
 /** Where the scenario comes from: each process makes or reads it itself. */
@@ -10,6 +11,8 @@ export interface ScenarioSource {
   readonly days: number | undefined;
   /** The part of it that is played; undefined: all. */
   readonly window: ScenarioWindow | undefined;
+  /** In place of recorded ones, or where a recording has none. */
+  readonly limits: LimitsByPool;
 }
 
 /** The daemon with a policy, or another autoscaler's binary. */

@@ -76,6 +76,8 @@ export interface LoadPool {
   readonly count: number;
   readonly min: number;
   readonly max: number;
+  /** Nothing that was read says its minimum and maximum: these are the widest ones. */
+  readonly limitsUnknown?: true;
   readonly zones?: readonly string[];
   readonly priority?: 'Regular' | 'Spot';
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
@@ -86,6 +88,9 @@ export interface LoadPool {
   /** Of one node, in the currency of the scenario. If absent, unknown. */
   readonly pricePerHour?: number;
 }
+
+/** Why Azure refuses to make a pool larger, although it has VMs of its size. */
+export type RefusalCause = 'quota' | 'throttled';
 
 /** What happens, `atMs` milliseconds after the start. Workloads are named by their id, pools by their name. */
 export type LoadEvent = { readonly atMs: number } & (
@@ -99,10 +104,22 @@ export type LoadEvent = { readonly atMs: number } & (
   | { readonly kind: 'template'; readonly workload: string; readonly pod: LoadPod }
   /** Azure evicts Spot VMs of the pool. */
   | { readonly kind: 'spot-eviction'; readonly pool: string; readonly count: number }
-  /** Azure has this many VMs of the size left; null: no limit again. Without a zone, in every zone. */
-  | { readonly kind: 'stock'; readonly vmSize: string; readonly zone?: string; readonly count: number | null }
+  /** Azure has this many VMs of the size left; null: no limit again. Without a zone, in every zone; without a priority, of both. */
+  | {
+      readonly kind: 'stock';
+      readonly vmSize: string;
+      readonly zone?: string;
+      readonly priority?: 'Regular' | 'Spot';
+      readonly count: number | null;
+      /** Azure's code of the first refusal, where one was seen. */
+      readonly code?: string;
+    }
   /** The next `count` new VMs of the pool fail: Azure reports an error, or the VM runs and never becomes a node. */
   | { readonly kind: 'failure'; readonly pool: string; readonly how: 'refused' | 'no-node'; readonly count: number }
+  /** Azure refuses every increase of the pool for `forMs`: a quota is used up, or there were too many requests. */
+  | { readonly kind: 'refusal'; readonly pool: string; readonly why: RefusalCause; readonly forMs: number }
+  /** A node of the pool stops reporting, and is not ready, for `forMs`. If absent, until it is removed. */
+  | { readonly kind: 'node-failure'; readonly pool: string; readonly forMs?: number }
   /** A person changed the settings of a pool, or created the pool. Its `count` matters for a new pool only. */
   | { readonly kind: 'pool'; readonly pool: LoadPool }
   | { readonly kind: 'pool-removed'; readonly pool: string }

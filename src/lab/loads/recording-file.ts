@@ -61,6 +61,8 @@ interface Recording {
   readonly isComplete: boolean;
   /** Times that nothing was seen of, in order. */
   readonly gaps: readonly RecordingGap[];
+  /** What a reader must know about it, as sentences, each once. */
+  readonly notes: readonly string[];
 }
 
 /** @throws AutoscalerError `config` with the file, the line and what is wrong. */
@@ -122,6 +124,7 @@ class CollectedLines {
   readonly #workloads: Workload[] = [];
   readonly #events: LoadEvent[] = [];
   readonly #gaps: RecordingGap[] = [];
+  readonly #notes = new Set<string>();
   readonly #knownPools = new Set<string>();
   readonly #knownWorkloads = new Set<string>();
   #header: RecordingHeader | undefined;
@@ -161,6 +164,7 @@ class CollectedLines {
     return {
       isComplete: this.#ended,
       gaps: this.#gaps.toSorted((left, right) => left.fromMs - right.fromMs),
+      notes: [...this.#notes],
       scenario: {
         name,
         startMs,
@@ -194,6 +198,9 @@ class CollectedLines {
         return;
       case 'gap':
         this.#gaps.push({ fromMs: line.atMs, untilMs: line.untilMs });
+        return;
+      case 'note':
+        this.#notes.add(line.text);
         return;
       case 'start-pool':
         this.#pools.push(line.pool);

@@ -22,6 +22,8 @@ export type RecordingLine =
   | LoadEvent
   /** Nothing was seen from `atMs` until `untilMs`: pods that came and ended between them are missing. */
   | { readonly kind: 'gap'; readonly atMs: number; readonly untilMs: number }
+  /** What a reader must know about the recording, such as what could not be seen. One sentence. */
+  | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'end'; readonly atMs: number };
 
 /** A year. */
@@ -87,6 +89,7 @@ const pool = z.strictObject({
   count,
   min: count,
   max: count,
+  limitsUnknown: z.literal(true).exactOptional(),
   zones: z.array(name).max(10).exactOptional(),
   priority: z.enum(['Regular', 'Spot']).exactOptional(),
   evictionPolicy: z.enum(['Delete', 'Deallocate']).exactOptional(),
@@ -103,11 +106,22 @@ const line = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('run'), atMs: time, workload: name, runMs: time, count: count.min(1).exactOptional() }),
   z.strictObject({ kind: z.literal('template'), atMs: time, workload: name, pod }),
   z.strictObject({ kind: z.literal('spot-eviction'), atMs: time, pool: name, count }),
-  z.strictObject({ kind: z.literal('stock'), atMs: time, vmSize: name, zone: name.exactOptional(), count: count.nullable() }),
+  z.strictObject({
+    kind: z.literal('stock'),
+    atMs: time,
+    vmSize: name,
+    zone: name.exactOptional(),
+    priority: z.enum(['Regular', 'Spot']).exactOptional(),
+    count: count.nullable(),
+    code: name.exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('refusal'), atMs: time, pool: name, why: z.enum(['quota', 'throttled']), forMs: time }),
+  z.strictObject({ kind: z.literal('node-failure'), atMs: time, pool: name, forMs: time.exactOptional() }),
   z.strictObject({ kind: z.literal('failure'), atMs: time, pool: name, how: z.enum(['refused', 'no-node']), count }),
   z.strictObject({ kind: z.literal('pool'), atMs: time, pool }),
   z.strictObject({ kind: z.literal('pool-removed'), atMs: time, pool: name }),
   z.strictObject({ kind: z.literal('gap'), atMs: time, untilMs: time }),
+  z.strictObject({ kind: z.literal('note'), text: z.string().min(1).max(1_000) }),
   z.strictObject({ kind: z.literal('end'), atMs: time }),
 ]);
 

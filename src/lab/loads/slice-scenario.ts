@@ -42,16 +42,21 @@ function withTemplateOf(workload: Workload, before: readonly LoadEvent[]): Workl
   return last?.kind === 'template' ? { ...workload, pod: last.pod } : workload;
 }
 
-/** Events at 0 that bring the state about. Evictions and failures are over. */
+/** Events at 0 that bring the state about. Evictions and failures of VMs are over. */
 function stateAfter(before: readonly LoadEvent[], fromMs: number): readonly LoadEvent[] {
   const latest = new Map<string, LoadEvent>();
   for (const event of before) {
     if (event.kind === 'replicas') latest.set(`replicas ${event.workload}`, event);
-    if (event.kind === 'stock') latest.set(`stock ${event.vmSize} ${event.zone ?? ''}`, event);
+    if (event.kind === 'stock') latest.set(`stock ${event.vmSize} ${event.zone ?? ''} ${event.priority ?? ''}`, event);
   }
   const running = before.flatMap((event): readonly LoadEvent[] => {
     const leftMs = event.kind === 'run' ? event.atMs + event.runMs - fromMs : 0;
     return event.kind === 'run' && leftMs > 0 ? [{ ...event, runMs: leftMs }] : [];
   });
-  return [...latest.values(), ...running].map((event) => ({ ...event, atMs: 0 }));
+  const lasting = before.flatMap((event): readonly LoadEvent[] => {
+    if (event.kind !== 'refusal' && event.kind !== 'node-failure') return [];
+    const leftMs = event.atMs + (event.forMs ?? 0) - fromMs;
+    return leftMs > 0 ? [{ ...event, forMs: leftMs }] : [];
+  });
+  return [...latest.values(), ...running, ...lasting].map((event) => ({ ...event, atMs: 0 }));
 }

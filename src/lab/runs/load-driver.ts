@@ -6,13 +6,12 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import type { StoreChange } from '../../simulator/cluster/store/store.ts';
 import type { World } from '../../simulator/world.ts';
 import type { LoadEvent, Scenario, Workload } from '../loads/load.ts';
+import { AzureFaults } from './azure-faults.ts';
 import { JobRuns } from './job-runs.ts';
 import { OrdinalPods } from './owned-pods.ts';
-import { azureZone, poolSpecOf } from './scenario-world.ts';
+import { poolSpecOf } from './scenario-world.ts';
 import { budgetObject, controllerObject, namespaceObject } from './workload-objects.ts';
 
-/** More than any scenario needs. */
-const UNLIMITED = 1_000_000;
 /** AKS refuses a change of a pool while another one runs. */
 const RETRY_POOL_AFTER_MS = 60_000;
 
@@ -23,13 +22,13 @@ export class LoadDriver {
   readonly #world: World;
   readonly #scenario: Scenario;
   readonly #ordinals: OrdinalPods;
+  readonly #faults: AzureFaults;
   readonly #workloads: Map<string, Workload>;
   readonly #replicas = new Map<string, number>();
   /** Ids of workloads that the world has without the load. */
   readonly #ofWorld = new Set<string>();
   #startMs = 0;
   #next = 0;
-  #faults = 0;
   #stopped = false;
 
   constructor(world: World, scenario: Scenario) {
@@ -37,6 +36,7 @@ export class LoadDriver {
     this.#scenario = scenario;
     this.jobs = new JobRuns(world.cluster, world.clock);
     this.#ordinals = new OrdinalPods(world.cluster, world.clock);
+    this.#faults = new AzureFaults(world, scenario);
     this.#workloads = new Map(scenario.workloads.map((workload) => [workload.id, workload]));
     world.cluster.onChange((change) => this.#note(change));
   }
@@ -114,14 +114,10 @@ export class LoadDriver {
       case 'spot-eviction':
         return this.#raise(event, () => control.raise({ evict: { pool: event.pool, count: event.count } }));
       case 'stock':
-        for (const zone of this.#zonesOf(event)) control.setStock(event.vmSize, zone, event.count ?? UNLIMITED);
-        return;
       case 'failure':
-        return control.addFault({
-          id: `load-${++this.#faults}`,
-          match: { pool: event.pool, times: event.count },
-          effect: { kind: 'birth', how: event.how },
-        });
+      case 'refusal':
+      case 'node-failure':
+        return this.#reportProblem(event, this.#faults.apply(event));
       case 'pool':
         return this.#changePool(event);
       case 'pool-removed':
@@ -143,12 +139,6 @@ export class LoadDriver {
     else if (workload.kind !== 'Job') this.#world.cluster.apply(controllerObject(workload, count));
   }
 
-  /** Zone `0` is regional. */
-  #zonesOf({ vmSize, zone }: { readonly vmSize: string; readonly zone?: string }): Iterable<string> {
-    const pools = this.#scenario.pools.filter((pool) => pool.vmSize.toLowerCase() === vmSize.toLowerCase());
-    return new Set((zone === undefined ? ['0', ...pools.flatMap(({ zones = [] }) => zones)] : [zone]).map(azureZone));
-  }
-
   /** A new pool is created. Of a known pool, the minimum and maximum change: other settings of a pool cannot change in Azure. */
   #changePool(event: Extract<LoadEvent, { readonly kind: 'pool' }>): void {
     const { control } = this.#world.arm;
@@ -162,8 +152,12 @@ export class LoadDriver {
   #raise(event: LoadEvent, attempt: () => string | undefined, attempts = 30): void {
     const wrong = attempt();
     if (wrong === undefined) return;
-    if (attempts === 0) this.problems.add(`${event.kind} of ${subjectOf(event)}: ${wrong}`);
+    if (attempts === 0) this.#reportProblem(event, wrong);
     else if (!this.#stopped) this.#world.clock.after(RETRY_POOL_AFTER_MS, () => this.#raise(event, attempt, attempts - 1));
+  }
+
+  #reportProblem(event: LoadEvent, wrong: string | undefined): void {
+    if (wrong !== undefined) this.problems.add(`${event.kind} of ${subjectOf(event)}: ${wrong}`);
   }
 
   #note(change: StoreChange): void {

@@ -28,7 +28,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 function orderOf(recording: string): RunOrder {
   return {
-    scenario: { name: 'x', path: join(dir, recording), days: undefined, window: undefined },
+    scenario: { name: 'x', path: join(dir, recording), days: undefined, window: undefined, limits: {} },
     seed: 1,
     contestant: { kind: 'policy', name: 'policy', file: join(dir, 'policy.yaml') },
     realTimeSpeed: undefined,

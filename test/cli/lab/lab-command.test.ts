@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../../src/cli/lab/lab-command.ts';
 import type { RunOrder, StartRun } from '../../../src/cli/lab/run-orders.ts';
+import { loadScenario } from '../../../src/cli/lab/scenario-source.ts';
 import type { Terminal } from '../../../src/cli/process/process.ts';
 import { asAutoscalerError, AutoscalerError } from '../../../src/lib/errors.ts';
 import { aRun } from '../../lab/judge/builders.ts';
@@ -179,10 +180,39 @@ describe('lab run', () => {
         .join('\n'),
     );
     const { out, orders } = await lab(['run', path, ...TWO, '--seeds', '3', '--out', join(dir, 'recording')]);
-    expect(orders[0]?.scenario).toEqual({ name: 'shop', path, days: undefined, window: undefined });
+    expect(orders[0]?.scenario).toEqual({ name: 'shop', path, days: undefined, window: undefined, limits: {} });
     expect(out).toContain('2 virtual hours, 3 seeds');
     expect(out).toContain('Cost, EUR/day');
     expect(readdirSync(join(dir, 'recording'))).toContain('lab-shop.md');
+  });
+
+  it('needs limits where a recording has none, passes its notes on, and takes limits that are given', async () => {
+    const path = join(dir, 'bare.jsonl');
+    const pool = { name: 'a', vmSize: 'Standard_D4s_v5', count: 2, min: 0, max: 1000, limitsUnknown: true };
+    const lines = [
+      { format: 'aks-autoscaler-load', version: 1, name: 'x', startMs: 0, currency: 'EUR' },
+      { kind: 'note', text: 'Azure was not read.' },
+      { kind: 'start-pool', pool },
+      { kind: 'start-pool', pool: { ...pool, name: 'b', count: 1 } },
+      { kind: 'pool', atMs: 60_000, pool: { ...pool, name: 'b' } },
+      { kind: 'end', atMs: 7_200_000 },
+    ];
+    writeFileSync(path, lines.map((line) => JSON.stringify(line)).join('\n'));
+    const out = ['--out', join(dir, 'bare')];
+    const refused = await lab(['run', path, ...TWO, '--limits', 'a=1:5', ...out]);
+    expect(refused.err).toBe(
+      'bare does not say the minimum and maximum of b (Standard_D4s_v5, 2 nodes); add them, such as --limits b=1:10.\n',
+    );
+    expect([refused.code, refused.orders]).toEqual([2, []]);
+    const taken = await lab(['run', path, ...TWO, '--limits', 'a=1:5', '--limits', 'b=0:3', '--seeds', '1', ...out]);
+    expect(taken.orders[0]?.scenario.limits).toEqual({ a: { min: 1, max: 5 }, b: { min: 0, max: 3 } });
+    expect(taken.out).toContain('Azure was not read.');
+    const { scenario } = await loadScenario(taken.orders[0]!.scenario, 1);
+    expect(scenario.pools).toMatchObject([
+      { min: 1, max: 5 },
+      { min: 0, max: 3 },
+    ]);
+    expect(scenario.events).toMatchObject([{ kind: 'pool', pool: { min: 0, max: 3 } }]);
   });
 
   it('runs no more at a time than asked', async () => {
@@ -294,6 +324,14 @@ describe('lab run', () => {
     { argv: ['run', 'ci-bursts', ...TWO, '--for', 'long'], says: '--for is "long"; it must be a time such as 30m, 8h or 1d12h.' },
     { argv: ['run', 'ci-bursts', ...TWO, '--for', '0'], says: '--for is "0"' },
     { argv: ['run', 'ci-bursts', ...TWO, '--from', '2d'], says: 'ci-bursts lasts 24.0 h; the part to play begins later.' },
+    {
+      argv: ['run', 'ci-bursts', ...TWO, '--limits', 'a=5:1'],
+      says: '--limits is "a=5:1"; it must be POOL=MIN:MAX, such as general=1:10.',
+    },
+    {
+      argv: ['run', 'ci-bursts', ...TWO, '--limits', 'a=1:5'],
+      says: '--limits names the pool a, which ci-bursts does not have; its pools are',
+    },
     { argv: ['walk'], says: '"walk" is not an action of lab; it has one: run.' },
     { argv: ['worker'], says: 'no worker here' },
   ])('refuses $argv', async ({ argv, says }) => {

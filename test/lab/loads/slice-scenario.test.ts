@@ -49,6 +49,30 @@ describe('a window of a scenario', () => {
         { kind: 'stock', atMs: 0, vmSize: 'x', zone: '2', count: 0 },
       ],
     },
+    {
+      what: 'the rest of a refusal and of a failure of a node',
+      events: [
+        { kind: 'refusal', atMs: 20, pool: 'a', why: 'quota', forMs: 100 },
+        { kind: 'refusal', atMs: 20, pool: 'a', why: 'throttled', forMs: 80 },
+        { kind: 'node-failure', atMs: 60, pool: 'a', forMs: 41 },
+        { kind: 'node-failure', atMs: 60, pool: 'a' },
+      ],
+      expected: [
+        { kind: 'refusal', atMs: 0, pool: 'a', why: 'quota', forMs: 20 },
+        { kind: 'node-failure', atMs: 0, pool: 'a', forMs: 1 },
+      ],
+    },
+    {
+      what: 'stock of Spot VMs beside that of regular ones',
+      events: [
+        { kind: 'stock', atMs: 5, vmSize: 'x', priority: 'Spot', count: 0 },
+        { kind: 'stock', atMs: 6, vmSize: 'x', count: null },
+      ],
+      expected: [
+        { kind: 'stock', atMs: 0, vmSize: 'x', priority: 'Spot', count: 0 },
+        { kind: 'stock', atMs: 0, vmSize: 'x', count: null },
+      ],
+    },
     { what: 'no eviction of the past', events: [{ kind: 'spot-eviction', atMs: 50, pool: 'a', count: 1 }], expected: [] },
   ])('has $what', ({ events, expected }) => {
     expect(sliced(events).events).toEqual(expected);

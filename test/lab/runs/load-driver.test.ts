@@ -198,6 +198,57 @@ describe('a load in a world', () => {
     expect(driver.problems).toEqual(new Set());
   });
 
+  it('refuses writes, lacks Spot VMs and stops nodes for as long as the load says', async () => {
+    await play(
+      aScenario(
+        [],
+        [
+          { kind: 'refusal', atMs: 0, pool: 'general', why: 'quota', forMs: 5 * MINUTE },
+          { kind: 'stock', atMs: 0, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: 0 },
+          { kind: 'node-failure', atMs: MINUTE, pool: 'general', forMs: 3 * MINUTE },
+          { kind: 'node-failure', atMs: MINUTE, pool: 'spot' },
+          { kind: 'stock', atMs: 5 * MINUTE, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: null },
+        ],
+      ),
+    );
+    const state = () => world.arm.control.state();
+    const readiness = (): readonly string[] =>
+      world.cluster.store.nodes().map(({ metadata, status }) => {
+        const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
+        return `${metadata.labels?.['agentpool'] ?? ''} ${ready ?? ''}`;
+      });
+    expect(state().faults).toMatchObject([
+      {
+        match: { method: 'PUT', pool: 'general' },
+        effect: { kind: 'answer', status: 409, body: { error: { code: 'OperationNotAllowed' } } },
+      },
+      { match: { method: 'PUT', pool: 'general' }, effect: { kind: 'answer', status: 409 } },
+    ]);
+    expect(state().stock).toEqual({ 'standard_f8s_v2/0/spot': 0 });
+    clock.advance(2 * MINUTE);
+    expect(readiness().toSorted()).toEqual(['general True', 'general Unknown', 'spot Unknown']);
+    clock.advance(3 * MINUTE - 1);
+    expect(readiness().toSorted()).toEqual(['general True', 'general True', 'spot Unknown']);
+    expect(state().faults).toHaveLength(2);
+    clock.advance(1);
+    expect(state().faults).toEqual([]);
+    expect(state().stock['standard_f8s_v2/0/spot']).toBeGreaterThan(1_000);
+    expect([...driver.problems]).toEqual([]);
+  });
+
+  it('says that a node cannot fail where there is none', async () => {
+    await play(
+      aScenario(
+        [],
+        [
+          { kind: 'node-failure', atMs: 0, pool: 'spot' },
+          { kind: 'node-failure', atMs: 0, pool: 'spot' },
+        ],
+      ),
+    );
+    expect([...driver.problems]).toEqual(['node-failure of pool spot: pool "spot" has 0 running VMs, and 1 must hang']);
+  });
+
   it('reports what the world refuses, and goes on', async () => {
     const wrong = aWorkload('Deployment', { id: 'wrong', name: 'wrong', pod: { containers: [{ requests: { cpu: 'much' } }] } });
     await play(
