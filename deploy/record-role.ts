@@ -1,5 +1,5 @@
 /** The permissions of `record`, for a service account of its own. */
-import { RECORD_RULES } from '../src/cli/record/record-access.ts';
+import { RECORD_RULES, RECORD_STATUS_RULES } from '../src/cli/record/record-access.ts';
 import type { Json } from './notation.ts';
 
 const NAME = 'aks-autoscaler-record';
@@ -15,6 +15,19 @@ export function recordRole(): readonly Json[] {
       kind: 'ClusterRoleBinding',
       metadata: { name: NAME },
       roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: NAME },
+      subjects: [{ kind: 'ServiceAccount', name: NAME, namespace: NAMESPACE }],
+    },
+    {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'Role',
+      metadata: { name: NAME, namespace: NAMESPACE },
+      rules: RECORD_STATUS_RULES.map((rule) => ({ ...rule })),
+    },
+    {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: NAME, namespace: NAMESPACE },
+      roleRef: { apiGroup: GROUP, kind: 'Role', name: NAME },
       subjects: [{ kind: 'ServiceAccount', name: NAME, namespace: NAMESPACE }],
     },
   ];

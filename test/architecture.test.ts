@@ -100,7 +100,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli/explain'],
     ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate', 'cli/record', 'cli/lab'],
     ['cli/plan/report'],
-    ['cli/connect', 'cli/plan/files', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
+    ['cli/connect', 'cli/plan/files', 'cli/record/faults', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
   ],
   simulator: [
     ['simulator/entry'],
@@ -152,6 +152,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/serving': 'page-file.ts',
   'cli/plan/report': 'plan-report.ts',
   'cli/record': 'record-command.ts',
+  'cli/record/faults': 'autoscaler-events.ts',
   'cli/text': 'text-layout.ts',
   config: 'load.ts',
   'config/sources': 'layers.ts',

@@ -10,6 +10,8 @@ import type { WorkloadJson } from '../../kubernetes/projection/workloads.ts';
 import { newestTime } from '../plan/files/newest-time.ts';
 import type { FileObject } from '../plan/files/objects-file.ts';
 import { observedNode } from './seen-node.ts';
+import { AutoscalerEvents, lastTimeOf, type EventJson } from './faults/autoscaler-events.ts';
+import { limitsIn, type StatusJson } from './faults/autoscaler-status.ts';
 import type { PodReader } from './seen-pod.ts';
 import type { Step } from './timeline.ts';
 import { observedBudget, wantedReplicas } from './watched-load.ts';
@@ -23,6 +25,7 @@ export class DumpPicture {
   /** Kinds that the file has at least one of. */
   readonly kinds = new Set<string>();
   readonly #others: Step['apply'][] = [];
+  readonly #events: EventJson[] = [];
   readonly #reader: PodReader;
   readonly #names = createNodeProjection(new ResourceNames());
 
@@ -46,10 +49,20 @@ export class DumpPicture {
     return [
       ...[...this.nodes.values()].map((node): Step => ({ atMs, apply: (recorder) => recorder.seeNode(node, atMs) })),
       ...lost.map((name): Step => ({ atMs, apply: (recorder) => recorder.forgetNode(name, atMs) })),
+      ...this.#refusals(),
       ...this.#others.map((apply): Step => ({ atMs, apply })),
       ...[...this.pods.values()].map((pod): Step => ({ atMs, apply: (recorder) => recorder.seePod(pod, atMs) })),
       ...gone.map((uid): Step => ({ atMs, apply: (recorder) => recorder.forgetPod(uid, atMs) })),
     ];
+  }
+
+  /** At their own times, which are before that of the picture. */
+  #refusals(): readonly Step[] {
+    const reader = new AutoscalerEvents();
+    const ordered = this.#events.toSorted((left, right) => lastTimeOf(left) - lastTimeOf(right));
+    return ordered.flatMap((event) =>
+      reader.read(event).map((refusal): Step => ({ atMs: refusal.atMs, apply: (recorder) => recorder.seeRefusal(refusal) })),
+    );
   }
 
   #addPod(json: PodJson): void {
@@ -63,7 +76,9 @@ export class DumpPicture {
   }
 
   #addOther(object: FileObject): void {
-    if (object.kind === 'PodDisruptionBudget') {
+    if (object.kind === 'Event') this.#events.push(object as EventJson);
+    else if (object.kind === 'ConfigMap') this.#others.push((recorder) => recorder.setLimits(limitsIn(object as StatusJson), this.atMs));
+    else if (object.kind === 'PodDisruptionBudget') {
       const budget = observedBudget(object as DisruptionBudgetJson);
       this.#others.push((recorder) => recorder.setBudget(budget));
     } else if (object.kind === 'Deployment' || object.kind === 'StatefulSet') {

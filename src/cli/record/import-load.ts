@@ -3,6 +3,7 @@ import { AutoscalerError, configError } from '../../lib/errors.ts';
 import type { Terminal } from '../process/process.ts';
 import { readObjectStream } from '../plan/files/object-stream.ts';
 import { DumpPicture, stepsOf } from './dump-pictures.ts';
+import { visibilityNotes } from './faults/visibility-notes.ts';
 import { isPrometheusResult, readPrometheusResult } from './prometheus-file.ts';
 import { PrometheusLoad } from './prometheus-load.ts';
 import { PodReader } from './seen-pod.ts';
@@ -15,6 +16,8 @@ interface ImportedLoad {
   readonly steps: readonly Step[];
   /** How long a number of pods must last to count, milliseconds. If absent, the usual time. */
   readonly settleMs?: number;
+  /** What the files do not say, as sentences. */
+  readonly notes: readonly string[];
 }
 
 /** One string in memory. Larger ranges are queried in parts. */
@@ -56,13 +59,15 @@ function fromPrometheus(prometheus: PrometheusLoad, stepMs: number, files: reado
     throw configError(`${files.join(', ')}: no series of kube-state-metrics that record reads; docs/record.md has the queries.`);
   const step = Number.isFinite(stepMs) ? stepMs : 0;
   const settleMs = Math.max(LEAST_SETTLE_MS, SETTLE_STEPS * step);
-  return { startMs: floor(firstMs), endMs: lastMs + step, steps: prometheus.steps(step), settleMs };
+  return { startMs: floor(firstMs), endMs: lastMs + step, steps: prometheus.steps(step), settleMs, notes: prometheus.notes };
 }
 
 function fromPictures(pictures: readonly DumpPicture[], files: readonly string[]): ImportedLoad {
   const startMs = alignStart(pictures);
   if (startMs === undefined) throw configError(`${files.join(', ')}: no file has pods; write them with kubectl get pods -A -o json.`);
-  return { startMs, endMs: Math.max(startMs, ...pictures.map(({ atMs }) => atMs)), steps: stepsOf(pictures) };
+  const endMs = Math.max(startMs, ...pictures.map(({ atMs }) => atMs));
+  const notes = visibilityNotes({ events: pictures.some(({ kinds }) => kinds.has('Event')), azure: false });
+  return { startMs, endMs, steps: stepsOf(pictures), notes };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { ObservedNode, ObservedOwner, ObservedPod } from '../../lab/recordi
 import { defined } from '../../lib/defined.ts';
 import { zonePart } from '../../domain/node-template.ts';
 import { Interner } from '../../kubernetes/watch/interner.ts';
+import { FAULT_METRICS, PrometheusFaults } from './faults/prometheus-faults.ts';
 import type { MetricSeries } from './prometheus-file.ts';
 import type { Step } from './timeline.ts';
 
@@ -21,6 +22,7 @@ export const METRICS = [
   'kube_deployment_spec_replicas',
   'kube_statefulset_replicas',
   'kube_node_labels',
+  ...FAULT_METRICS,
 ] as const;
 
 interface PodSeries {
@@ -56,12 +58,18 @@ export class PrometheusLoad {
   readonly #nodes = new Map<string, { firstMs: number; lastMs: number; readonly node: ObservedNode }>();
   readonly #replicas = new Map<string, ReplicaSamples>();
   readonly #templates = new Interner<LoadPod>();
+  readonly #faults = new PrometheusFaults();
   #firstMs = Infinity;
   #lastMs = -Infinity;
 
   /** Of all samples. Infinite without any. */
   get range(): { readonly firstMs: number; readonly lastMs: number } {
     return { firstMs: this.#firstMs, lastMs: this.#lastMs };
+  }
+
+  /** What the series do not say, as sentences. */
+  get notes(): readonly string[] {
+    return this.#faults.notes;
   }
 
   /** Metrics that are not read are ignored. */
@@ -71,7 +79,8 @@ export class PrometheusLoad {
     this.#lastMs = Math.max(this.#lastMs, series.lastMs);
     if (series.metric === 'kube_node_labels') this.#addNode(series);
     else if (series.metric.endsWith('_replicas')) this.#addReplicas(series);
-    else this.#addToPod(series);
+    else if (series.metric.startsWith('kube_pod_')) this.#addToPod(series);
+    else this.#faults.add(series);
   }
 
   /** `stepMs`: the time between two samples. A pod whose samples end before the last one ended within one step. */
@@ -84,7 +93,18 @@ export class PrometheusLoad {
         : [seen, { atMs: goneMs, apply: (recorder) => recorder.forgetNode(name, goneMs) } satisfies Step];
     });
     const replicas = [...this.#replicas.values()].flatMap((samples) => this.#stepsOfReplicas(samples, stepMs));
-    return [...nodes, ...replicas, ...[...this.#pods.values()].flatMap((pod) => this.#stepsOfPod(pod, stepMs))];
+    return [...nodes, ...replicas, ...this.#stepsOfFaults(), ...[...this.#pods.values()].flatMap((pod) => this.#stepsOfPod(pod, stepMs))];
+  }
+
+  #stepsOfFaults(): readonly Step[] {
+    const refusals = this.#faults.refusals.map((refusal): Step => ({
+      atMs: refusal.atMs,
+      apply: (recorder) => recorder.seeRefusal(refusal),
+    }));
+    const outages = [...this.#nodes.values()].flatMap(({ node }) =>
+      this.#faults.changesOf(node).map(({ atMs, node: changed }): Step => ({ atMs, apply: (recorder) => recorder.seeNode(changed, atMs) })),
+    );
+    return [...refusals, ...outages];
   }
 
   #stepsOfPod(series: PodSeries, stepMs: number): readonly Step[] {

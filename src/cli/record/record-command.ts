@@ -39,7 +39,7 @@ Options:
   --azure            read limits, sizes and list prices of the pools from Azure. SETTINGS are those of the
                      command run: --config, --cloud-config, environment variables, all other flags
   --import FILE      instead of a live cluster (may be repeated): dumps of any number of moments, as from
-                       kubectl get nodes,pods,deployments,statefulsets,pdb -A -o json
+                       kubectl get nodes,pods,deployments,statefulsets,pdb,events -A -o json
                      or results of query_range of Prometheus; docs/record.md has the queries
 
 The file never contains images, commands, environment variables, annotations other than whether a pod may be
@@ -123,10 +123,11 @@ async function recordPast(given: RecordOptions, files: readonly string[], termin
   if (given.azure === true || given.kubeconfig !== undefined || given.context !== undefined)
     throw configError('--import cannot be combined with --azure, --kubeconfig or --context: it reads files alone.');
   const path = pathOf(given);
-  const { startMs, endMs, steps, settleMs } = await importLoad(files, terminal.readChunks);
+  const { startMs, endMs, steps, settleMs, notes } = await importLoad(files, terminal.readChunks);
   const target = await openTarget({ ...targetOptions(given, path), currency: DEFAULT_CURRENCY, startMs, isNew: true });
   const { log, hasher } = target;
   const recorder = new LoadRecorder({ startMs, ...defined({ hasher, settleMs }) });
+  for (const note of notes) recorder.note(note);
   const lastMs = endMs + (spanOf(given) ?? 0);
   try {
     await play({ startMs, endMs: lastMs, steps }, recorder, async (lines) => {

@@ -4,6 +4,7 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import type { LoadPool } from '../../lab/loads/load.ts';
 import type { LoadRecorder } from '../../lab/recordings/load-recorder.ts';
 import type { RecordingLog } from '../../lab/recordings/recording-log.ts';
+import { visibilityNotes } from './faults/visibility-notes.ts';
 import type { WatchedLoad } from './watched-load.ts';
 
 interface RecordLiveInput {
@@ -48,21 +49,27 @@ export async function recordLive(input: RecordLiveInput, signal: AbortSignal): P
 
 async function begin({ recorder, watched, clock, readPools, say, gapFromMs, log }: RecordLiveInput, signal: AbortSignal): Promise<void> {
   const [missing, pools] = await Promise.all([watched.start(signal), readPools?.(signal)]);
-  if (missing.length > 0) say(`Without the right to list and watch ${missing.join(', ')}: ${consequenceOf(missing)}.`);
+  if (missing.length > 0) say(`Without the right to list and watch ${missing.join(', ')}: ${consequencesOf(missing)}.`);
   if (pools !== undefined) recorder.setPools(pools, clock.now());
   recorder.begin(clock.now());
+  for (const sentence of visibilityNotes({ events: !missing.includes('events'), azure: pools !== undefined })) recorder.note(sentence);
+  const without = recorder.poolsWithoutLimits;
+  if (without.length > 0) say(`Nothing says the minimum and maximum of ${without.join(', ')}: lab run will need them by --limits.`);
   if (gapFromMs !== undefined) recorder.markGap(gapFromMs, clock.now());
   log.append(recorder.take(clock.now()));
   await log.flush();
   say('Recording. Ctrl-C or SIGTERM ends it.');
 }
 
-function consequenceOf(missing: readonly string[]): string {
-  const ofBudgets = missing.includes('poddisruptionbudgets') ? ['disruption budgets are not recorded'] : [];
-  const ofNumbers = missing.some((resource) => resource !== 'poddisruptionbudgets')
-    ? ['the number of pods is taken from the pods, and a change counts once it has lasted two minutes']
-    : [];
-  return [...ofNumbers, ...ofBudgets].join('; ');
+const CONSEQUENCES: readonly (readonly [resources: readonly string[], consequence: string])[] = [
+  [['deployments', 'statefulsets'], 'the number of pods is taken from the pods, and a change counts once it has lasted two minutes'],
+  [['poddisruptionbudgets'], 'disruption budgets are not recorded'],
+  [['events'], 'what Azure refuses is not recorded'],
+  [['configmaps'], 'limits of pools are not known'],
+];
+
+function consequencesOf(missing: readonly string[]): string {
+  return CONSEQUENCES.flatMap(([resources, text]) => (resources.some((each) => missing.includes(each)) ? [text] : [])).join('; ');
 }
 
 async function untilOver(input: RecordLiveInput, signal: AbortSignal): Promise<void> {

@@ -37,6 +37,7 @@ export function observedNode(node: Node): ObservedNode {
       size: sizeOf(node),
       mode: modeOf(labels),
       kind: kindOf(providerId.toLowerCase()),
+      notReadySinceMs: node.readiness.ready ? undefined : node.readiness.sinceMs,
     }),
   };
 }

@@ -17,6 +17,7 @@ import type { ReflectedTable } from '../../kubernetes/watch/reflector-options.ts
 import { Reflector } from '../../kubernetes/watch/reflector.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { publishedResources } from './faults/watched-faults.ts';
 import { observedNode } from './seen-node.ts';
 import { PodReader } from './seen-pod.ts';
 
@@ -57,6 +58,7 @@ export class WatchedLoad {
       watch('deployments', '/apis/apps/v1', replicasOf('Deployment', recorder, now), true),
       watch('statefulsets', '/apis/apps/v1', replicasOf('StatefulSet', recorder, now), true),
       watch('poddisruptionbudgets', '/apis/policy/v1', budgetsOf(recorder), true),
+      ...publishedResources(recorder, now).map((published) => ({ reflector: new Reflector({ ...deps, ...published }), isOptional: true })),
     ];
   }
 

@@ -7,7 +7,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LoadPod, LoadPool, Workload } from '../loads/load.ts';
 import type { RecordingLine } from '../loads/recording-lines.ts';
 import type { NameHasher } from './name-hasher.ts';
-import { seriesKey, type ObservedBudget, type ObservedNode, type ObservedPod, type ObservedReplicas } from './observed.ts';
+import { FaultWatch, type FaultCounts } from './fault-watch.ts';
+import {
+  seriesKey,
+  type ObservedBudget,
+  type ObservedLimits,
+  type ObservedNode,
+  type ObservedPod,
+  type ObservedRefusal,
+  type ObservedReplicas,
+} from './observed.ts';
 import type { KnownRecording } from './known-recording.ts';
 import { PodRuns, type Run } from './pod-runs.ts';
 import { PoolWatch } from './pool-watch.ts';
@@ -30,7 +39,7 @@ export interface RecorderOptions {
   readonly settleMs?: number;
 }
 
-export interface RecordedCounts {
+export interface RecordedCounts extends FaultCounts {
   readonly workloads: number;
   readonly runs: number;
   readonly neverStarted: number;
@@ -50,6 +59,9 @@ export class LoadRecorder {
   readonly #book: WorkloadBook;
   readonly #runs: PodRuns;
   readonly #pools = new PoolWatch();
+  readonly #faults: FaultWatch;
+  readonly #early: ObservedRefusal[] = [];
+  readonly #notes = new Set<string>();
   readonly #series = new Map<string, Followed>();
   /** Pods that count in their series. */
   readonly #counted = new Map<string, ObservedPod>();
@@ -67,10 +79,15 @@ export class LoadRecorder {
     this.#book = new WorkloadBook(options.hasher, options.known?.workloads);
     this.#runs = new PodRuns(options.startMs, options.known?.untilMs);
     this.#written = new Map(options.known?.templates);
+    this.#faults = new FaultWatch({
+      poolNamed: (name) => this.#pools.named(name),
+      relative: (atMs) => this.#relative(atMs),
+      startMs: options.startMs,
+    });
   }
 
   get counts(): RecordedCounts {
-    return { workloads: this.#book.size, runs: this.#runsRecorded, ...this.#runs.counts };
+    return { workloads: this.#book.size, runs: this.#runsRecorded, ...this.#runs.counts, ...this.#faults.counts };
   }
 
   /** A pod that is new or has changed. */
@@ -103,11 +120,37 @@ export class LoadRecorder {
   }
 
   seeNode(node: ObservedNode, nowMs: number): void {
-    this.#pools.see(node, this.#relative(nowMs));
+    const isNew = this.#pools.see(node, this.#relative(nowMs));
+    this.#faults.seeNode(node, nowMs, isNew);
   }
 
   forgetNode(name: string, nowMs: number): void {
     this.#pools.forget(name, this.#relative(nowMs));
+    this.#faults.forgetNode(name);
+  }
+
+  /** What Azure refused. Moments before the start do not count. */
+  seeRefusal(refusal: ObservedRefusal): void {
+    // Pools are known only then.
+    if (this.#hasBegun) this.#faults.refuse(refusal);
+    else this.#early.push(refusal);
+  }
+
+  /** Minimum and maximum of pools, as their autoscaler publishes them. */
+  setLimits(limits: readonly ObservedLimits[], nowMs: number): void {
+    this.#pools.limit(limits, this.#relative(nowMs));
+  }
+
+  /** Pools with limits that nothing says. */
+  get poolsWithoutLimits(): readonly string[] {
+    return this.#pools.unlimited;
+  }
+
+  /** Records a sentence for readers of the recording, once. It must not hold names. */
+  note(sentence: string): void {
+    if (this.#notes.has(sentence)) return;
+    this.#notes.add(sentence);
+    this.#lines.push({ kind: 'note', text: sentence });
   }
 
   /** Pools as Azure reports them, all of them. */
@@ -122,6 +165,7 @@ export class LoadRecorder {
     for (const { series } of this.#series.values()) series.begin(known === undefined ? startMs : nowMs);
     if (known === undefined) this.#write(this.#pools.begin().map((pool) => ({ kind: 'start-pool', pool })));
     else this.#continue(known, nowMs);
+    for (const refusal of this.#early.splice(0)) this.#faults.refuse(refusal);
   }
 
   /** Nothing was seen from then until now. */
@@ -140,7 +184,7 @@ export class LoadRecorder {
       this.#recordSeries(followed, nowMs);
       if (followed.series.isOver) this.#series.delete(key);
     }
-    this.#write(this.#pools.take());
+    this.#write([...this.#pools.take(), ...this.#faults.take(nowMs)]);
     const lines = [...this.#book.take(), ...this.#lines];
     this.#lines = [];
     return lines;
@@ -149,6 +193,8 @@ export class LoadRecorder {
   /** The recording ends now: what runs has run until now. */
   end(nowMs: number): readonly RecordingLine[] {
     this.#recordRuns(this.#runs.end(nowMs));
+    this.#write(this.#faults.end(nowMs));
+    this.#noteUnknownPools();
     return [...this.take(Number.POSITIVE_INFINITY), { kind: 'end', atMs: this.#relative(nowMs) }];
   }
 
@@ -233,6 +279,12 @@ export class LoadRecorder {
     this.#pools.resume(pools, atMs, (pool) => this.#options.hasher?.pool(pool) ?? pool);
   }
 
+  #noteUnknownPools(): void {
+    const count = this.#faults.unknownPools.length;
+    if (count > 0)
+      this.note(`${count === 1 ? 'A pool' : `${count} pools`} had no node, and Azure was not read: their refusals are not recorded.`);
+  }
+
   #write(lines: readonly RecordingLine[]): void {
     const { hasher } = this.#options;
     for (const line of lines) this.#lines.push(hasher === undefined ? line : hashedLine(line, hasher));
@@ -259,6 +311,9 @@ function hashedLine(line: RecordingLine, hasher: NameHasher): RecordingLine {
       return { ...line, pool: hasher.pool(line.pool) };
     case 'pool-removed':
     case 'spot-eviction':
+    case 'failure':
+    case 'refusal':
+    case 'node-failure':
       return { ...line, pool: hasher.poolName(line.pool) };
     default:
       return line;

@@ -1,5 +1,5 @@
 /** What a source of recordings sees of a cluster, whether live, in a dump, or in time series. Times are milliseconds since the epoch. */
-import type { LoadPod, LoadPool } from '../loads/load.ts';
+import type { LoadPod, LoadPool, RefusalCause } from '../loads/load.ts';
 
 /** The controller at the top: the Deployment rather than its ReplicaSet, the CronJob rather than its Job. */
 export interface ObservedOwner {
@@ -55,6 +55,29 @@ export interface ObservedNode {
   readonly isLeaving: boolean;
   /** Azure has announced to take it back. */
   readonly isPreempted: boolean;
+  /** Absent while it is ready, or if unknown. */
+  readonly notReadySinceMs?: number;
+}
+
+/** Azure did not give what was asked for, at the moment when it was asked. An autoscaler or Azure reports it. */
+export interface ObservedRefusal {
+  readonly atMs: number;
+  readonly pool: string;
+  /** `stock`: no VMs of the size. `no-node`: VMs were created and never became nodes. */
+  readonly why: 'stock' | 'no-node' | RefusalCause;
+  /** Absent if it was not said. */
+  readonly zone?: string;
+  /** Azure's code. Absent if it was not said. */
+  readonly code?: string;
+  /** VMs; absent if it was not said. */
+  readonly count?: number;
+}
+
+/** The minimum and maximum of a pool, as its autoscaler publishes them. */
+export interface ObservedLimits {
+  readonly pool: string;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** The number of pods that a controller is to have. */

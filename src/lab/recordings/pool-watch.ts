@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../lib/defined.ts';
 import type { LoadEvent, LoadPool } from '../loads/load.ts';
-import type { ObservedNode } from './observed.ts';
+import type { ObservedLimits, ObservedNode } from './observed.ts';
 
-/** AKS's limit of one pool: the maximum where Azure was not read. */
+/** AKS's limit of one pool: the maximum where nothing says it. */
 const MOST_NODES = 1_000;
 
 /** No change of a pool: nodes come and go, and the others are only described. */
@@ -18,6 +18,8 @@ export class PoolWatch {
   readonly #pools = new Map<string, LoadPool>();
   /** Pools that Azure reports. */
   #reported: ReadonlyMap<string, LoadPool> | undefined;
+  /** By pool, as an autoscaler publishes them. */
+  readonly #limits = new Map<string, ObservedLimits>();
   #events: PoolEvent[] = [];
   #hasBegun = false;
 
@@ -45,9 +47,31 @@ export class PoolWatch {
     for (const name of this.#pools.keys()) if (!this.#reported.has(name) && !this.#hasNodes(name)) this.#remove(name, atMs);
   }
 
-  see(node: ObservedNode, atMs: number): void {
+  /** What an autoscaler publishes. What Azure reports counts more. */
+  limit(limits: readonly ObservedLimits[], atMs: number): void {
+    for (const each of limits) {
+      this.#limits.set(each.pool, each);
+      const pool = this.#pools.get(each.pool);
+      if (pool !== undefined && this.#reported?.has(each.pool) !== true) this.#set(this.#limited(pool), atMs);
+    }
+  }
+
+  /** undefined: there was no such pool. */
+  named(name: string): LoadPool | undefined {
+    return this.#pools.get(name);
+  }
+
+  /** Pools with limits that are not known. */
+  get unlimited(): readonly string[] {
+    return [...this.#pools.values()].filter(({ limitsUnknown }) => limitsUnknown === true).map(({ name }) => name);
+  }
+
+  /** @returns whether it was not there before. */
+  see(node: ObservedNode, atMs: number): boolean {
+    const isNew = !this.#nodes.has(node.name);
     this.#nodes.set(node.name, node);
     if (this.#hasBegun) this.#learn(node, atMs);
+    return isNew;
   }
 
   /** Azure evicted a Spot node that goes without being drained, or after it was announced. */
@@ -75,9 +99,16 @@ export class PoolWatch {
     const name = poolName(node, this.#pools);
     const reported = this.#reported?.get(name);
     if (reported !== undefined) return this.#complete(reported, node);
-    const { zones = [], ...pool } = this.#pools.get(name) ?? poolOf(node, name);
+    const { zones = [], ...pool } = this.#pools.get(name) ?? this.#limited(poolOf(node, name));
     const known = node.zone === undefined || zones.includes(node.zone) ? zones : [...zones, node.zone].toSorted();
     this.#set(known.length === 0 ? pool : { ...pool, zones: known }, atMs);
+  }
+
+  #limited(pool: LoadPool): LoadPool {
+    const limits = this.#limits.get(pool.name);
+    if (limits === undefined) return pool;
+    const { limitsUnknown: _, ...known } = pool;
+    return { ...known, min: limits.min, max: limits.max };
   }
 
   /** Azure's limits, with what only nodes show. That is no change of the pool. */
@@ -125,6 +156,7 @@ function poolOf({ vmSize, size, isSpot, mode, kind, labels, taints }: ObservedNo
     count: 0,
     min: mode === 'System' ? 1 : 0,
     max: MOST_NODES,
+    limitsUnknown: true,
     priority: isSpot ? 'Spot' : 'Regular',
     ...(mode === undefined ? {} : { mode }),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),

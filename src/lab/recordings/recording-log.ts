@@ -182,6 +182,7 @@ async function* wholeLines(path: string, header: string): AsyncGenerator<string,
 /** Pools, workloads, then events by time. Reads the file several times if it is large, and never holds more than a part of it. */
 async function* inOrder(path: string, header: string): AsyncGenerator<string, void> {
   yield header;
+  yield* linesOfKind(path, 'note');
   yield* linesOfKind(path, 'start-pool');
   yield* linesOfKind(path, 'workload');
   for (const { fromMs, toMs } of await spans(path)) {

@@ -24,7 +24,7 @@ async function imported(contents: readonly unknown[], flags: readonly string[] =
   for (const [index, content] of contents.entries()) await writeFile(files[index] ?? '', JSON.stringify(content));
   const out = join(dir, `${number}.jsonl`);
   await run(['--out', out, ...files.flatMap((file) => ['--import', file]), ...flags], aTerminal());
-  const { scenario, isComplete } = await readRecording(out);
+  const { scenario, isComplete, notes } = await readRecording(out);
   const names = new Map(scenario.workloads.map(({ id, name }) => [id, name]));
   const events = scenario.events.flatMap((event) => {
     const name = 'workload' in event ? names.get(event.workload) : '';
@@ -32,7 +32,7 @@ async function imported(contents: readonly unknown[], flags: readonly string[] =
     if (event.kind === 'replicas') return [`${minute} ${name}=${event.count}`];
     return event.kind === 'run' ? [`${minute} ${name} for ${Math.round(event.runMs / 60_000)}`] : [event.kind];
   });
-  return { scenario, isComplete, events, text: await readFile(out, 'utf8') };
+  return { scenario, isComplete, notes, events, text: await readFile(out, 'utf8') };
 }
 
 function time(minutes: number): string {
@@ -139,6 +139,40 @@ describe('record --import of dumps', () => {
     expect(events).toEqual(['0 web=3', '5 web=7']);
   });
 
+  it('takes failures and limits from what an autoscaler published', async () => {
+    const about = { kind: 'ConfigMap', name: 'cluster-autoscaler-status', namespace: 'kube-system' };
+    const failed = {
+      kind: 'Event',
+      apiVersion: 'v1',
+      metadata: { name: 'e', namespace: 'kube-system', creationTimestamp: time(3) },
+      involvedObject: about,
+      reason: 'ScaleUpFailed',
+      message: 'Failed adding 1 nodes to group aks-general-12345678-vmss due to OutOfResource.AllocationFailed; source errors: x',
+      lastTimestamp: time(3),
+    };
+    const status = {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { name: about.name, namespace: about.namespace, creationTimestamp: time(-90) },
+      data: { status: 'nodeGroups:\n- name: aks-general-12345678-vmss\n  health:\n    minSize: 1\n    maxSize: 7\n' },
+    };
+    const [first, second] = [list(webPod('web-1', 0), node('n1', 0), status), list(webPod('web-1', 0), node('n1', 20), failed, status)];
+    const { scenario, notes } = await imported([first, second], ['--for', '10m']);
+    expect(scenario.pools).toMatchObject([{ name: 'general', min: 1, max: 7 }]);
+    expect(scenario.pools[0]).not.toHaveProperty('limitsUnknown');
+    const place = { kind: 'stock', vmSize: 'Standard_D4s_v5', priority: 'Regular' };
+    expect(scenario.events.filter(({ kind }) => kind === 'stock')).toEqual([
+      { ...place, atMs: 180_000, count: 0, code: 'AllocationFailed' },
+      { ...place, atMs: 480_000, count: null },
+    ]);
+    expect(notes).toEqual([expect.stringMatching(/^Lack of stock, used-up quotas/), expect.stringMatching(/^Azure was not read/)]);
+  });
+
+  it('says that it has no events', async () => {
+    const { notes } = await imported([list(webPod('web-1', 0), node('n1', 0))], ['--for', '10m']);
+    expect(notes[0]).toBe('What Azure refused (stock, quotas, throttling) is not in the recording: events could not be read.');
+  });
+
   it.each([
     { what: 'a file without pods', contents: [list(node('n1', 0))], says: 'no file has pods' },
     { what: 'another file', contents: [{ pools: [] }], says: 'kind is missing' },
@@ -226,9 +260,45 @@ describe('record --import of Prometheus', () => {
       sums: ['Job', [{ requests: { cpu: '2000m' } }]],
     });
     expect(scenario.pools).toEqual([
-      { name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 1000, zones: ['2'], priority: 'Regular' },
+      {
+        name: 'general',
+        vmSize: 'Standard_D4s_v5',
+        count: 1,
+        min: 0,
+        max: 1000,
+        limitsUnknown: true,
+        zones: ['2'],
+        priority: 'Regular',
+      },
     ]);
     expect(scenario.durationMs).toBe(61 * 60_000);
+  });
+
+  it('takes failures from the series of nodes and autoscalers, and says what these lack', async () => {
+    const labels = { node: 'n1', label_agentpool: 'general', label_node_kubernetes_io_instance_type: 'Standard_D4s_v5' };
+    const ready = { node: 'n1', condition: 'Ready', status: 'true' };
+    const own = { node_group: 'aks-general-12345678-vmss', reason: 'quota' };
+    const minutes = (values: readonly number[]) => values.map((value, minute) => [minute, value] as const);
+    const { scenario, notes } = await imported([
+      matrix([
+        info('web-1', 'ReplicaSet', 'web-5d4f6b7c8', 0, 10),
+        present('kube_node_labels', labels, 0, 10),
+        series('kube_node_status_condition', ready, minutes([1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0])),
+        series('kube_node_status_condition', { ...ready, status: 'false' }, minutes([0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1])),
+        series('aks_autoscaler_scale_up_failures_total', own, minutes([4, 4, 4, 4, 4, 5, 5, 1, 1, 1, 1])),
+        series('aks_autoscaler_scale_up_failures_total', { ...own, reason: 'identity' }, minutes([0, 1])),
+        series('cluster_autoscaler_failed_scale_ups_total', { reason: 'apiCallError' }, minutes([0, 2, 2, 3])),
+      ]),
+    ]);
+    // The counter began again at minute 7, and the range ends at 11; the node that is not ready at the end may be one that was removed.
+    expect(scenario.events.filter(({ kind }) => kind !== 'replicas')).toEqual([
+      { kind: 'node-failure', atMs: 120_000, pool: 'general', forMs: 120_000 },
+      { kind: 'refusal', atMs: 300_000, pool: 'general', why: 'quota', forMs: 360_000 },
+    ]);
+    expect(notes).toEqual([
+      expect.stringMatching(/^Spot evictions/),
+      'The Cluster Autoscaler counted failed scale-ups (apiCallError: 3) without the names of pools: they are not in the recording.',
+    ]);
   });
 
   it('takes the wanted numbers if they are there', async () => {

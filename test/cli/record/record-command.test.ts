@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RECORD_RULES } from '../../../src/cli/record/record-access.ts';
+import { RECORD_RULES, RECORD_STATUS_RULES } from '../../../src/cli/record/record-access.ts';
 import type { Scenario } from '../../../src/lab/loads/load.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
 import { aPool, budget, deployment, MINUTE, worldOf } from '../../scenarios/support.ts';
@@ -77,7 +77,9 @@ describe('record', () => {
     expect(await readFile(world.file('load.jsonl'), 'utf8')).not.toMatch(/app:1|image/);
     expect(scenario.events.find(({ kind }) => kind === 'replicas')?.atMs).toBe(0);
     expect(recording.out()).toMatch(/load\.jsonl: 25 min, 3 workloads, 0 runs/);
-    expect(recording.err()).toBe('Recording. Ctrl-C or SIGTERM ends it.\n');
+    expect(recording.err()).toBe(
+      'Nothing says the minimum and maximum of general, system: lab run will need them by --limits.\nRecording. Ctrl-C or SIGTERM ends it.\n',
+    );
   });
 
   it('marks a time in which the API server was away, and goes on', async () => {
@@ -108,13 +110,14 @@ describe('record', () => {
     world.world.cluster.control.dropWatches();
     await world.advance(MINUTE);
     await recording.stop();
+    const rules = [...RECORD_RULES, ...RECORD_STATUS_RULES];
     const allowed = new Set(
-      RECORD_RULES.flatMap(({ resources, verbs }) => verbs.flatMap((verb) => resources.map((resource) => `${verb} ${resource}`))),
+      rules.flatMap(({ resources, verbs }) => verbs.flatMap((verb) => resources.map((resource) => `${verb} ${resource}`))),
     );
     const calls = new Set(world.world.cluster.journal().flatMap(({ verb, resource }) => (resource === '' ? [] : [`${verb} ${resource}`])));
     expect([...calls].filter((call) => !allowed.has(call))).toEqual([]);
     expect(new Set([...calls].map((call) => call.split(' ')[1]))).toEqual(
-      new Set(RECORD_RULES.flatMap(({ resources }) => resources as readonly string[])),
+      new Set(rules.flatMap(({ resources }) => resources as readonly string[])),
     );
   });
 
@@ -185,6 +188,21 @@ describe('record', () => {
     const { scenario } = await readRecording(world.file('load.jsonl'));
     expect(replicas(scenario)).toEqual(['0 web=3', '5 web=6']);
     expect(recording.err()).toContain('Without the right to list and watch deployments, poddisruptionbudgets: the number of pods is taken');
+  });
+
+  it('says in the recording what it could not see', async () => {
+    const world = await aWorld({ forbidden: ['list events', 'watch events', 'list configmaps', 'watch configmaps'] });
+    const recording = await world.record('load.jsonl');
+    await recording.stop();
+    const { notes, scenario } = await readRecording(world.file('load.jsonl'));
+    expect(recording.err()).toContain(
+      'Without the right to list and watch events, configmaps: what Azure refuses is not recorded; limits of pools are not known.',
+    );
+    expect(notes).toEqual([
+      'What Azure refused (stock, quotas, throttling) is not in the recording: events could not be read.',
+      'Azure was not read: VMs that never became nodes are not in the recording.',
+    ]);
+    expect(scenario.pools.map(({ limitsUnknown }) => limitsUnknown)).toEqual([true, true]);
   });
 
   it('goes on with the file of a process that was killed, and marks what it did not see', async () => {

@@ -147,8 +147,8 @@ describe('a recording of a known load', () => {
     expect(wrong).toEqual([]);
     // The laboratory can build this cluster.
     expect(worldOfScenario(scenario, seed).pools.map(({ name, vmSize, min, max }) => [name, vmSize, min, max])).toEqual([
-      ['general', 'Standard_D4s_v5', 0, 1000],
-      ['system', 'Standard_D4s_v5', 1, 1000],
+      ['general', 'Standard_D4s_v5', 1, 8],
+      ['system', 'Standard_D4s_v5', 1, 3],
     ]);
     if (seed === SEEDS[0]) expect(Math.min(evictions, interrupted)).toBeGreaterThan(0);
   });

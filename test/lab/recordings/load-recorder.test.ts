@@ -359,11 +359,29 @@ describe('a recorder of nodes', () => {
     expect(session.lines).toEqual([
       {
         kind: 'start-pool',
-        pool: { name: 'general', vmSize: 'Standard_D4s_v5', count: 3, min: 0, max: 1000, priority: 'Regular', zones: ['1', '2'] },
+        pool: {
+          name: 'general',
+          vmSize: 'Standard_D4s_v5',
+          count: 3,
+          min: 0,
+          max: 1000,
+          limitsUnknown: true,
+          priority: 'Regular',
+          zones: ['1', '2'],
+        },
       },
       {
         kind: 'start-pool',
-        pool: { name: 'cheap', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 1000, priority: 'Spot', mode: 'System' },
+        pool: {
+          name: 'cheap',
+          vmSize: 'Standard_D4s_v5',
+          count: 1,
+          min: 1,
+          max: 1000,
+          limitsUnknown: true,
+          priority: 'Spot',
+          mode: 'System',
+        },
       },
       { kind: 'end', atMs: 0 },
     ]);

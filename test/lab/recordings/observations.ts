@@ -2,7 +2,7 @@
 import type { LoadPod } from '../../../src/lab/loads/load.ts';
 import type { RecordingLine } from '../../../src/lab/loads/recording-lines.ts';
 import { LoadRecorder, type RecorderOptions } from '../../../src/lab/recordings/load-recorder.ts';
-import type { ObservedNode, ObservedPod } from '../../../src/lab/recordings/observed.ts';
+import type { ObservedNode, ObservedPod, ObservedRefusal } from '../../../src/lab/recordings/observed.ts';
 
 export const START_MS = 1_760_000_000_000;
 export const SMALL: LoadPod = { containers: [{ requests: { cpu: '500m' } }] };
@@ -95,6 +95,17 @@ export class Session {
     return this;
   }
 
+  /** Azure refuses now. */
+  refuse(more: Partial<ObservedRefusal> = {}): this {
+    this.recorder.seeRefusal({ atMs: at(this.#now), pool: 'general', why: 'stock', ...more });
+    return this;
+  }
+
+  node(name: string, more: Partial<ObservedNode> = {}): this {
+    this.recorder.seeNode(aNode(name, { createdAtMs: at(this.#now), ...more }), at(this.#now));
+    return this;
+  }
+
   end(): this {
     this.lines.push(...this.recorder.end(at(this.#now)));
     return this;
@@ -112,6 +123,12 @@ export class Session {
       if (line.kind === 'run') return [`${when} ${name} for ${line.runMs / 1_000}`];
       if (line.kind === 'template') return [`${when} ${name} ${String(line.pod.containers[0]?.requests?.['cpu'])}`];
       if (line.kind === 'spot-eviction') return [`${when} ${line.pool} lost ${line.count}`];
+      if (line.kind === 'stock')
+        return [`${when} stock of ${line.vmSize} ${line.zone ?? 'anywhere'} ${line.priority ?? ''}: ${line.count}`];
+      if (line.kind === 'refusal') return [`${when} ${line.pool} refused by ${line.why} for ${line.forMs / 1_000}`];
+      if (line.kind === 'failure') return [`${when} ${line.pool} ${line.how} ${line.count}`];
+      if (line.kind === 'node-failure')
+        return [`${when} ${line.pool} not ready for ${line.forMs === undefined ? 'ever' : line.forMs / 1_000}`];
       if (line.kind === 'gap') return [`${when} gap until ${line.untilMs / 1_000}`];
       return [];
     });
