@@ -15,7 +15,9 @@ export function summaryOf({ path, bytes, counts, spanMs }: SummaryInput): string
   const { workloads, runs, neverStarted, cameAgain, refusals, nodeFailures } = counts;
   const lines = [
     `${path}: ${formatDuration(spanMs)}, ${workloads} workloads, ${runs} runs of jobs and single pods, ${(bytes / MIB).toFixed(1)} MiB.`,
-    ...(refusals + nodeFailures === 0 ? [] : [`Azure refused nodes ${refusals} ${timesText(refusals)}; nodes were not ready ${nodeFailures} ${timesText(nodeFailures)}.`]),
+    ...(refusals + nodeFailures === 0
+      ? []
+      : [`Azure refused nodes ${refusals} ${timesText(refusals)}; nodes were not ready ${nodeFailures} ${timesText(nodeFailures)}.`]),
     ...(cameAgain === 0 ? [] : [`${cameAgain} pods were lost and came again; each counts once.`]),
     ...(neverStarted === 0 ? [] : [`${neverStarted} pods ended before they started; they are not in the recording.`]),
   ];
