@@ -20,7 +20,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   emulate: {
     help: 'Run the simulated AKS cluster alone',
-    run: async (argv) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv),
+    run: async (argv, terminal) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv, terminal),
   },
   lab: {
     help: 'Compare policies in a simulated AKS cluster, over days in virtual time',

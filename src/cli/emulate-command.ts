@@ -1,146 +1,129 @@
 /** `emulate`: runs the simulated AKS cluster alone, for kubectl, curl, a debugger or another autoscaler. */
 import { mkdir, readFile } from 'node:fs/promises';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readDocuments } from '../config/sources/documents.ts';
-import { configError } from '../lib/errors.ts';
-import type { Json } from '../simulator/arm/http/json.ts';
-import { parseWorldFile } from '../simulator/world-file.ts';
-import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
-import { realSimClock } from '../simulator/base/sim-clock.ts';
-import { writeClientFiles } from '../simulator/entry/client-files.ts';
-import { startWorld } from '../simulator/world.ts';
-import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { defined } from '../lib/defined.ts';
-import { introduction } from './emulate/introduction.ts';
-
-const HELP = `Run a simulated AKS cluster on this machine until SIGTERM or Ctrl-C.
-
-Usage: emulate [OPTIONS]
-
-  --dir DIR          folder for kubeconfig, azure.json, azure-environment.json, ca.pem
-                     and env (default: a new folder)
-  --world NAME       small (default) or demo
-  --world-file FILE  YAML or JSON with changes to that world: pools, stock, quota, knobs, and ambient,
-                     the background actors, such as {evictions: {everyMs: 600000}}
-  --managed-autoscaler
-                     turn on AKS's own autoscaler for every pool, and imitate it
-  --seed N           seed of ids, latencies and random events (default 1)
-  --speed N          speed of the simulation, as a multiple of Azure's (default 10); timers
-                     inside clients are not faster: scan intervals, cool-downs, cache times,
-                     leases, retries, and polls without Retry-After
-  --arm-port N       port of the ARM endpoint (default: a free port)
-  --kube-port N      port of the Kubernetes API (default: a free port)
-`;
+import { asAutoscalerError, configError, type AutoscalerError } from '../lib/errors.ts';
+import type { ArmEmulator } from '../simulator/arm/emulator.ts';
+import type { Json } from '../simulator/arm/http/json.ts';
+import { realSimClock } from '../simulator/base/sim-clock.ts';
+import type { WorldSpec } from '../simulator/base/world-spec.ts';
+import { writeClientFiles } from '../simulator/entry/client-files.ts';
+import { findPrograms } from '../simulator/real-control-plane/find-programs.ts';
+import { startRealWorld } from '../simulator/real-world.ts';
+import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
+import { parseWorldFile, type WorldFile } from '../simulator/world-file.ts';
+import { startWorld, type WorldOptions } from '../simulator/world.ts';
+import { clientFolder, EMULATE_HELP, parseEmulateOptions, type EmulateOptions } from './emulate/emulate-options.ts';
+import { introduction, type IntroductionInput } from './emulate/introduction.ts';
+import { EXIT_FAILED, EXIT_OK, stopSignals, type Terminal } from './process/process.ts';
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 /** How a person calls this program: from the source, or as a package. */
 const COMMAND = import.meta.filename.endsWith('.ts') ? 'npm run --silent cli --' : 'npx aks-autoscaler';
 const TOKEN = 'only-known-to-this-simulation';
 
-interface EmulateOptions {
-  readonly dir: string;
-  readonly world: string;
-  readonly worldFile: string | undefined;
-  readonly seed: number;
-  readonly speed: number;
-  readonly armPort: number | undefined;
-  readonly kubePort: number | undefined;
-  readonly managedAutoscaler: boolean;
+/** A world of either kind, as far as `emulate` needs it. */
+interface EmulatedWorld {
+  readonly spec: WorldSpec;
+  readonly arm: ArmEmulator;
+  readonly caPem: string;
+  readonly kubernetesUrl: string;
+  kubeconfig(): string;
+  /** Only of a real control plane. */
+  readonly controlPlane?: NonNullable<IntroductionInput['controlPlane']>;
+  /** Resolves if it ends by itself, with the reason. Default: it does not. */
+  readonly failed?: Promise<AutoscalerError>;
+  stop(): Promise<void>;
 }
 
-/** @returns the exit code 0. @throws AutoscalerError `config` for wrong arguments. */
-export async function run(argv: readonly string[]): Promise<number> {
+type CommonOptions = Pick<WorldOptions, 'spec' | 'knobs' | 'ambient' | 'client' | 'armPort' | 'kubePort'>;
+
+/** @returns the exit code: 0, or 1 if a program of a real control plane ended. @throws AutoscalerError `config` for wrong arguments. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help')) {
-    process.stdout.write(HELP);
-    return 0;
+    terminal.out(EMULATE_HELP);
+    return EXIT_OK;
   }
-  const options = parse(argv);
-  const { spec, knobs, ambient } = parseWorldFile(await readDocument(options.worldFile));
-  const { managedAutoscaler } = options;
+  const options = parseEmulateOptions(argv);
+  const common = commonOptions(options, parseWorldFile(await readDocument(options.worldFile)));
+  if (options.controlPlane === 'simulated') return serve(options, terminal, await startSimulated(options, common));
+  try {
+    return await serve(options, terminal, await startReal(common, terminal));
+  } catch (thrown) {
+    return reportLog(asAutoscalerError(thrown), terminal);
+  }
+}
+
+/** Until a signal, or until the world ends by itself. */
+async function serve(options: EmulateOptions, terminal: Terminal, world: EmulatedWorld): Promise<number> {
+  const { stopped, release } = stopSignals(terminal.signals);
+  try {
+    terminal.out(await introduce(options, world));
+    const reason = await Promise.race([stopped, ...(world.failed === undefined ? [] : [world.failed])]);
+    return reason === undefined ? EXIT_OK : reportLog(reason, terminal);
+  } finally {
+    await world.stop();
+    release();
+  }
+}
+
+/** Prints an error with the lines of a log after its sentence. @throws any other error, for the caller's one sentence. */
+function reportLog(error: AutoscalerError, terminal: Terminal): number {
+  if (!error.message.includes('\n')) throw error;
+  terminal.err(`${error.message}\n`);
+  return EXIT_FAILED;
+}
+
+function commonOptions(options: EmulateOptions, { spec, knobs, ambient }: WorldFile): CommonOptions {
+  const { armPort, kubePort } = options;
   const named = { ...(options.world === 'demo' ? demoWorld(options.seed) : smallWorld(options.seed)), ...spec };
-  const world = await startWorld({
-    spec: managedAutoscaler ? ofManagedAutoscaler(named) : named,
-    managedAutoscaler,
+  return {
+    spec: options.managedAutoscaler ? ofManagedAutoscaler(named) : named,
     knobs,
     ambient,
-    clock: realSimClock(options.speed),
     client: CLIENT,
-    token: TOKEN,
-    ...defined({ armPort: options.armPort, kubePort: options.kubePort }),
-  });
-  await mkdir(options.dir, { recursive: true });
-  const { arm, caPem, cluster } = world;
-  const source = {
-    spec: world.spec,
+    ...defined({ armPort, kubePort }),
+  };
+}
+
+async function startSimulated({ managedAutoscaler, speed }: EmulateOptions, common: CommonOptions): Promise<EmulatedWorld> {
+  const world = await startWorld({ ...common, managedAutoscaler, clock: realSimClock(speed), token: TOKEN });
+  const { spec, arm, caPem, cluster } = world;
+  return { spec, arm, caPem, kubernetesUrl: cluster.url, kubeconfig: () => cluster.kubeconfig(), stop: () => world.stop() };
+}
+
+/** Starts nothing if the programs are not there. */
+async function startReal(common: CommonOptions, { env, err }: Terminal): Promise<EmulatedWorld> {
+  const found = findPrograms(env);
+  if (found.kind === 'missing') throw configError(`No real control plane was found. ${found.sentences.join(' ')}`);
+  const { programs, origin, notes } = found;
+  const onFailure = (what: string): void => err(`A simulated component failed: ${what}\n`);
+  const world = await startRealWorld({ ...common, programs, searchPath: env['PATH'], onFailure });
+  return { ...world, controlPlane: { version: world.version, origin, notes } };
+}
+
+/** Writes the files of clients. @returns the text that names them. */
+async function introduce(options: EmulateOptions, world: EmulatedWorld): Promise<string> {
+  const { spec, arm, caPem, kubernetesUrl, controlPlane } = world;
+  const dir = clientFolder(options.dir);
+  await mkdir(dir, { recursive: true });
+  const metadataUrl = await arm.startMetadata();
+  const files = await writeClientFiles(dir, {
+    spec,
     caPem,
     azureUrl: arm.url,
-    metadataUrl: await arm.startMetadata(),
-    kubeconfig: cluster.kubeconfig(),
+    metadataUrl,
+    kubeconfig: world.kubeconfig(),
     client: CLIENT,
-  };
-  const files = await writeClientFiles(options.dir, source);
-  const { seed, speed } = options;
-  process.stdout.write(
-    introduction({
-      name: options.world,
-      seed,
-      speed,
-      pools: world.spec.pools,
-      kubernetesUrl: cluster.url,
-      azureUrl: arm.url,
-      files,
-      command: COMMAND,
-    }),
-  );
-  await signalled();
-  await world.stop();
-  return 0;
+  });
+  const { world: name, seed, speed } = options;
+  const addresses = { kubernetesUrl, azureUrl: arm.url, files, command: COMMAND };
+  return introduction({ name, seed, speed, pools: spec.pools, ...addresses, ...defined({ controlPlane }) });
 }
 
 /** Without tags, as most clusters are. */
 function ofManagedAutoscaler(spec: WorldSpec): WorldSpec {
   return { ...spec, discoveryTags: {}, pools: spec.pools.map((pool) => ({ ...pool, managedAutoscaler: true })) };
-}
-
-function parse(argv: readonly string[]): EmulateOptions {
-  const { values } = parseOptions(argv);
-  const world = values.world ?? 'small';
-  if (world !== 'small' && world !== 'demo') throw configError(`--world is "${world}"; it must be small or demo.`);
-  return {
-    dir: resolve(values.dir ?? mkdtempSync(join(tmpdir(), 'aks-world-'))),
-    world,
-    worldFile: values['world-file'],
-    seed: wholeNumber('--seed', values.seed ?? '1', 0),
-    speed: wholeNumber('--speed', values.speed ?? '10', 1),
-    armPort: values['arm-port'] === undefined ? undefined : wholeNumber('--arm-port', values['arm-port'], 1),
-    kubePort: values['kube-port'] === undefined ? undefined : wholeNumber('--kube-port', values['kube-port'], 1),
-    managedAutoscaler: values['managed-autoscaler'] === true,
-  };
-}
-
-function parseOptions(argv: readonly string[]) {
-  const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        dir: text,
-        world: text,
-        'world-file': text,
-        'managed-autoscaler': { type: 'boolean' },
-        seed: text,
-        speed: text,
-        'arm-port': text,
-        'kube-port': text,
-      },
-    });
-  } catch (error) {
-    const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
-    throw configError(`${message}; see emulate --help.`, { cause: error });
-  }
 }
 
 async function readDocument(file: string | undefined): Promise<Json> {
@@ -151,16 +134,4 @@ async function readDocument(file: string | undefined): Promise<Json> {
   const [document, second] = readDocuments(file, text, 1);
   if (second !== undefined) throw configError(`--world-file "${file}" has more than one document; it must have one.`);
   return (document ?? {}) as Json;
-}
-
-function wholeNumber(flag: string, text: string, least: number): number {
-  if (/^\d+$/.test(text) && Number(text) >= least) return Number(text);
-  throw configError(`${flag} is "${text}"; it must be a whole number from ${least}.`);
-}
-
-function signalled(): Promise<void> {
-  return new Promise((done) => {
-    process.once('SIGTERM', () => done());
-    process.once('SIGINT', () => done());
-  });
 }

@@ -5,9 +5,9 @@ import type { SimCluster } from './cluster/cluster.ts';
 import { conditionOf, controllerOf, type NodeObject, type PodObject } from './cluster/store/objects.ts';
 
 /** Simulated time between two rounds of evictions. */
-const ROUND_MS = 5_000;
+export const ROUND_MS = 5_000;
 
-interface StoppableMaintenance extends NodeMaintenance {
+export interface StoppableMaintenance extends NodeMaintenance {
   stop(): void;
 }
 
@@ -31,7 +31,7 @@ export function createNodeMaintenance(cluster: Pick<SimCluster, 'store' | 'apply
     if (pods.length === 0) return done(undefined);
     const tried = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map((pod) => ({ pod, why: cluster.evict(pod) }));
     const refused = tried.find(({ why }) => why !== undefined);
-    if (leftMs <= 0) return done(failureOf(name, refused?.pod ?? pods[0], refused?.why));
+    if (leftMs <= 0) return done(drainFailure(name, refused?.pod ?? pods[0], refused?.why));
     later(ROUND_MS, () => evictRound(name, leftMs - ROUND_MS, done));
   };
   return {
@@ -51,12 +51,12 @@ export function createNodeMaintenance(cluster: Pick<SimCluster, 'store' | 'apply
 }
 
 /** As `kubectl drain --ignore-daemonsets`. */
-function isEvicted(pod: PodObject, nodeName: string): boolean {
+export function isEvicted(pod: PodObject, nodeName: string): boolean {
   const { spec, status, metadata } = pod;
   if (spec.nodeName !== nodeName || status.phase === 'Succeeded' || status.phase === 'Failed') return false;
   return controllerOf(pod)?.kind !== 'DaemonSet' && metadata.annotations?.['kubernetes.io/config.mirror'] === undefined;
 }
 
-function failureOf(nodeName: string, pod: PodObject | undefined, why = 'the pod did not end in time'): string {
+export function drainFailure(nodeName: string, pod: PodObject | undefined, why = 'the pod did not end in time'): string {
   return `Drain node ${nodeName} failed when evicting pod ${pod?.metadata.name ?? ''}: ${why}`;
 }

@@ -6,6 +6,8 @@ export interface IntroductionInput {
   readonly seed: number;
   /** As a multiple of Azure's. */
   readonly speed: number;
+  /** A real one, with the version of its API server, where its programs are, and sentences about other places. Default: simulated. */
+  readonly controlPlane?: { readonly version: string; readonly origin: string; readonly notes: readonly string[] };
   readonly pools: readonly {
     readonly name: string;
     readonly vmSize: string;
@@ -36,9 +38,9 @@ function secondsOf(seconds: number): string {
 }
 
 export function introduction(input: IntroductionInput): string {
-  const { name, seed, speed, files, command } = input;
+  const { speed, files, command } = input;
   return [
-    `A simulated AKS cluster is running (world ${name}, seed ${seed}, ${speed} times as fast as Azure).`,
+    firstLine(input),
     ...poolLines(input),
     '',
     `Kubernetes API  ${input.kubernetesUrl}`,
@@ -47,6 +49,7 @@ export function introduction(input: IntroductionInput): string {
     `State as JSON   ${input.azureUrl}/_emu/state`,
     '',
     ...speedLines(speed),
+    ...planeLines(input),
     'Look at it:',
     `kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
     '',
@@ -58,6 +61,22 @@ export function introduction(input: IntroductionInput): string {
     'SIGTERM or Ctrl-C stops it.',
     '',
   ].join('\n');
+}
+
+function firstLine({ name, seed, speed, controlPlane }: IntroductionInput): string {
+  if (controlPlane === undefined)
+    return `A simulated AKS cluster is running (world ${name}, seed ${seed}, ${speed} times as fast as Azure).`;
+  return `A simulated AKS cluster with a real control plane is running (world ${name}, seed ${seed}, Kubernetes ${controlPlane.version}).`;
+}
+
+function planeLines({ controlPlane }: IntroductionInput): readonly string[] {
+  if (controlPlane === undefined) return [];
+  return [
+    ...controlPlane.notes,
+    `The programs of the control plane are from ${controlPlane.origin}.`,
+    'Azure, kubelets and disks are simulated, at the speed of Azure: a new VM is a ready node after about a minute.',
+    '',
+  ];
 }
 
 function poolLines({ pools }: IntroductionInput): readonly string[] {

@@ -9,42 +9,70 @@ const SYSTEM = 'kube-system';
 
 /** Creates the objects. The controllers create the pods. */
 export function seedCluster(api: Api, spec: WorldSpec): void {
-  for (const object of [...namespaces(), ...classes(), ...kubeProxyObjects(), ...dns(spec)]) {
+  for (const object of [
+    ...namespaces(),
+    ...priorities(),
+    ...storageClasses(),
+    dnsConfiguration(),
+    kubernetesService(),
+    ...workloads(spec),
+  ]) {
     const type = findKind(object.apiVersion, object.kind);
     if (type !== undefined) api.create(type, object, object.metadata.namespace);
   }
+}
+
+/** What AKS adds to what any API server creates itself. */
+export function addedByAks(spec: WorldSpec): readonly ObjectDraft[] {
+  return [...storageClasses(), dnsConfiguration(), ...workloads(spec)];
+}
+
+function workloads(spec: WorldSpec): readonly ObjectDraft[] {
+  return [...kubeProxyObjects(), ...dns(spec)];
 }
 
 function namespaces(): readonly ObjectDraft[] {
   return ['default', SYSTEM, 'kube-public', 'kube-node-lease'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
 }
 
-function classes(): readonly ObjectDraft[] {
-  const priorities = { 'system-cluster-critical': 2_000_000_000, 'system-node-critical': 2_000_001_000 };
-  return [
-    ...Object.entries(priorities).map(([name, value]) => ({
-      apiVersion: 'scheduling.k8s.io/v1',
-      kind: 'PriorityClass',
-      metadata: { name },
-      value,
-    })),
-    ...['default', 'managed-csi'].map((name) => ({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'StorageClass',
-      metadata: { name, ...(name === 'default' ? { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } } : {}) },
-      provisioner: 'disk.csi.azure.com',
-      reclaimPolicy: 'Delete',
-      volumeBindingMode: 'WaitForFirstConsumer',
-      allowVolumeExpansion: true,
-    })),
-    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'coredns', namespace: SYSTEM }, data: { Corefile: '.:53 {\n    ready\n}\n' } },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'kubernetes', namespace: 'default' },
-      spec: { clusterIP: '10.0.0.1', ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 443 }] },
-    },
-  ];
+function priorities(): readonly ObjectDraft[] {
+  const values = { 'system-cluster-critical': 2_000_000_000, 'system-node-critical': 2_000_001_000 };
+  return Object.entries(values).map(([name, value]) => ({
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name },
+    value,
+  }));
+}
+
+function kubernetesService(): ObjectDraft {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'kubernetes', namespace: 'default' },
+    spec: { clusterIP: '10.0.0.1', ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 443 }] },
+  };
+}
+
+function dnsConfiguration(): ObjectDraft {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'coredns', namespace: SYSTEM },
+    data: { Corefile: '.:53 {\n    ready\n}\n' },
+  };
+}
+
+function storageClasses(): readonly ObjectDraft[] {
+  return ['default', 'managed-csi'].map((name) => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name, ...(name === 'default' ? { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } } : {}) },
+    provisioner: 'disk.csi.azure.com',
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  }));
 }
 
 function workload(

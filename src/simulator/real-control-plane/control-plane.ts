@@ -232,9 +232,10 @@ export class ControlPlane {
 
   async #waitForAccounts(): Promise<void> {
     if (!this.#programs.has('kube-controller-manager')) return;
-    const account = '/api/v1/namespaces/default/serviceaccounts/default';
-    const what = 'the controllers create service accounts';
-    await this.#until('kube-controller-manager', what, async () => (await this.admin.get(account)) !== undefined);
+    // The last namespaces that an API server creates, and the first account that a pod needs.
+    const paths = ['kube-system', 'kube-node-lease', 'default/serviceaccounts/default'].map((name) => `/api/v1/namespaces/${name}`);
+    const exist = async (): Promise<boolean> => (await Promise.all(paths.map((path) => this.admin.get(path)))).every(Boolean);
+    await this.#until('kube-controller-manager', 'the controllers create service accounts', exist);
   }
 
   async #until(part: Part, what: string, check: () => Promise<boolean>): Promise<void> {

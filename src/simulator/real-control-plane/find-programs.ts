@@ -1,5 +1,5 @@
 /** Where the programs of a control plane are: the folder of KUBEBUILDER_ASSETS, or a build in the user's cache. Starts nothing. */
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,7 +19,7 @@ export type FoundPrograms =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Of one build: `v1.36.3-linux-x64-<what it is made from>`. */
-const BUILD = /^v\d+\.\d+\.\d+-([a-z0-9]+-[a-z0-9]+)-[0-9a-f]+$/;
+const BUILD = /^(v\d+\.\d+\.\d+)-([a-z0-9]+-[a-z0-9]+)-[0-9a-f]+$/;
 
 /** The folder of builds, each with one program `control-plane` whose first argument names the part. */
 export function buildsFolder(env: Environment): string {
@@ -50,14 +50,20 @@ function programsOf(callOf: (part: Part) => ProgramCall): ControlPlanePrograms {
   return Object.fromEntries(PARTS.map((part) => [part, callOf(part)])) as Record<Part, ProgramCall>;
 }
 
-/** By version; of several builds of one version, the last by name. */
+/** By version; of several builds of one version, the last that was made. */
 function newestBuild(folder: string): string | undefined {
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names
-    .filter((name) => BUILD.exec(name)?.[1] === `${process.platform}-${process.arch}`)
-    .toSorted((left, right) => left.localeCompare(right, 'en', { numeric: true }))
-    .map((name) => join(folder, name, 'control-plane'))
-    .findLast(isExecutable);
+  const builds = names.flatMap((name) => {
+    const [, version, machine] = BUILD.exec(name) ?? [];
+    const program = join(folder, name, 'control-plane');
+    const isUsable = version !== undefined && machine === `${process.platform}-${process.arch}` && isExecutable(program);
+    return isUsable ? [{ version, program, madeMs: statSync(program).mtimeMs }] : [];
+  });
+  return builds.toSorted((left, right) => compareVersions(left.version, right.version) || left.madeMs - right.madeMs).at(-1)?.program;
+}
+
+function compareVersions(left: string, right: string): number {
+  return left.localeCompare(right, 'en', { numeric: true });
 }
 
 function isExecutable(file: string): boolean {

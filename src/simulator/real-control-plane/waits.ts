@@ -1,9 +1,10 @@
 /** Waiting for other processes: a condition is checked again and again until it holds, never after a fixed time. */
 import { AutoscalerError } from '../../lib/errors.ts';
-import { realSimClock } from '../base/sim-clock.ts';
+import { realSimClock, type SimClock } from '../base/sim-clock.ts';
 
-/** Other processes live in real time. */
-export const realTime = realSimClock(1);
+const timers = realSimClock(1);
+/** Other processes live in real time, so the speed of this clock cannot be changed. */
+export const realTime: SimClock = { now: () => timers.now(), speed: 1, after: (ms, action) => timers.after(ms, action) };
 
 const CHECK_EVERY_MS = 150;
 

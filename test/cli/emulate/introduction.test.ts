@@ -31,3 +31,15 @@ describe('the speed of a world', () => {
     expect(introduction({ ...FACTS, speed: 1 })).not.toContain('Timers inside clients');
   });
 });
+
+describe('a real control plane', () => {
+  const controlPlane = { version: 'v1.36.3', origin: '/programs', notes: ['KUBEBUILDER_ASSETS (/a) has no program etcd.'] };
+
+  it('is named with its version, its programs and what was passed over', () => {
+    const text = introduction({ ...FACTS, speed: 1, controlPlane });
+    expect(text).toContain('A simulated AKS cluster with a real control plane is running (world small, seed 1, Kubernetes v1.36.3).');
+    expect(text).toContain('The programs of the control plane are from /programs.');
+    expect(text).toContain('KUBEBUILDER_ASSETS (/a) has no program etcd.');
+    expect(introduction(FACTS)).not.toContain('control plane');
+  });
+});

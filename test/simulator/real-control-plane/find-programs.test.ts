@@ -1,5 +1,5 @@
 /** Where the programs of a real control plane are looked for, and what is said if they are not there. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -20,8 +20,11 @@ function program(folder: string, name: string, mode = 0o755): string {
   return join(folder, name);
 }
 
-function build(version: string, rest = BUILD_OF_THIS_MACHINE): string {
-  return program(join(buildsFolder({ HOME: home }), `${version}-${rest}`), 'control-plane');
+/** @param madeSeconds since the epoch; default: now */
+function build(version: string, rest = BUILD_OF_THIS_MACHINE, madeSeconds?: number): string {
+  const made = program(join(buildsFolder({ HOME: home }), `${version}-${rest}`), 'control-plane');
+  if (madeSeconds !== undefined) utimesSync(made, madeSeconds, madeSeconds);
+  return made;
 }
 
 function assets(...names: readonly string[]): string {
@@ -53,8 +56,9 @@ describe('the programs of a real control plane', () => {
     });
   });
 
-  it('are the newest build for this machine', () => {
+  it('are the last build of the newest version for this machine', () => {
     build('v1.9.9');
+    build('v1.10.2', `${process.platform}-${process.arch}-ffffffffffff`, 1000);
     const newest = build('v1.10.2');
     build('v1.99.0', 'plan9-mips-0a1b2c3d4e5f');
     program(join(buildsFolder({ HOME: home }), `v1.98.0-${BUILD_OF_THIS_MACHINE}`), 'unfinished-17');

@@ -105,7 +105,8 @@ function moveClock(control: ArmControl, request: ArmRequest): ArmReply {
 
 function scaleClock(control: ArmControl, scale: Json): ArmReply {
   if (typeof scale !== 'number' || scale <= 0) return refused('scale must be a number above 0');
-  return control.scaledClock(scale) ? { status: 200, body: {} } : refused('this world runs in virtual time; its speed is always 1');
+  if (control.scaledClock(scale)) return { status: 200, body: {} };
+  return refused('the speed of this world is always 1, because its time is virtual, or that of a real control plane');
 }
 
 function raiseEvent(control: ArmControl, request: ArmRequest): ArmReply {
