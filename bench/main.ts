@@ -16,13 +16,14 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
   idle: async () => (await import('./idle.bench.ts')).idleBench(values.beside),
   big: async () => (await import('./big/big.bench.ts')).bigBench(bigOptions()),
+  record: async () => (await import('./record.bench.ts')).recordBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   sizing: async () => (await import('./sizing.bench.ts')).sizingBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 
-/** Takes minutes and gigabytes: it runs only by its name. */
-const ONLY_BY_NAME = new Set(['big']);
+/** Take minutes, or gigabytes: they run only by their names. */
+const ONLY_BY_NAME = new Set(['big', 'record']);
 
 const text = { type: 'string' } as const;
 const { values, positionals: wanted } = parseArgs({
