@@ -25,60 +25,89 @@ interface VerdictInput {
   readonly at: number;
 }
 
+/** Harm comes first: a cheaper policy that loses work is not simply better. */
 function verdictOf(input: VerdictInput): string {
   const { comparison, base, other, at } = input;
-  const all = comparison.figures.map(({ differences }) => differences[at]);
-  if (all.every((difference) => difference?.verdict === 'equal'))
-    return `${other} and ${base} are equal: no figure differs in ${comparison.seeds.length === 1 ? 'the seed' : `any of ${comparison.seeds.length} seeds`}.`;
-  const clauses = [costClause(input), waitingClause(input), ...countClauses(input)];
-  return `${clauses.join('; ')}.`;
+  const { seeds, figures } = comparison;
+  const isEqual = figures.every(({ differences }) => differences[at]?.verdict === 'equal');
+  if (isEqual)
+    return `No difference shown: ${other} and ${base} have the same figures in ${seeds.length === 1 ? 'the one seed that ran' : `each of ${seeds.length} seeds`}.`;
+  const clauses = [
+    ...unsafeClause(input),
+    ...countClauses(input, INTERRUPTED),
+    costClause(input),
+    waitingClause(input),
+    ...countClauses(input, EVICTED),
+  ];
+  const text = `${other} compared with ${base}: ${clauses.join('; ')}.`;
+  return seeds.length === 1 ? `One seed ran, so nothing is sure. ${text}` : text;
 }
 
 function differenceOf({ comparison, at }: VerdictInput, key: FigureKey): PairedDifference | undefined {
   return comparison.figures.find((figure) => figure.key === key)?.differences[at];
 }
 
+/** How sure, with the seeds that show it. Empty for one seed: the verdict begins with that. */
+function sureText({ verdict, agreeing, seeds }: PairedDifference): string {
+  return verdict === 'sure' ? ` (sure, ${agreeing} of ${seeds} seeds)` : '';
+}
+
+/** One unsafe write is one too many, however sure the difference is. */
+function unsafeClause(input: VerdictInput): readonly string[] {
+  const found = differenceOf(input, 'violations');
+  if (found === undefined || (found.base === 0 && found.other === 0)) return [];
+  const shown = (mean: number): string => shownNumber(mean, Number.isInteger(mean) ? 0 : 1);
+  return [`${shown(found.other)} unsafe writes a run instead of ${shown(found.base)}${sureText(found)}`];
+}
+
 function costClause(input: VerdictInput): string {
-  const { other } = input;
   const cost = differenceOf(input, 'costPerDay');
-  if (cost === undefined || cost.verdict === 'equal') return `${other} costs the same`;
-  if (cost.verdict === 'within-spread') return `${other} costs the same within the spread`;
-  const amount = cost.base === 0 ? '' : `${shownNumber(Math.abs(percentOf(cost)), 1)} % `;
-  return `${other} costs ${amount}${cost.difference < 0 ? 'less' : 'more'} (${cost.verdict === 'sure' ? 'sure' : 'one seed, not sure'})`;
+  if (cost === undefined || cost.verdict === 'equal') return 'the same cost';
+  if (cost.verdict === 'within-spread') return `no sure difference in cost (${averageText(cost)})`;
+  return `${changeText(cost, 'more', 'less')} cost${sureText(cost)}`;
 }
 
 function waitingClause(input: VerdictInput): string {
   const slow = differenceOf(input, 'pendingP95');
   const sum = differenceOf(input, 'pendingPerDay');
-  if (slow?.verdict === 'sure') return `the slowest 5 % of pods wait ${changeText(slow, 'longer', 'less long')}`;
-  if (sum?.verdict === 'sure') return `pods wait ${changeText(sum, 'more in sum', 'less in sum')}`;
-  if (slow?.verdict === 'equal' && sum?.verdict === 'equal') return 'waiting is the same';
-  return slow?.verdict === 'unknown' || sum?.verdict === 'unknown'
-    ? 'waiting cannot be judged by one seed'
-    : 'waiting is equal within the spread';
+  if (slow?.verdict === 'sure' || (slow?.verdict === 'unknown' && slow.difference !== 0))
+    return `95 % of pods ${slowText(slow)}${sureText(slow)}`;
+  if (sum?.verdict === 'sure' || (sum?.verdict === 'unknown' && sum.difference !== 0))
+    return `${changeText(sum, 'more', 'less')} waiting in sum${sureText(sum)}`;
+  return slow?.verdict === 'equal' && sum?.verdict === 'equal' ? 'the same waiting' : 'no sure difference in waiting';
 }
 
+function slowText({ base, other, difference }: PairedDifference): string {
+  const decimals = Math.abs(difference) < 10 ? 1 : 0;
+  return `wait at most ${shownNumber(other, decimals)} s instead of ${shownNumber(base, decimals)} s`;
+}
+
+/** Where the base is 0 there is no percentage. */
 function changeText(difference: PairedDifference, more: string, less: string): string {
-  const { base, verdict } = difference;
-  const amount = base === 0 ? '' : `${shownNumber(Math.abs(percentOf(difference)), 1)} % `;
-  return `${amount}${difference.difference > 0 ? more : less}${verdict === 'sure' ? ' (sure)' : ''}`;
+  const amount = difference.base === 0 ? '' : `${shownNumber(Math.abs(percentOf(difference)), 1)} % `;
+  return `${amount}${difference.difference > 0 ? more : less}`;
 }
 
-const COUNTED: readonly { readonly key: FigureKey; readonly one: string; readonly many: string; readonly per: string }[] = [
-  { key: 'evictionsPerDay', one: 'eviction', many: 'evictions', per: ' a day' },
-  { key: 'interruptedPerDay', one: 'interrupted job', many: 'interrupted jobs', per: ' a day' },
-  { key: 'violations', one: 'unsafe write', many: 'unsafe writes', per: ' a run' },
-];
+function averageText(difference: PairedDifference): string {
+  return difference.base === 0 ? 'it differs by chance' : `${changeText(difference, 'more', 'less')} on average`;
+}
 
-/** Only what is sure. */
-function countClauses(input: VerdictInput): readonly string[] {
-  return COUNTED.flatMap(({ key, one, many, per }) => {
-    const found = differenceOf(input, key);
-    if (found?.verdict !== 'sure') return [];
-    const size = Math.abs(found.difference);
-    const shown = shownNumber(size, size < 9.5 && !Number.isInteger(size) ? 1 : 0);
-    return [`${shown} ${found.difference > 0 ? 'more' : 'fewer'} ${shown === '1' ? one : many}${per}`];
-  });
+interface Counted {
+  readonly key: FigureKey;
+  readonly one: string;
+  readonly many: string;
+}
+
+const INTERRUPTED: Counted = { key: 'interruptedPerDay', one: 'interrupted job', many: 'interrupted jobs' };
+const EVICTED: Counted = { key: 'evictionsPerDay', one: 'eviction', many: 'evictions' };
+
+function countClauses(input: VerdictInput, { key, one, many }: Counted): readonly string[] {
+  const found = differenceOf(input, key);
+  if (found === undefined || found.verdict === 'equal' || found.difference === 0) return [];
+  if (found.verdict === 'within-spread') return [`no sure difference in ${many}`];
+  const size = Math.abs(found.difference);
+  const shown = shownNumber(size, size < 9.5 && !Number.isInteger(size) ? 1 : 0);
+  return [`${shown} ${found.difference > 0 ? 'more' : 'fewer'} ${shown === '1' ? one : many} a day${sureText(found)}`];
 }
 
 /** In what each policy but the first is better, worse, or not surely different. */
@@ -108,11 +137,11 @@ export function strengths({ comparison, scenario }: Pick<LabReport, 'comparison'
   });
 }
 
-/** `7 virtual days, 5 seeds, 0 violations in both`: what was run. */
+/** `7 virtual days, 5 seeds, 0 unsafe writes in both`: what was run. */
 export function extentText({ scenario, realTime, comparison, runs }: LabReport): string {
   const { policies, seeds } = comparison;
   const time = realTime === undefined ? lengthText(scenario.durationMs) : realTimeText(realTime);
-  return `${time}, ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'}, ${violationsText(policies, runs)}`;
+  return `${time}, ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'}, ${unsafeWritesText(policies, runs)}`;
 }
 
 function realTimeText({ minutes, speed }: NonNullable<LabReport['realTime']>): string {
@@ -127,12 +156,12 @@ function lengthText(durationMs: number): string {
   return `${shownNumber(days, Number.isInteger(days) ? 0 : 1)} virtual ${days === 1 ? 'day' : 'days'}`;
 }
 
-function violationsText(policies: readonly string[], runs: LabReport['runs']): string {
+function unsafeWritesText(policies: readonly string[], runs: LabReport['runs']): string {
   const counts = policies.map((policy) => ({
     policy,
     count: runs.filter((run) => run.policy === policy).reduce((sum, { figures }) => sum + figures.violations, 0),
   }));
   if (counts.every(({ count }) => count === 0))
-    return `0 violations${policies.length === 1 ? '' : policies.length === 2 ? ' in both' : ' in all'}`;
-  return `violations: ${counts.map(({ policy, count }) => `${policy} ${count}`).join(', ')}`;
+    return `0 unsafe writes${policies.length === 1 ? '' : policies.length === 2 ? ' in both' : ' in all'}`;
+  return `unsafe writes: ${counts.map(({ policy, count }) => `${policy} ${count}`).join(', ')}`;
 }

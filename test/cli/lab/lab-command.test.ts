@@ -90,16 +90,17 @@ describe('lab run', () => {
     const { code, out } = await lab(['run', 'office-week', ...TWO, '--out', join(dir, 'text')]);
     expect(code).toBe(0);
     expect(out.replaceAll(dir, 'DIR').split('\n')).toEqual([
-      'proposed costs 11.0 % less (sure); waiting is equal within the spread; 2.4 more evictions a day.',
-      '7 virtual days, 5 seeds, 0 violations in both; ran 96 s.',
+      'proposed compared with current: 11.0 % less cost (sure, 5 of 5 seeds); no sure difference in',
+      'waiting; 2.4 more evictions a day (sure, 4 of 5 seeds).',
+      '7 virtual days, 5 seeds, 0 unsafe writes in both; ran 96 s.',
       'proposed is configured as a dry run; in the laboratory it acts.',
       'A note.',
       '',
       '                           current  proposed  DIFFERENCE  SURE',
-      'Cost, USD/day              1 721.0   1 531.7     -11.0 %  yes, 5 of 5 seeds',
+      'Interrupted jobs, per day        2         2           0  equal, 5 of 5 seeds',
+      'Cost, USD/day              1 721.0   1 531.7     -11.0 %  yes, 5 of 5',
       'Pending p95, s                 118       117      -1.0 %  no, 3 of 5',
       'Evictions, per day              37        39        +2.4  yes, 4 of 5',
-      'Interrupted jobs, per day        2         2           0  equal, 5 of 5',
       'ARM calls, per hour             88        84      -4.5 %  yes, 5 of 5',
       'Report: DIR/text/lab-office-week.html, .md, .json',
       '',
@@ -111,17 +112,17 @@ describe('lab run', () => {
     const third = ['--policy', 'current.yaml'];
     const { out } = await lab(['run', 'ci-bursts', ...TWO, ...third, '--seeds', '3', '--out', join(dir, 'three')]);
     const lines = out.split('\n');
-    expect(lines.slice(0, 2)).toEqual([
-      expect.stringMatching(/^proposed costs 11\.0 % less \(sure\)/),
-      expect.stringMatching(/^current \(2\) costs 11\.0 % less \(sure\)/),
+    expect(lines.filter((line) => line.includes('compared'))).toEqual([
+      expect.stringMatching(/^proposed compared with current: 11\.0 % less cost \(sure, 3 of 3 seeds\)/),
+      expect.stringMatching(/^current \(2\) compared with current: 11\.0 % less cost/),
     ]);
     expect(lines.filter((line) => line.includes('SURE'))).toEqual([
       '                           current  proposed  DIFFERENCE  SURE',
       '                           current  current (2)  DIFFERENCE  SURE',
     ]);
     expect(lines.filter((line) => line.startsWith('Cost'))).toEqual([
-      'Cost, USD/day              1 714.0   1 525.5     -11.0 %  yes, 3 of 3 seeds',
-      'Cost, USD/day              1 714.0      1 525.5     -11.0 %  yes, 3 of 3 seeds',
+      'Cost, USD/day              1 714.0   1 525.5     -11.0 %  yes, 3 of 3',
+      'Cost, USD/day              1 714.0      1 525.5     -11.0 %  yes, 3 of 3',
     ]);
   });
 
@@ -129,10 +130,10 @@ describe('lab run', () => {
     const { out } = await lab(['run', 'ci-bursts', '--policy', 'current.yaml', '--seeds', '1', '--out', join(dir, 'alone')]);
     expect(out.split('\n').slice(0, 5)).toEqual([
       'Only current ran; a second policy gives a comparison.',
-      '1 virtual day, 1 seed, 0 violations; ran 96 s.',
+      '1 virtual day, 1 seed, 0 unsafe writes; ran 96 s.',
       '',
       '                           current',
-      'Cost, USD/day              1 707.0',
+      'Interrupted jobs, per day        2',
     ]);
   });
 
@@ -164,7 +165,7 @@ describe('lab run', () => {
       ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'current.yaml', '--out', join(dir, 'same')],
       same,
     );
-    expect(out.split('\n')[0]).toBe('current (2) and current are equal: no figure differs in any of 5 seeds.');
+    expect(out.split('\n')[0]).toBe('No difference shown: current (2) and current have the same figures in each of 5 seeds.');
   });
 
   it('runs a recording by its path', async () => {

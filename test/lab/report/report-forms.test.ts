@@ -31,14 +31,15 @@ describe('the Markdown report', () => {
     expect(lines.slice(0, 8)).toEqual([
       '# office-week: current and proposed',
       '',
-      '**proposed costs 11.0 % less (sure); waiting is the same.**',
+      '**proposed compared with current: 11.0 % less cost (sure, 3 of 3 seeds); the same waiting.**',
       '',
-      'Services that follow office hours. 7 virtual days, 3 seeds, 0 violations in both.',
+      'Services that follow office hours. 7 virtual days, 3 seeds, 0 unsafe writes in both.',
       '',
       '| Figure | current | proposed | Difference | Sure |',
       '| --- | ---: | ---: | ---: | --- |',
     ]);
-    expect(lines[8]).toBe('| Cost, USD/day | 100.0 | 89.0 | -11.0 % | yes, 3 of 3 |');
+    // Unsafe writes and interrupted jobs are first.
+    expect(lines[10]).toBe('| Cost, USD/day | 100.0 | 89.0 | -11.0 % | yes, 3 of 3 |');
     expect(lines).toContain('- Better: Cost, USD/day (-11.0 %)');
     expect(lines.filter((line) => line.startsWith('| '))).toHaveLength(2 + 14);
   });
@@ -75,9 +76,9 @@ describe('the HTML report', () => {
 
   it('shows the verdict before any figure, without a script', () => {
     const html = htmlReport(aReport(COSTS), assets);
-    expect(html.indexOf('<p class="verdict">proposed costs 11.0 % less (sure); waiting is the same.</p>')).toBeLessThan(
-      html.indexOf('<table'),
-    );
+    expect(
+      html.indexOf('<p class="verdict">proposed compared with current: 11.0 % less cost (sure, 3 of 3 seeds); the same waiting.</p>'),
+    ).toBeLessThan(html.indexOf('<table'));
     expect(html).toContain('<td class="number better">-11.0 %</td><td>yes, 3 of 3 <span class="better">better</span></td>');
     expect(html.match(/<circle /g)).toHaveLength(3);
   });
