@@ -24,7 +24,8 @@ function run(command: string, args: readonly string[]): string {
 }
 
 function bundle(dir: string): void {
-  run(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/api/page/build-page.ts', `--outdir=${dir}`]);
+  for (const builder of ['src/api/page/build-page.ts', 'src/lab/report/build-charts.ts'])
+    run(process.execPath, ['--disable-warning=ExperimentalWarning', builder, `--outdir=${dir}`]);
   run('esbuild', [
     'main=src/cli/main.ts',
     `world=src/${WORLD}.ts`,
@@ -37,11 +38,10 @@ function bundle(dir: string): void {
     '--log-level=error',
     `--outdir=${dir}`,
     '--out-extension:.js=.mjs',
-    // The demo and the laboratory start processes from the source, and the page is built already.
+    // The demo starts processes from the source; the page and the plots are built already.
     '--external:./demo/demo-command.ts',
-    '--external:./lab/lab-command.ts',
-    '--external:./lab-program.ts',
     '--external:../../api/page/build-page.ts',
+    '--external:./build-charts.ts',
     `--banner:js=${BANNER}`,
   ]);
 }

@@ -63,6 +63,28 @@ describe('the package', () => {
     await ended;
   });
 
+  it('compares policies in the laboratory, with plots, in processes of its own', () => {
+    writeFileSync(join(dir, 'today.yaml'), 'loop: {scanInterval: 30s}\n');
+    const out = run('npx', [
+      'aks-autoscaler',
+      'lab',
+      'run',
+      'ci-bursts',
+      '--policy',
+      'today.yaml',
+      '--for',
+      '3m',
+      '--seeds',
+      '1',
+      '--out',
+      'lab',
+    ]);
+    expect(out).toContain('Only today ran');
+    expect(readdirSync(join(dir, 'lab')).sort()).toEqual(['lab-ci-bursts.html', 'lab-ci-bursts.json', 'lab-ci-bursts.md']);
+    // The plotting library is in it.
+    expect(readFileSync(join(dir, 'lab', 'lab-ci-bursts.html'), 'utf8')).toMatch(/<script>[^]{30000,}<\/script>/);
+  });
+
   it('has types that a strict program compiles with', () => {
     const program = `import { startWorld, type PoolState, type StartOptions } from 'aks-autoscaler/world';
 const options: StartOptions = { clock: { virtual: true }, pools: [{ name: 'a', vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 3 }] };

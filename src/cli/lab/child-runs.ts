@@ -1,6 +1,6 @@
 /** Each run in a process of its own: cores work side by side, and memory is returned after each run. */
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
@@ -11,16 +11,20 @@ export type WorkerAnswer =
   | { readonly kind: 'done'; readonly result: RunResult }
   | { readonly kind: 'failed'; readonly message: string; readonly isConfig: boolean };
 
-const MAIN = join(import.meta.dirname, '..', 'main.ts');
+/** In the package, everything is in one folder. */
+const BUNDLED = join(import.meta.dirname, 'main.mjs');
+const SOURCE = join(import.meta.dirname, '..', 'main.ts');
 
 /** @throws AutoscalerError of the run; `cancelled` when the signal fires first, which ends the process. */
 export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     // Its temporary files end with it, however it ends.
     const dir = mkdtempSync(join(tmpdir(), 'lab-run-'));
-    const child = fork(MAIN, ['lab', 'worker'], {
+    const isBundled = existsSync(BUNDLED);
+    const child = fork(isBundled ? BUNDLED : SOURCE, ['lab', 'worker'], {
       env: { ...process.env, TMPDIR: dir },
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      // Only TypeScript warns, and the oldest Node.js that the package runs on does not know the flag.
+      execArgv: isBundled ? [] : ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const stop = (): void => {

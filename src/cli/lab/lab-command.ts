@@ -11,9 +11,9 @@ import { compareRuns } from '../../lab/judge/comparison.ts';
 import type { RunResult } from '../../lab/judge/run-figures.ts';
 import { SCENARIO_NAMES } from '../../lab/loads/scenario-catalogue.ts';
 import type { ScenarioWindow } from '../../lab/loads/slice-scenario.ts';
-import { buildCharts } from '../../lab/report/build-charts.ts';
 import { htmlReport } from '../../lab/report/html-report.ts';
 import { jsonReport, type LabReport } from '../../lab/report/lab-report.ts';
+import { pageAssets } from '../../lab/report/page-assets.ts';
 import { markdownReport } from '../../lab/report/markdown-report.ts';
 import { EXIT_CONFIG, EXIT_OK, stopSignals, systemClock, type Terminal } from '../process/process.ts';
 import { coloursOf } from '../text/colours.ts';
@@ -185,7 +185,7 @@ async function runUntilStopped({ orders, options, terminal, start }: RunsInput):
 async function writeReport(report: LabReport, out: string): Promise<readonly string[]> {
   const base = join(out, `lab-${report.scenario.name}`);
   const texts = [
-    [`${base}.html`, htmlReport(report, await buildCharts())],
+    [`${base}.html`, htmlReport(report, await pageAssets())],
     [`${base}.md`, markdownReport(report)],
     [`${base}.json`, jsonReport(report)],
   ] as const;

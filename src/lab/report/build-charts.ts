@@ -1,4 +1,8 @@
-/** Bundles the script and the style of the plots into two texts, with the plotting library. */
+/**
+ * Bundles the script and the style of the plots into two texts, with the plotting library. Run directly, it writes `charts.json` into the folder
+ * of `--outdir`.
+ */
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { PageAssets } from './html-report.ts';
@@ -19,3 +23,7 @@ export async function buildCharts(): Promise<PageAssets> {
   const ending = (kind: string): string => outputFiles.find(({ path }) => path.endsWith(kind))?.text.trim() ?? '';
   return { script: ending('.js').replaceAll('</script', '<\\/script'), style: ending('.css') };
 }
+
+const outdir = process.argv.find((argument) => argument.startsWith('--outdir='))?.slice('--outdir='.length);
+if (process.argv[1] === import.meta.filename && outdir !== undefined)
+  await writeFile(join(outdir, 'charts.json'), JSON.stringify(await buildCharts()));
