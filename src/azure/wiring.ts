@@ -20,8 +20,10 @@ import { RateLimits } from './arm/rate-limits.ts';
 import { foldName } from './arm/resource-ids.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
+import { WriteShares } from './groups/write-shares.ts';
 import { AzureInventory } from './inventory/inventory.ts';
 import { hasFailed } from './rows/scale-set.ts';
+import type { SharedClusters } from '../domain/ports/shared-clusters.ts';
 import type { SharedHints } from '../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../domain/ports/shared-text.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
@@ -50,6 +52,8 @@ export interface AzureDeps {
   readonly sharedTexts?: SharedTexts | undefined;
   /** What the processes of one subscription report to each other. If absent, they report nothing. */
   readonly sharedHints?: SharedHints | undefined;
+  /** Which clusters share. If absent, this one is alone. */
+  readonly sharedClusters?: SharedClusters | undefined;
   /** Called when nothing reads any more. */
   readonly onClosed?: () => void;
   /** Where the last read prices are stored for the next process. If absent, they are not stored. */
@@ -88,7 +92,10 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const rateLimits = new RateLimits(clock, metrics.arm);
   const ownWrites = new OwnWrites();
   const credential = credentialOf(deps);
-  const calls = createCalls(deps, { rateLimits, ownWrites, credential });
+  const cluster = `${options.subscriptionId}/${options.nodeResourceGroup}`;
+  const phase = (name: string): number => phaseOf(cluster, name);
+  const shares = createShares(deps, phase);
+  const calls = createCalls(deps, { rateLimits, ownWrites, credential, shares });
   const clients = createClients(options, credential, calls);
   const shared = { options, clients, calls, clock, random, log, metrics };
   const { sharedTexts, keptPrices } = deps;
@@ -103,20 +110,30 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));
   const holdReads = (family: string, untilMs: number): void => inventory.scheduler.hold(family, untilMs);
-  const cluster = `${options.subscriptionId}/${options.nodeResourceGroup}`;
-  const phase = (family: string): number => phaseOf(cluster, family);
   const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads, phase });
   rateLimits.onThrottled((family, untilMs, isOwn) => {
     holdReads(family, untilMs);
     if (!isOwn) hints.noteThrottled(family, untilMs);
   });
-  rateLimits.onRemaining((family, { remaining: left, largest: of }) => hints.noteRemaining(family, { left, of }));
+  rateLimits.onRemaining((family, { remaining: left, largest: of }) => {
+    hints.noteRemaining(family, { left, of });
+    shares.noteRemaining(family, { left, of });
+  });
   const events = new CloudEventQueue(log);
   const failures = new FailureCounts(metrics.scaleUp.failures, clock);
   const quotaAccount = new QuotaAccount({ inventory, failures, clock });
   const memory = new TemplateMemory(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
-  const views = new CloudViewBuilder({ store: inventory, backoffs: ownWrites.backoffs, options, names, lockedBecause, memory, hints });
+  const views = new CloudViewBuilder({
+    store: inventory,
+    backoffs: ownWrites.backoffs,
+    options,
+    names,
+    lockedBecause,
+    memory,
+    hints,
+    shares,
+  });
   const noteSuccess = (id: NodeGroupId): void => {
     const row = inventory.scaleSets.get(inventory.registration().byId.get(id)?.key ?? '')?.value;
     if (row !== undefined) hints.noteSuccess(row);
@@ -128,6 +145,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     ownWrites,
     tracker: new OperationTracker(shared),
     locks: new GroupLocks(),
+    shares,
     recordEvent: (event) => {
       quotaAccount.recordEvent(event);
       if (event.kind === 'increase-failed') hints.noteFailure(event.error);
@@ -172,14 +190,26 @@ function credentialOf({ options, clock, log, credential, tokensFollowClock: ageO
 /** Writes that Azure charges to the scale set. */
 const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances']);
 
+function createShares({ clock, log, sharedHints, sharedClusters }: AzureDeps, phase: (name: string) => number): WriteShares {
+  return new WriteShares({
+    clock,
+    clusters: () => new Set(sharedClusters?.present().map(({ cluster }) => cluster)).size,
+    phase,
+    reported: (limit) => sharedHints?.reported('remaining').find(({ key }) => key === limit)?.count,
+    onPostponed: ({ operation, resource }, reason) =>
+      log.info({ operation, resource, reason }, 'Write postponed, since few are left for all clusters of the subscription'),
+  });
+}
+
 interface CallPartners {
   readonly rateLimits: RateLimits;
+  readonly shares: WriteShares;
   readonly ownWrites: OwnWrites;
   readonly credential: HeldCredential;
 }
 
 function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, partners: CallPartners): ArmCalls {
-  const { rateLimits, credential } = partners;
+  const { rateLimits, credential, shares } = partners;
   const { tokens } = partners.ownWrites;
   return new ArmCalls({
     credential,
@@ -195,6 +225,7 @@ function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps
     beforeWrite,
     // A call that is held back, or gets no access token, uses up nothing.
     onWrite: (call) => {
+      shares.noteWrite({ operation: call.operation, resource: foldName(call.resource) });
       if (SET_WRITES.has(call.operation)) tokens.noteWrite(foldName(call.resource), clock.monotonic());
     },
   });

@@ -122,6 +122,8 @@ export interface NodeGroup {
   readonly growthHeld?: string;
   /** If set, why the group grows only for pods that no other group can take. */
   readonly lastResort?: string;
+  /** If set, why deletions of its nodes wait, for a minute at most. For people only; no decision reads it. */
+  readonly deletionsWait?: string;
   /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. */
   readonly aksCount?: number;
 }

@@ -66,7 +66,10 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
 }
 
 /** Starts nothing: fill the ARM, then call `azure.start(signal)`. */
-export async function rig(rest: Partial<AzureOptions> = {}, more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints'> = {}): Promise<Rig> {
+export async function rig(
+  rest: Partial<AzureOptions> = {},
+  more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints' | 'sharedClusters'> = {},
+): Promise<Rig> {
   const arm = await ScriptedArm.start();
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();

@@ -106,7 +106,7 @@ export class RateLimits {
         this.#writes.set(foldName(call.resource), { left: remaining, of: largest, atMs: this.#clock.now() });
       this.#metrics.tokensRemaining.set({ policy }, remaining);
       this.#reportLow(policy, remaining < largest * LOW_FRACTION);
-      if (ofSubscription(policy)) this.#remainingListener(stemOf(policy), { policy, remaining, largest });
+      if (ofSubscription(policy) || policy === GLOBAL_WRITES) this.#remainingListener(stemOf(policy), { policy, remaining, largest });
     }
   }
 
@@ -201,6 +201,8 @@ export class RateLimits {
   }
 }
 
+/** The policy that every write of the subscription counts against, of all clients together. */
+export const GLOBAL_WRITES = 'subscription-global-writes';
 /** The policies that every read of the subscription counts against, including reads of other clients. */
 const ALL_READS: readonly string[] = ['subscription-reads', 'subscription-global-reads'];
 const READ_FAMILIES: readonly string[] = [

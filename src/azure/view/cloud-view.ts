@@ -27,6 +27,7 @@ import { OwnershipIndex, type Ownership } from '../groups/node-ownership.ts';
 import { frozenReason, groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
+import { writtenKeyOf, type WriteShares } from '../groups/write-shares.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 import { nodeGroupOptionsOf, describeRule, unusedOptionNames } from '../rows/tags.ts';
@@ -51,6 +52,7 @@ interface CloudViewDeps {
   readonly lockedBecause: () => string | undefined;
   /** What other clusters of the subscription reported. */
   readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
+  readonly shares: Pick<WriteShares, 'waitingReason'>;
   readonly memory: TemplateMemory;
 }
 
@@ -148,6 +150,7 @@ export class CloudViewBuilder {
       frozen,
       growthHeld: store.facts.increaseHeldReason(group),
       lastResort: this.#hintedReason({ ...own, sku }, context),
+      deletionsWait: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
@@ -187,7 +190,7 @@ export class CloudViewBuilder {
   }
 
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
-    const { group, row, growthHeld, lastResort } = input;
+    const { group, row, growthHeld, lastResort, deletionsWait } = input;
     const target = JSON.parse(input.target) as TargetSize;
     const pool = group.kind === 'scale-set' ? input.pool : undefined;
     const aksCount = differingAksCount({ target, instances: input.instances }, pool);
@@ -208,7 +211,7 @@ export class CloudViewBuilder {
       ...this.#size(input),
       options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
       frozen: input.frozen,
-      ...defined({ growthHeld, lastResort, aksCount }),
+      ...defined({ growthHeld, lastResort, deletionsWait, aksCount }),
     };
   }
 

@@ -16,6 +16,7 @@ export interface GroupInput extends GroupTemplateInput {
   readonly frozen: string | undefined;
   readonly growthHeld: string | undefined;
   readonly lastResort: string | undefined;
+  readonly deletionsWait: string | undefined;
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */

@@ -3,6 +3,7 @@ import { poolLockKey } from './increase-agent-pool.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { WriteDeps } from './write-context.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import { writtenKeyOf } from '../groups/write-shares.ts';
 import { poolKeyOf } from '../rows/vms-pool.ts';
 
 /** Longer than any operation is followed. */
@@ -31,14 +32,16 @@ export async function whenPoolIsFree<T>(
 }
 
 /**
- * Resolves when our own operations and writes no longer delay a deletion from the group.
+ * Resolves when our own operations and writes no longer delay a deletion from the group, and other clusters do not need the write more.
  * @throws AutoscalerError `conflict` if the pool does not become free in time, `cancelled` with the signal.
  */
-export async function untilDeletionTurn(
-  { inventory, ownWrites, clock }: WriteDeps,
-  group: RegisteredGroup,
-  signal: AbortSignal,
-): Promise<void> {
+export async function untilDeletionTurn(deps: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<void> {
+  await untilOwnWritesEnd(deps, group, signal);
+  const operation = group.kind === 'vms-pool' ? 'deleteMachines' : 'deleteInstances';
+  await deps.shares.untilGranted({ operation, resource: writtenKeyOf(group) }, signal);
+}
+
+async function untilOwnWritesEnd({ inventory, ownWrites, clock }: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<void> {
   const pool = group.kind === 'vms-pool' ? poolKeyOf(group.key) : inventory.facts.writtenPoolOf(group);
   if (pool !== undefined) return inventory.vmsPools.untilFree(foldName(pool), LONGEST_WAIT_MS, signal);
   const waitMs = ownWrites.tokens.deletionWaitMs(group.key, clock.monotonic());

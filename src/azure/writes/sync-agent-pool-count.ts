@@ -78,7 +78,8 @@ export class AgentPoolCountSync {
   async syncOne(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void> {
     const target = this.#nextTarget(busy);
     if (target === undefined) return;
-    const { locks, log } = this.#deps.writes;
+    const { locks, log, shares } = this.#deps.writes;
+    if (!shares.request({ operation: 'putAgentPool', resource: foldName(target.pool) })) return;
     // Tried again after another ten minutes, whatever comes of it.
     this.#resting.delete(target.group.id);
     const poolLock = poolLockKey(foldName(target.pool));

@@ -18,6 +18,7 @@ import type { OperationTracker } from '../arm/operations.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { OwnWrites, OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import type { WriteShares } from '../groups/write-shares.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 
@@ -29,6 +30,8 @@ export interface WriteDeps {
   readonly ownWrites: OwnWrites;
   readonly tracker: OperationTracker;
   readonly locks: GroupLocks;
+  /** For writes on which no pod waits. */
+  readonly shares: Pick<WriteShares, 'request' | 'untilGranted'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -97,6 +97,7 @@ async function connectCloud(
       options,
       sharedTexts: store.texts,
       sharedHints: store.hints,
+      sharedClusters: store.clusters,
       onClosed: () => store.close(),
       keptPrices: keptPrices(config, clock),
       clock,

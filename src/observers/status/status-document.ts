@@ -95,6 +95,7 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
     name: group.id,
     // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
     ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
+    ...(group.deletionsWait === undefined ? {} : { deletionsWait: cut(group.deletionsWait) }),
     ...aksCountOf(group),
     ...heldFor(group, input),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),

@@ -1,4 +1,4 @@
-import type { InstanceKey } from '../../domain/ids.ts';
+import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -64,7 +64,7 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
 function checkNode(node: Node, context: ScaleDownContext): Candidate | UnremovableNode {
   const { observation, state } = context;
   const { name } = node;
-  if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted' };
+  if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted', ...defined({ detail: deletionWait(name, context) }) };
   const groupId = observation.cloud.groupOfNode.get(name);
   const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
@@ -85,6 +85,15 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
     return { node: name, reason: 'RecentlyUnremovable', cause: reason, detail, recheckAtMs, ...defined({ blocker }) };
   }
   return checkUtilization({ node, group, instance }, context);
+}
+
+/** Why the instance of a leaving node is not being deleted yet. undefined: it is, or nothing delays it. */
+function deletionWait(name: NodeName, { observation: { cloud }, groups, instancesBeingDeleted }: ScaleDownContext): string | undefined {
+  const instance = cloud.instanceOfNode.get(name);
+  const group = cloud.groupOfNode.get(name);
+  const wait = group === undefined ? undefined : groups.get(group)?.deletionsWait;
+  const isDeleted = instance !== undefined && instancesBeingDeleted.has(instance);
+  return wait === undefined || isDeleted ? undefined : `its removal is in progress, and deletions in its pool wait: ${wait}`;
 }
 
 function scaleDownDisabled({ name, disabledBecause: detail }: Node): UnremovableNode {

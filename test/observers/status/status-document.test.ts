@@ -84,6 +84,12 @@ describe('the status document', () => {
     ]);
   });
 
+  it('says why deletions of a group wait, and nothing of others', () => {
+    const groups = [aGroup({ id: 'a', deletionsWait: 'few writes are left' }), aGroup({ id: 'b' })];
+    const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly deletionsWait?: string }[] };
+    expect(nodeGroups.map(({ deletionsWait }) => deletionsWait)).toEqual(['few writes are left', undefined]);
+  });
+
   it('says why a group is frozen, and nothing of others', () => {
     const groups = [aGroup({ id: 'a', frozen: 'AKS is upgrading its agent pool' }), aGroup({ id: 'b' })];
     const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly frozen?: string }[] };

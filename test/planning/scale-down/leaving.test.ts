@@ -21,6 +21,14 @@ describe('a node with a deletion taint of another program', () => {
     expect(keptReasons(result)).toEqual({ 'p-0': reason });
   });
 
+  it('says why deletions of its pool wait, until Azure deletes its instance', () => {
+    const details = (['running', 'deleting'] as const).map((state) => {
+      const group = pool('p', 1, { deletionsWait: 'few are left', instances: [anInstance({ node: 'p-0', state })] });
+      return plan({ groups: [group], nodes: [aNode({ name: 'p-0', taints: marked(minutesAgo(2)) })] }).kept.map(({ detail }) => detail);
+    });
+    expect(details).toEqual([['its removal is in progress, and deletions in its pool wait: few are left'], [undefined]]);
+  });
+
   it.each([
     { name: 'being removed by another daemon counts for the minimum', value: minutesAgo(2), removed: [] },
     { name: 'whose taint was abandoned does not', value: minutesAgo(11), removed: ['p-1'] },

@@ -36,6 +36,8 @@ export interface FleetOptions {
   readonly clusters: number;
   /** Of each cluster, beside its system pool. */
   readonly pools: readonly PoolSpec[];
+  /** Further pools of the cluster with this number. */
+  readonly poolsOf?: (at: number) => readonly PoolSpec[];
   /** `size/zone` -> VMs that the region has left for all of them. */
   readonly stock?: Readonly<Record<string, number>>;
   /** What a new process shares with the others. undefined: nothing. */
@@ -152,7 +154,7 @@ export class FleetRun {
 
   async #cluster(at: number): Promise<FleetCluster> {
     const name = `c${String(at + 1).padStart(2, '0')}`;
-    const spec = worldOf(this.#options.pools, {
+    const spec = worldOf([...this.#options.pools, ...(this.#options.poolsOf?.(at) ?? [])], {
       seed: at + 1,
       clusterName: name,
       clusterResourceGroup: `rg-${name}`,

@@ -6,6 +6,7 @@ import { MINUTE, SECOND, aPool, deployment } from '../../scenarios/support.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
 import { FleetRun, type FleetCluster, type FleetOptions } from './fleet-run.ts';
+import { useUpLimit } from './other-clients.ts';
 
 /** `rare` is the better choice for the pods, and out of stock. */
 const RARE = 'Standard_F8s_v2';
@@ -118,7 +119,7 @@ async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedFor
 
 async function underPressure(run: FleetRun): Promise<FleetFigures['pressure']> {
   const sinceMs = run.clock.now();
-  const stop = useUp(run, {
+  const stop = useUpLimit(run, {
     method: 'GET',
     compute: 'HighCostGetVMScaleSet',
     aMinute: READS_A_MINUTE - READS_LEFT_EACH * run.clusters.length,
@@ -142,7 +143,7 @@ async function underPressure(run: FleetRun): Promise<FleetFigures['pressure']> {
 async function underWritePressure(run: FleetRun): Promise<FleetFigures['writePressure']> {
   // What the increases before have used up of each scale set is back.
   await run.advance(3 * MINUTE);
-  const stop = useUp(run, { method: 'PUT', compute: 'CreateVMScaleSet', aMinute: WRITES_A_MINUTE - run.clusters.length / 2 });
+  const stop = useUpLimit(run, { method: 'PUT', compute: 'CreateVMScaleSet', aMinute: WRITES_A_MINUTE - run.clusters.length / 2 });
   const sinceMs = run.clock.now();
   for (const each of run.clusters) grow(each, 'late-work', '12');
   await run.advance(WRITE_PRESSURE_MS);
@@ -153,30 +154,6 @@ async function underWritePressure(run: FleetRun): Promise<FleetFigures['writePre
     refused: callsOf(run, ({ method, status, at }) => method === 'PUT' && status === 429 && at >= sinceMs),
     waits: spreadOf(waits),
   };
-}
-
-interface OtherClients {
-  readonly method: string;
-  readonly compute: 'HighCostGetVMScaleSet' | 'CreateVMScaleSet';
-  /** Calls. */
-  readonly aMinute: number;
-}
-
-/** Other clients of the subscription. They first use what is saved up, and then most of what is added. */
-function useUp({ subscription, clock }: FleetRun, { method, compute, aMinute }: OtherClients): () => void {
-  const take = (at: number): boolean =>
-    subscription.throttle.charge({ method, clientId: `others-${at}`, subscription: 'any', compute, resource: `others-${at}` }).refusal ===
-    undefined;
-  let taken = 0;
-  while (taken < 2_000 && take(taken)) taken++;
-  const state = { stopped: false };
-  const again = (): void => {
-    if (state.stopped) return;
-    take(taken++);
-    clock.after(MINUTE / aMinute, again);
-  };
-  again();
-  return () => (state.stopped = true);
 }
 
 function grow({ world }: FleetCluster, name: string, cpu: string): void {
@@ -193,7 +170,7 @@ export function writesOf({ calls }: FleetCluster, pool: string): readonly Journa
 }
 
 /** Milliseconds until the first accepted write since then; infinite if there is none. */
-function firstWriteAfter(cluster: FleetCluster, pool: string, sinceMs: number): number {
+export function firstWriteAfter(cluster: FleetCluster, pool: string, sinceMs: number): number {
   const write = writesOf(cluster, pool).find(({ at, status }) => at >= sinceMs && status < 300);
   return write === undefined ? Number.POSITIVE_INFINITY : write.at - sinceMs;
 }
@@ -204,7 +181,7 @@ function longestGap({ calls }: FleetCluster, sinceMs: number, untilMs: number): 
   return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? at))) / SECOND;
 }
 
-function spreadOf(waitsMs: readonly number[]): FleetFigures['fallbackSeconds'] {
+export function spreadOf(waitsMs: readonly number[]): FleetFigures['fallbackSeconds'] {
   const sorted = waitsMs.toSorted((left, right) => left - right);
   const at = (index: number): number => (sorted[index] ?? 0) / SECOND;
   return { median: at(Math.floor(sorted.length / 2)), longest: at(sorted.length - 1) };

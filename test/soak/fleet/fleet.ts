@@ -1,10 +1,13 @@
 /** `npm run soak -- --fleet N`: the same story with a shared store and without one, and what the store is expected to save. */
+import { liveWithGreedy, type GreedyFigures } from './greedy-story.ts';
 import { liveAsFleet, type FleetFigures } from './fleet-story.ts';
 
 /** Of all reads. */
 const FEW_REFUSED = 0.02;
 /** A list of scale sets is due every minute; others delay it by a minute at most, and few remaining calls double it. */
 const LONGEST_WITHOUT_LIST_SECONDS = 180;
+/** From a pod to the write that it needs, while another cluster removes its nodes. */
+const LONGEST_WAIT_SECONDS = 2;
 
 /** Prints the figures, as JSON if asked to. Returns the exit code: 1 if the store does not do what it is for. */
 export async function runFleet(clusters: number, json: boolean, print: (line: string) => void): Promise<number> {
@@ -12,7 +15,11 @@ export async function runFleet(clusters: number, json: boolean, print: (line: st
   print(json ? JSON.stringify(alone) : describe(alone));
   const shared = await liveAsFleet(clusters, 'memory');
   print(json ? JSON.stringify(shared) : describe(shared));
-  const wrong = disappointments(shared, alone);
+  const greedyAlone = await liveWithGreedy(clusters, 'none');
+  print(json ? JSON.stringify(greedyAlone) : describeGreedy(greedyAlone));
+  const greedy = await liveWithGreedy(clusters, 'memory');
+  print(json ? JSON.stringify(greedy) : describeGreedy(greedy));
+  const wrong = [...disappointments(shared, alone), ...unfairness(greedy)];
   print(JSON.stringify({ clusters, wrong }));
   return wrong.length > 0 ? 1 : 0;
 }
@@ -41,6 +48,25 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
     [shared.failedLoops === 0, `${shared.failedLoops} loops did not complete`],
   ];
   return rules.flatMap(([holds, sentence]) => (holds ? [] : [sentence]));
+}
+
+/** What a cluster that removes many nodes took from the others, in sentences. */
+function unfairness({ greedy, others, violations }: GreedyFigures): readonly string[] {
+  const rules: readonly (readonly [boolean, string])[] = [
+    [others.refused === 0, `${others.refused} increases were refused while another cluster removed nodes`],
+    [others.waits.longest <= LONGEST_WAIT_SECONDS, `an increase took ${others.waits.longest} s while another cluster removed nodes`],
+    [greedy.deletions === greedy.idlePools, `${greedy.deletions} of ${greedy.idlePools} deletions were accepted within two minutes`],
+    [violations === 0, 'a write was not safe'],
+  ];
+  return rules.flatMap(([holds, sentence]) => (holds ? [] : [sentence]));
+}
+
+function describeGreedy({ clusters, store, greedy, others }: GreedyFigures): string {
+  return [
+    `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}, one of which removes ${greedy.idlePools} nodes of as many pools`,
+    `  its deletions in two minutes: ${greedy.deletions} accepted, ${greedy.refused} refused, ${greedy.postponed} postponed`,
+    `  increases of the others: ${others.increases}, ${others.refused} refused, median ${others.waits.median} s, longest ${others.waits.longest} s`,
+  ].join('\n');
 }
 
 function describe({ clusters, store, sharedCalls, calls, pressure, ...rest }: FleetFigures): string {

@@ -42,13 +42,18 @@ export class Liar {
     await lies[Math.floor(kind * lies.length)]?.();
   }
 
-  /** Azure throttles everything and has nothing, reported this second. */
+  /** Azure throttles everything and has nothing, and hundreds of clusters want all of it, reported this second. */
   async #hints(): Promise<void> {
     const nowMs = this.#clock.now();
     const value = JSON.stringify({ by: 'liar', atMs: nowMs, untilMs: nowMs + 599_000, count: { left: 0, of: 1_000 } });
-    const families = ['HighCostGetVMScaleSet', 'GetVMScaleSet', 'GetVMScaleSetVM', 'Skus', 'Usages'];
+    const reads = ['HighCostGetVMScaleSet', 'GetVMScaleSet', 'GetVMScaleSetVM', 'Skus', 'Usages'];
+    const families = [...reads, 'CreateVMScaleSet', 'DeleteVMScaleSet', 'subscription-global-writes'];
     const fields = [...families.flatMap((name) => [`throttled|${name}`, `remaining|${name}`]), 'stockout|standard_d4s_v5/regular/*'];
-    await this.#send((client) => client.hSet(this.#key('hints'), Object.fromEntries(fields.map((field) => [field, value]))));
+    const turns = ['wanted|nothing/regular/*', 'tried|standard_d4s_v5/regular/*', 'stockout|standard_d16s_v5/regular/*'];
+    await this.#send((client) => client.hSet(this.#key('hints'), Object.fromEntries([...fields, ...turns].map((field) => [field, value]))));
+    const process = JSON.stringify({ version: '1', atMs: nowMs });
+    const processes = Array.from({ length: 900 }, (_, at) => [`invented-${at}|p`, process] as const);
+    await this.#send((client) => client.hSet(this.#key('clusters'), Object.fromEntries(processes)));
   }
 
   /** Small sizes are huge, and nothing may be used. */
@@ -79,9 +84,10 @@ export class Liar {
     });
   }
 
-  /** Without an end. */
+  /** Both locks, without an end. */
   async #lock(): Promise<void> {
     await this.#send((client) => client.set(`${this.#key('skus')}:lock`, 'liar'));
+    await this.#send((client) => client.set(`${this.#key('hints')}:try`, 'liar'));
   }
 
   #publish(kind: string, text: string): Promise<void> {

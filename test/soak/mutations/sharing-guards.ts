@@ -7,6 +7,7 @@ const LOAD = 'test/cache/agents/shared-load.test.ts';
 const SIZES = 'test/azure/sizes/size-knowledge.test.ts';
 const VIEW = 'test/azure/view/subscription-hints.test.ts';
 const USAGE = 'test/contract/azure-shared-usage.test.ts';
+const SHARES = 'test/azure/groups/write-shares.test.ts';
 const BETWEEN = 'test/contract/azure-shared-hints.test.ts';
 
 export const SHARING_GUARDS: readonly Guard[] = [
@@ -58,6 +59,45 @@ export const SHARING_GUARDS: readonly Guard[] = [
     text: "if (set !== 'OK') return;",
     instead: '',
     test: HINTS,
+  },
+  {
+    guard: 'a write that can wait goes after a minute, whatever the store says',
+    file: 'src/azure/groups/write-shares.ts',
+    text: '(known !== undefined && nowMs >= known.untilMs)',
+    instead: '(known !== undefined && nowMs < 0)',
+    test: SHARES,
+    quick: true,
+  },
+  {
+    guard: 'a share of writes is never so small that a cluster cannot write',
+    file: 'src/azure/groups/write-shares.ts',
+    text: 'Math.max(LEAST_SHARE, count.left / (others + 1))',
+    instead: 'Math.min(LEAST_SHARE, count.left / (others + 1))',
+    test: SHARES,
+    quick: true,
+  },
+  {
+    guard: 'what Azure reported to this process decides how many writes are left',
+    file: 'src/azure/groups/write-shares.ts',
+    text: 'own.atMs < WINDOW_MS ? own : this',
+    instead: 'own.atMs < 0 ? own : this',
+    test: SHARES,
+    quick: true,
+  },
+  {
+    guard: 'a cluster that shares with no other postpones nothing',
+    file: 'src/azure/groups/write-shares.ts',
+    text: 'if (others < 1) return undefined;',
+    instead: '',
+    test: SHARES,
+    quick: true,
+  },
+  {
+    guard: 'deletions keep to the share of the cluster',
+    file: 'src/azure/writes/pool-turn.ts',
+    text: 'await deps.shares.untilGranted({ operation, resource: writtenKeyOf(group) }, signal);',
+    instead: 'signal.throwIfAborted();',
+    test: 'test/contract/azure-write-shares.test.ts',
   },
   {
     guard: 'one size a minute is tried in all of the region',

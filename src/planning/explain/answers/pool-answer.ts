@@ -157,7 +157,7 @@ function skipInVerdicts({ scaleUp }: AnswerInput, { id }: NodeGroup): SkipReason
 }
 
 /** Reasons that say nothing about the pool itself. */
-const AT_REST: ReadonlySet<SkipReason['kind']> = new Set(['no-pod-fits', 'not-chosen', 'not-judged']);
+const AT_REST: ReadonlySet<SkipReason['kind']> = new Set(['no-pod-fits', 'not-chosen', 'not-judged', 'last-resort']);
 
 interface SentenceInput {
   readonly group: NodeGroup;
