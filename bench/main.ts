@@ -18,6 +18,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   big: async () => (await import('./big/big.bench.ts')).bigBench(bigOptions()),
   record: async () => (await import('./record.bench.ts')).recordBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
+  sharing: async () => (await import('./sharing.bench.ts')).sharingBench(),
   sizing: async () => (await import('./sizing.bench.ts')).sizingBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };

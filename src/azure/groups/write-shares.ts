@@ -152,14 +152,14 @@ export class WriteShares {
   }
 }
 
-interface ShareFacts {
+interface ShareInput {
   readonly used: number;
   readonly others: number;
   readonly left: number;
   readonly limit: string;
 }
 
-function describeShare({ used, others, left, limit }: ShareFacts): string {
+function describeShare({ used, others, left, limit }: ShareInput): string {
   const clusters = others === 1 ? '1 other cluster' : `${others} other clusters`;
   return (
     `Azure accepts ${left} more writes (${limit}) from this cluster and ${clusters} of the subscription, ` +
