@@ -39,6 +39,18 @@ export class Shapes {
   }
 }
 
+/**
+ * A bound pod of a DaemonSet without the name of its node. The controller pins each pod to its node by name, so that every one would have a
+ * shape of its own: with eight DaemonSets, 40,000 shapes of 6 kB on 5,000 nodes. Such a pod never moves, and nothing reads its affinity to
+ * nodes. A pod that waits keeps the name: its node is found by it.
+ */
+export function withoutOwnNode(pod: PodJson): PodJson {
+  const { nodeAffinity, ...others } = pod.spec?.affinity ?? {};
+  const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const isPinned = terms.some(({ matchFields = [] }) => matchFields.some(({ key }) => key === 'metadata.name'));
+  return isPinned ? { ...pod, spec: { ...pod.spec, affinity: others } } : pod;
+}
+
 /** Everything below reads only what the fingerprint contains. */
 function fingerprint({ metadata, spec, status }: PodJson): string {
   return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec ?? {}), podStatusPart(status ?? {})]);

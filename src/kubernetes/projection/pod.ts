@@ -5,7 +5,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
 import { Interner, StringInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
-import { Shapes } from './pod-shape.ts';
+import { Shapes, withoutOwnNode } from './pod-shape.ts';
 import { defined } from '../../lib/defined.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
@@ -31,9 +31,10 @@ export function createPodProjection(names: ResourceNames): PodProjection {
 export function projectPod(json: PodJson, shared: PodProjection): Pod {
   const { metadata = {}, spec = {}, status = {} } = json;
   const annotations = metadata.annotations ?? {};
-  const shape = shared.shapes.of(json);
   const controller = controllerOf(metadata, shared.controllers);
+  const daemonSet = isDaemon(controller, annotations);
   const nodeName = optional(spec.nodeName, shared.strings);
+  const shape = shared.shapes.of(daemonSet && nodeName !== undefined ? withoutOwnNode(json) : json);
   return {
     // Without a uid the name is the next best: pods are compared by it.
     uid: metadata.uid ?? `${shape.namespace}/${metadata.name ?? ''}`,
@@ -48,10 +49,9 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     terminationGraceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000,
     restartPolicy: restartPolicyOf(spec.restartPolicy),
     controller,
-    unschedulable: nodeName === undefined ? unschedulable(status.conditions, shared.strings) : undefined,
-    ...(nodeName === undefined && isUnseen(status.conditions) ? { unseen: true } : {}),
+    ...schedulingOf(nodeName, status.conditions, shared.strings),
     mirror: annotations['kubernetes.io/config.mirror'] !== undefined,
-    daemonSet: isDaemon(controller, annotations),
+    daemonSet,
     safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
     safeToEvictVolumes: listOf(annotations[`${PREFIX}safe-to-evict-local-volumes`]),
     doNotDisrupt: annotations['karpenter.sh/do-not-disrupt'] === 'true',
@@ -127,6 +127,15 @@ function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Cont
 
 function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {
   return conditions?.find((condition) => condition.type === type);
+}
+
+function schedulingOf(
+  nodeName: string | undefined,
+  conditions: readonly ConditionJson[] | undefined,
+  strings: StringInterner,
+): Pick<Pod, 'unschedulable' | 'unseen'> {
+  if (nodeName !== undefined) return { unschedulable: undefined };
+  return { unschedulable: unschedulable(conditions, strings), ...(isUnseen(conditions) ? { unseen: true } : {}) };
 }
 
 /** `SchedulingGated` and other reasons are not "unschedulable": no scheduler has tried to place such a pod. */
