@@ -1,4 +1,5 @@
-/** The pools of a recording from Azure: their limits, sizes and list prices, read as the daemon reads them. */
+/** The pools of a recording from Azure: their limits, sizes and list prices, and VMs that it could not give, read as the daemon reads them. */
+import { failureReason } from '../../azure/arm/errors.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
@@ -9,6 +10,8 @@ import { defined } from '../../lib/defined.ts';
 import type { LoadPool } from '../../lab/loads/load.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
+import type { ObservedRefusal } from '../../lab/recordings/observed.ts';
+import { poolOfGroup, whyByReason } from './faults/autoscaler-events.ts';
 import { modeOf } from './seen-node.ts';
 import { connectBoth } from '../connect/connect.ts';
 
@@ -26,8 +29,14 @@ const NO_CLUSTER: ClusterView = {
 const MOST_PRICES_MS = 60_000;
 const LOOK_MS = 1_000;
 
+export interface AzurePicture {
+  readonly pools: readonly LoadPool[];
+  /** VMs that Azure could not give, as long as their scale sets list them. */
+  readonly refusals: readonly ObservedRefusal[];
+}
+
 /** @throws AutoscalerError if Azure cannot be read; `cancelled` if the signal fires. */
-export async function readAzurePools(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly LoadPool[]> {
+export async function readAzurePools(config: Config, clock: Clock, signal: AbortSignal): Promise<AzurePicture> {
   const deps = { clock, random: Math.random, log: createLog('silent'), metrics: createMetrics() };
   const { kubernetes, cloud } = await connectBoth({
     config: { ...config, azure: { ...config.azure, skuFolder: undefined } },
@@ -40,10 +49,23 @@ export async function readAzurePools(config: Config, clock: Clock, signal: Abort
     const prices = (): PriceTable => cloud.prices?.current(clock.now()).table ?? {};
     const isPriced = (): boolean => groups.every(({ vmSize }) => prices()[vmSize.toLowerCase()] !== undefined);
     for (let ms = 0; cloud.prices !== undefined && !isPriced() && ms < MOST_PRICES_MS; ms += LOOK_MS) await clock.sleep(LOOK_MS, signal);
-    return groups.map((group) => poolOf(group, prices()));
+    return { pools: groups.map((group) => poolOf(group, prices())), refusals: groups.flatMap((group) => refusalsOf(group, clock.now())) };
   } finally {
     await Promise.allSettled([cloud.close(), kubernetes.close()]);
   }
+}
+
+/** A VM that failed later than its allocation may have become a node: it says nothing about what Azure has. */
+export function refusalsOf(
+  { id, agentPool, instances = [] }: Pick<NodeGroup, 'id' | 'agentPool' | 'instances'>,
+  nowMs: number,
+): readonly ObservedRefusal[] {
+  return instances.flatMap(({ state, error, zone, createdAtMs = nowMs }) => {
+    const why = state === 'failed' && error !== undefined ? whyByReason(failureReason(error)) : undefined;
+    if (error === undefined || (why !== 'stock' && why !== 'quota')) return [];
+    const place = defined({ zone: zone === undefined ? undefined : zonePart(zone) });
+    return [{ atMs: createdAtMs, pool: agentPool?.name ?? poolOfGroup(id), why, code: error.code, ...place }];
+  });
 }
 
 function poolOf(

@@ -1,9 +1,9 @@
 /** Records a live cluster until the time is over or a signal comes, and writes what is known every half minute. */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
-import type { LoadPool } from '../../lab/loads/load.ts';
 import type { LoadRecorder } from '../../lab/recordings/load-recorder.ts';
 import type { RecordingLog } from '../../lab/recordings/recording-log.ts';
+import type { AzurePicture } from './azure-pools.ts';
 import { visibilityNotes } from './faults/visibility-notes.ts';
 import type { WatchedLoad } from './watched-load.ts';
 
@@ -15,7 +15,7 @@ interface RecordLiveInput {
   /** Milliseconds. If absent, until the signal. */
   readonly forMs?: number | undefined;
   /** Reads the pools from Azure. If absent, pools are those of the nodes. */
-  readonly readPools?: ((signal: AbortSignal) => Promise<readonly LoadPool[]>) | undefined;
+  readonly readPools?: ((signal: AbortSignal) => Promise<AzurePicture>) | undefined;
   /** Receives sentences for people. */
   readonly say: (sentence: string) => void;
   /** Nothing was seen since then: an earlier process recorded until it. Milliseconds since the epoch. */
@@ -48,17 +48,22 @@ export async function recordLive(input: RecordLiveInput, signal: AbortSignal): P
 }
 
 async function begin({ recorder, watched, clock, readPools, say, gapFromMs, log }: RecordLiveInput, signal: AbortSignal): Promise<void> {
-  const [missing, pools] = await Promise.all([watched.start(signal), readPools?.(signal)]);
+  const [missing, azure] = await Promise.all([watched.start(signal), readPools?.(signal)]);
   if (missing.length > 0) say(`Without the right to list and watch ${missing.join(', ')}: ${consequencesOf(missing)}.`);
-  if (pools !== undefined) recorder.setPools(pools, clock.now());
+  if (azure !== undefined) takeAzure(recorder, azure, clock.now());
   recorder.begin(clock.now());
-  for (const sentence of visibilityNotes({ events: !missing.includes('events'), azure: pools !== undefined })) recorder.note(sentence);
+  for (const sentence of visibilityNotes({ events: !missing.includes('events'), azure: azure !== undefined })) recorder.note(sentence);
   const without = recorder.poolsWithoutLimits;
   if (without.length > 0) say(`Nothing says the minimum and maximum of ${without.join(', ')}: lab run will need them by --limits.`);
   if (gapFromMs !== undefined) recorder.markGap(gapFromMs, clock.now());
   log.append(recorder.take(clock.now()));
   await log.flush();
   say('Recording. Ctrl-C or SIGTERM ends it.');
+}
+
+function takeAzure(recorder: LoadRecorder, { pools, refusals }: AzurePicture, nowMs: number): void {
+  recorder.setPools(pools, nowMs);
+  for (const refusal of refusals) recorder.seeRefusal(refusal);
 }
 
 const CONSEQUENCES: readonly (readonly [resources: readonly string[], consequence: string])[] = [
@@ -101,8 +106,8 @@ async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<bo
 /** A read that fails leaves the pools as they were. */
 async function readPoolsAgain({ recorder, clock, readPools, say }: RecordLiveInput, signal: AbortSignal): Promise<void> {
   try {
-    const pools = await readPools?.(signal);
-    if (pools !== undefined) recorder.setPools(pools, clock.now());
+    const azure = await readPools?.(signal);
+    if (azure !== undefined) takeAzure(recorder, azure, clock.now());
   } catch (thrown) {
     if (!signal.aborted) say(`The pools could not be read: ${asAutoscalerError(thrown).message}`);
   }
