@@ -1,7 +1,9 @@
 /** The tables of `npm run versus`. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CASES } from '../bench/versus/cases.ts';
 import { renderVersus } from '../bench/versus/report.ts';
 
 const RESULT = {
@@ -37,5 +39,13 @@ describe('the side-by-side', () => {
     });
     expect(told).toContain('nothing was compared');
     expect(told).toContain('npm run versus -- --rival cluster-autoscaler=PATH');
+    const page = readFileSync(join('docs', 'comparison.md'), 'utf8');
+    for (const line of told.split('\n').filter((text) => /^ {2}(git|cd) /.test(text))) expect(page).toContain(line.trim());
+    expect(told).toContain('go build -tags azure');
+  });
+
+  it.each(CASES)('is what the comparison shows: $name', (scene) => {
+    const page = readFileSync(join('docs', 'comparison.md'), 'utf8');
+    expect(page).toContain(renderVersus([{ scene, results: [] }]).trimEnd());
   });
 });

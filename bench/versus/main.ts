@@ -14,12 +14,16 @@ import { type CaseResults, renderVersus } from './report.ts';
 
 const WITHOUT = `No other autoscaler was named, so nothing was compared.
 
-Give the path of a Cluster Autoscaler with its Azure provider, built by its own project's instructions for the architecture of this
-machine (the build tag \`azure\` leaves the other providers out):
+Build a Cluster Autoscaler with its Azure provider for this machine; it needs Go 1.26:
+
+  git clone --depth 1 --branch cluster-autoscaler-1.36.1 https://github.com/kubernetes/autoscaler
+  cd autoscaler/cluster-autoscaler && CGO_ENABLED=0 go build -tags azure -o cluster-autoscaler .
+
+Its go.mod replaces k8s.io/autoscaler/cluster-autoscaler/apis by ./apis, which a clone has. Then give its path:
 
   npm run versus -- --rival cluster-autoscaler=PATH
 
-It signs in and scales with cluster-autoscaler.json, which the world writes; see docs/world/README.md.
+It signs in and scales with cluster-autoscaler.json, which the world writes; see docs/comparison.md.
 `;
 
 const { values } = parseArgs({

@@ -64,6 +64,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
     why: 'the gate runs it, or it takes minutes and changes nothing',
   },
   { pattern: /^npm run versus\b/, why: 'needs a Cluster Autoscaler, and takes minutes; a test reads its report' },
+  { pattern: /^git clone\b.*autoscaler/, why: 'builds another program, which takes minutes and a network' },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
   { pattern: /^helm get values cluster-autoscaler\b/, why: 'needs a release of the Cluster Autoscaler' },
   { pattern: /^aks-autoscaler init\b/, why: 'needs the right of a person in Azure; its tests use the emulated Azure' },

@@ -33,7 +33,7 @@ describe('a VM in the list of its scale set', () => {
       what: 'failed after its allocation',
       change: { error: { detail: { kind: 'unavailable', effect: 'none' }, code: 'VMExtensionProvisioningError', message: 'x' } },
     },
-  ])('that $what is none', ({ change }) => {
+  ])('that $what is not a refusal', ({ change }) => {
     expect(refusalsOf(failed(change), NOW_MS)).toEqual([]);
   });
 });
