@@ -61,6 +61,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/state'],
     ['planning/state/increases'],
     ['planning/capacity-objects'],
+    ['planning/facts'],
   ],
   loop: [
     ['loop', 'loop/dry-run', 'loop/replay', 'loop/memory'],
@@ -189,6 +190,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/expanders': 'expander.ts',
   'planning/explain': 'refusals.ts',
   'planning/explain/answers': 'pod-answer.ts',
+  'planning/facts': 'node-list-facts.ts',
   'planning/promises': 'check-promises.ts',
   'planning/scale-down': 'plan.ts',
   'planning/scale-up': 'plan.ts',

@@ -70,7 +70,9 @@ export function findCustomDaemons({ nodes, daemonsOn, known, nowMs }: GroupDaemo
   for (const node of nodes) {
     const isSettled = node.readiness.sinceMs + SETTLED_AFTER_MS <= nowMs;
     if (isSettled) settled += 1;
-    for (const [key, daemon] of new Map(daemonsOn(node).map((each) => [keyOf(each), each]))) {
+    const daemons = daemonsOn(node);
+    if (daemons.length === 0) continue;
+    for (const [key, daemon] of new Map(daemons.map((each) => [keyOf(each), each]))) {
       if (isSettled) counts.set(key, (counts.get(key) ?? 0) + 1);
       const other = found.get(key);
       found.set(key, other === undefined ? daemon : { ...daemon, requests: largest(other.requests, daemon.requests) });

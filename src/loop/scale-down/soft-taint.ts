@@ -10,6 +10,7 @@ import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 interface SoftTaintInput {
@@ -72,8 +73,11 @@ function softTaintChanges(plan: ScaleDownPlan, observation: Observation): readon
   const leaving = new Set(plan.removals.map((removal) => removal.node));
   const removals: TaintChange[] = [];
   const additions: TaintChange[] = [];
-  for (const name of [...observation.cluster.nodes.keys()].sort()) {
-    const node = observation.cluster.nodes.get(name);
+  const { nodes } = observation.cluster;
+  const tainted = nodeListFacts(nodes).tainted.map(({ name }) => name);
+  // No other node has the taint, or should have it.
+  for (const name of [...new Set([...tainted, ...plan.unneeded.keys()])].sort()) {
+    const node = nodes.get(name);
     if (node === undefined || leaving.has(name) || !isManaged(node, observation)) continue;
     const wanted = plan.unneeded.get(name);
     const value = wanted === undefined ? undefined : String(Math.floor(wanted / 1000));

@@ -4,14 +4,17 @@
  */
 import type { DevicePool, NodeDevices } from '../../domain/devices.ts';
 import type { LoopListener, LoopReport, StepName } from '../../domain/loop-report.ts';
+import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Pod } from '../../domain/pod.ts';
+import type { UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
 import { schedulingStateOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
 import { nominatedNode } from '../../planning/state/assumed-pods.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isTaintedForDeletion } from '../../planning/state/deletions.ts';
 import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
@@ -30,7 +33,8 @@ export function publishDevices({ cluster, cloud }: Observation, { deviceMismatch
     if (devices.size > 0) drivers.set(id, [...devices.keys()].toSorted().join(','));
   }
   deviceMismatches.reset();
-  for (const node of cluster.nodes.values()) {
+  const noneExpected = [...expected.values()].every(({ size }) => size === 0);
+  for (const node of noneExpected ? nodeListFacts(cluster.nodes).withDevices : cluster.nodes.values()) {
     const wanted = expected.get(cloud.groupOfNode.get(node.name) ?? '');
     if (wanted === undefined || !node.readiness.ready || (wanted.size === 0 && node.devices === undefined)) continue;
     for (const [driver, kind] of mismatches(wanted, node.devices)) deviceMismatches.inc({ driver, mismatch_type: kind });
@@ -152,7 +156,7 @@ function publishNodes(
   metrics.nodeGroups.set({ node_group_type: 'autoscaled' }, cloud.groups.length);
   metrics.nodeGroups.set({ node_group_type: 'autoprovisioned' }, 0);
   const taints = new Map<string, number>([...TAINTS, ...KINDS].map((type) => [type, 0]));
-  for (const node of cluster.nodes.values()) {
+  for (const node of nodeListFacts(cluster.nodes).tainted) {
     for (const { key } of node.taints) {
       const type = taintType(key, rules);
       taints.set(type, (taints.get(type) ?? 0) + 1);
@@ -171,8 +175,11 @@ function taintType(key: string, rules: TaintRules | undefined): string {
 function publishCapacity({ state }: LoopReport, { cluster, nowMs }: Observation, metrics: CompatibleMetrics): void {
   let cpuMillis = 0;
   let memoryBytes = 0;
+  const leaving = new Set<Node>([...state.deleting.keys()].flatMap((name) => cluster.nodes.get(name) ?? []));
+  for (const node of nodeListFacts(cluster.nodes).departing)
+    if (node.deletionAtMs !== undefined || isTaintedForDeletion(node, nowMs)) leaving.add(node);
   for (const node of cluster.nodes.values()) {
-    if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || isTaintedForDeletion(node, nowMs)) continue;
+    if (leaving.has(node)) continue;
     cpuMillis += node.capacity[CPU] ?? 0;
     memoryBytes += node.capacity[MEMORY] ?? 0;
   }
@@ -210,7 +217,9 @@ function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy:
   if (scaleDown === undefined) return;
   metrics.unneededNodes.set(scaleDown.unneeded.size);
   metrics.unremovableNodes.reset();
-  for (const { reason } of scaleDown.kept) metrics.unremovableNodes.inc({ reason });
+  const kept = new Map<UnremovableReason, number>();
+  for (const { reason } of scaleDown.kept) kept.set(reason, (kept.get(reason) ?? 0) + 1);
+  for (const [reason, count] of kept) metrics.unremovableNodes.set({ reason }, count);
 }
 
 interface GroupInput {

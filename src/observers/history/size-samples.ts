@@ -2,6 +2,7 @@
 import type { HistorySink, SizeSample } from '../../domain/history.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
 export class SizeSamples {
@@ -19,10 +20,10 @@ export class SizeSamples {
   }
 
   observe(observation: Observation): void {
-    const ready = readyByGroup(observation);
+    const facts = factsOfGroups(observation);
     for (const { id, target } of observation.cloud.groups) {
       if (!target.known) continue;
-      const sample = { atMs: observation.nowMs, target: target.value, ready: ready.get(id) ?? 0 };
+      const sample = { atMs: observation.nowMs, target: target.value, ready: facts.get(id)?.ready ?? 0 };
       if (this.#sample(id, sample)) this.#sink({ kind: 'size', group: id, sample });
     }
     for (const [id, samples] of this.#groups) this.#dropOld(id, samples, observation.nowMs);
@@ -51,12 +52,4 @@ export class SizeSamples {
     const first = all.findLastIndex(({ atMs }) => atMs <= fromMs);
     return all.slice(Math.max(0, first));
   }
-}
-
-function readyByGroup({ cloud, cluster }: Observation): ReadonlyMap<NodeGroupId, number> {
-  const ready = new Map<NodeGroupId, number>();
-  for (const [name, group] of cloud.groupOfNode) {
-    if (cluster.nodes.get(name)?.readiness.ready === true) ready.set(group, (ready.get(group) ?? 0) + 1);
-  }
-  return ready;
 }

@@ -1,5 +1,6 @@
 /** Publishes what nodes cost whose GPUs no pod requests, as far as they have a price. */
 import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -9,22 +10,27 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 
 export function idleGpus({ waste: { gpuCost } }: Pick<Metrics, 'waste'>, names: ResourceNames): LoopListener {
   const gpus = GPU_RESOURCES.map((name) => names.indexOf(name));
+  /** The view keeps its map while no node changed. */
+  let last: { readonly nodes: ClusterView['nodes']; readonly withGpus: readonly Node[] } | undefined;
   return ({ observation, prices = {} }) => {
     if (observation === undefined) return;
     const { cloud, cluster } = observation;
+    const { nodes } = cluster;
+    if (last?.nodes !== nodes) last = { nodes, withGpus: [...nodes.values()].filter((node) => hasDevices(node, gpus)) };
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
     let perHour = 0;
-    for (const [name, id] of cloud.groupOfNode) {
-      const [node, group] = [cluster.nodes.get(name), groups.get(id)];
-      if (node === undefined || group === undefined || !isIdle(node, cluster.podsByNode.get(name) ?? [], gpus)) continue;
+    for (const node of last.withGpus) {
+      const id = cloud.groupOfNode.get(node.name);
+      const group = id === undefined ? undefined : groups.get(id);
+      if (group === undefined || !isIdle(node, cluster.podsByNode.get(node.name) ?? [], gpus)) continue;
       perHour += priceOf(prices, group) ?? 0;
     }
     gpuCost.set(perHour);
   };
 }
 
-/** A ready node whose devices are known and all free. */
+/** A ready node whose devices are known and all free. Call it for nodes with devices. */
 function isIdle(node: Node, pods: readonly Pod[], gpus: readonly number[]): boolean {
-  if (!node.readiness.ready || !hasDevices(node, gpus)) return false;
+  if (!node.readiness.ready) return false;
   return deviceUtilization(node, pods, gpus) === 0 && (claimUtilization(node, pods) ?? 0) === 0;
 }

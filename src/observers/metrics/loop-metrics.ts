@@ -12,6 +12,9 @@ import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { classifyVerdict, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { factsOfGroups } from '../../planning/facts/group-facts.ts';
+import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { disprovedTemplates } from '../../planning/promises/corrected-templates.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
@@ -26,14 +29,18 @@ export function loopGauges(metrics: Metrics): LoopGauges {
 }
 
 export function publishObservation(observation: Observation, state: LoopState, metrics: Metrics): void {
-  const present = presentByGroup(observation);
+  const present = factsOfGroups(observation);
+  const leaving = leavingByGroup(observation);
   metrics.cluster.groupSize.reset();
   metrics.cluster.groupFrozen.reset();
-  for (const group of observation.cloud.groups) publishGroup(group, present.get(group.id) ?? NO_NODES, metrics);
-  const all = [...observation.cluster.nodes.values()];
-  const readyNodes = all.filter((node) => node.readiness.ready).length;
-  metrics.cluster.nodes.set({ state: 'ready' }, readyNodes);
-  metrics.cluster.nodes.set({ state: 'unready' }, all.length - readyNodes);
+  for (const group of observation.cloud.groups) {
+    const { nodes, ready } = present.get(group.id) ?? NO_NODES;
+    publishGroup(group, { ready, joined: nodes - (leaving.get(group.id) ?? 0) }, metrics);
+  }
+  const { nodes } = observation.cluster;
+  const unready = nodeListFacts(nodes).unready.length;
+  metrics.cluster.nodes.set({ state: 'ready' }, nodes.size - unready);
+  metrics.cluster.nodes.set({ state: 'unready' }, unready);
   metrics.cluster.nodes.set({ state: 'deleting' }, state.deleting.size);
   metrics.scaleUp.stockouts.set(state.stockouts.filter((stockout) => stockout.untilMs > observation.nowMs).length);
 }
@@ -74,22 +81,18 @@ interface Present {
   readonly joined: number;
 }
 
-const NO_NODES: Present = { ready: 0, joined: 0 };
+const NO_NODES = { nodes: 0, ready: 0 };
 
-function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Present> {
-  const leaving = new Set(
-    cloud.groups.flatMap(({ instances = [] }) => instances.filter(({ state }) => state === 'deleting').map(({ key }) => key)),
-  );
-  const present = new Map<string, Present>();
-  for (const [name, group] of cloud.groupOfNode) {
-    const known = present.get(group) ?? NO_NODES;
-    const instance = cloud.instanceOfNode.get(name);
-    // Azure's target does not count an instance under deletion, although its node may still be ready.
-    const counts = instance === undefined || !leaving.has(instance);
-    const ready = cluster.nodes.get(name)?.readiness.ready === true;
-    present.set(group, { ready: known.ready + (ready ? 1 : 0), joined: known.joined + (counts ? 1 : 0) });
+/** Azure's target does not count an instance under deletion, although its node may still be ready. */
+function leavingByGroup({ cloud, cluster }: Observation): ReadonlyMap<NodeGroupId, number> {
+  const keys = new Set(cloud.groups.flatMap((group) => instanceListFacts(group).deleting.map(({ key }) => key)));
+  const leaving = new Map<NodeGroupId, number>();
+  if (keys.size === 0) return leaving;
+  for (const [name, key] of cloud.instanceOfNode) {
+    const group = keys.has(key) && cluster.nodes.has(name) ? cloud.groupOfNode.get(name) : undefined;
+    if (group !== undefined) leaving.set(group, (leaving.get(group) ?? 0) + 1);
   }
-  return present;
+  return leaving;
 }
 
 /** Counts increases whose instances did not become nodes in time. The adapter counts what Azure refuses. */

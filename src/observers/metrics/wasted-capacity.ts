@@ -17,7 +17,7 @@ export function wastedCapacity({ waste, scaleDown: { kept } }: WasteMetrics): Lo
   return ({ observation, scaleDown, prices = {} }) => {
     if (observation === undefined || scaleDown === undefined) return;
     const { cloud, cluster } = observation;
-    const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+    const groups = new Map(cloud.groups.map((group) => [group.id, { price: priceOf(prices, group) }]));
     const totals = new Map<string, Waste>();
     const nodes = new Map<string, number>();
     for (const [node, blockage] of blockagesOf(scaleDown, observation)) {
@@ -26,7 +26,7 @@ export function wastedCapacity({ waste, scaleDown: { kept } }: WasteMetrics): Lo
       const group = id === undefined ? undefined : groups.get(id);
       if (group === undefined || NOT_OURS.has(blockage.reason)) continue;
       const total = totalOf(totals, blockage);
-      add(total, unusedCapacity(node, cluster.podsByNode.get(node.name)), priceOf(prices, group));
+      add(total, unusedCapacity(node, cluster.podsByNode.get(node.name)), group.price);
     }
     kept.reset();
     for (const [reason, count] of nodes) kept.set({ reason }, count);

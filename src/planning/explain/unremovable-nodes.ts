@@ -2,15 +2,15 @@
  * A scale-down plan in words and sums. For every node: removed or unremovable, why, since when and when it is checked next. For
  * every kind of blocker: the cores, GiB and money that it holds back. Pure; must not know how a plan is made.
  */
-import { compareBy, compareText } from '../../lib/comparison.ts';
+import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { unusedCapacity } from './unused-capacity.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 import { formatDuration } from '../../lib/duration.ts';
@@ -86,13 +86,14 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
   const { podsByNode } = observation.cluster;
   const kept = new Map(plan.kept.map((entry) => [entry.node, entry]));
   const totals = new Map<string, Sum>();
+  const priceOfGroup = new Map(observation.cloud.groups.map((group) => [group.id, priceOf(prices, group)]));
   // Without the sentences of `explainNodes`: this is done in each loop.
   for (const { node, group } of managedNodes(plan, observation)) {
     const { reason: found = 'Inhibited', cause: reason = found, blocker } = kept.get(node.name) ?? NOT_KEPT;
     const key = `${reason} ${blocker?.reason ?? ''}`;
     const total = totals.get(key) ?? emptyTotal(reason, blocker);
     totals.set(key, total);
-    addNode(total, node, { price: priceOf(prices, group), share: unusedCapacity(node, podsByNode.get(node.name)).share });
+    addNode(total, node, { price: priceOfGroup.get(group), share: unusedCapacity(node, podsByNode.get(node.name)).share });
   }
   return [...totals.values()].sort(
     (left, right) =>
@@ -104,21 +105,19 @@ const NOT_KEPT: Partial<UnremovableNode> = {};
 
 interface ManagedNode {
   readonly node: Node;
-  readonly group: NodeGroup;
+  readonly group: NodeGroupId;
 }
 
 /** Those that are not removed, by name. */
-function managedNodes({ removals }: ScaleDownPlan, { cluster, cloud }: Observation): readonly ManagedNode[] {
-  const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+function* managedNodes({ removals }: ScaleDownPlan, { cluster, cloud }: Observation): Generator<ManagedNode> {
+  const groups = new Set(cloud.groups.map(({ id }) => id));
   const removed = new Set(removals.map(({ node }) => node));
-  return [...cluster.nodes.values()].sort(compareBy(({ name }) => name)).flatMap((node): readonly ManagedNode[] => {
-    const groupId = cloud.groupOfNode.get(node.name);
-    const group = groupId === undefined ? undefined : groups.get(groupId);
-    return removed.has(node.name) || group === undefined ? NO_NODES : [{ node, group }];
-  });
+  for (const name of nodeListFacts(cluster.nodes).names) {
+    const node = cluster.nodes.get(name);
+    const group = cloud.groupOfNode.get(name);
+    if (node !== undefined && group !== undefined && groups.has(group) && !removed.has(name)) yield { node, group };
+  }
 }
-
-const NO_NODES: readonly ManagedNode[] = [];
 
 type Sum = { -readonly [Key in keyof BlockerTotal]: BlockerTotal[Key] };
 

@@ -3,9 +3,11 @@ import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
+import type { Policy } from '../../domain/policy.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { factsOf } from '../scale-up/pods/pod-list-facts.ts';
 import { awaitsDevices } from '../state/unpublished-devices.ts';
 import { isReservation } from '../state/assumed-pods.ts';
@@ -40,8 +42,10 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
   const candidates: Candidate[] = [];
   const kept: UnremovableNode[] = [];
   const pausedBy = new Set<string>();
-  for (const name of [...(context.only ?? context.observation.cluster.nodes.keys())].sort(compareText)) {
-    const node = context.observation.cluster.nodes.get(name);
+  const { nodes } = context.observation.cluster;
+  const names = context.only === undefined ? nodeListFacts(nodes).names : [...context.only].sort(compareText);
+  for (const name of names) {
+    const node = nodes.get(name);
     if (node === undefined) continue;
     const verdict = checkNode(node, context);
     if ('reason' in verdict) {
@@ -100,11 +104,41 @@ function scaleDownDisabled({ name, disabledBecause: detail }: Node): Unremovable
   return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail }) };
 }
 
+/**
+ * What a node was found to be used for: its verdict follows from these values alone. Most nodes of a busy cluster are used, by the same pods as in
+ * the loop before.
+ */
+interface KnownUse {
+  readonly pods: readonly Pod[];
+  readonly group: NodeGroup;
+  readonly rules: Policy['scaleDown'];
+  readonly cutoff: number;
+  readonly verdict: UnremovableNode;
+}
+
+const knownUses = new WeakMap<Node, KnownUse>();
+
 function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | UnremovableNode {
+  const pods = context.observation.cluster.podsByNode.get(known.node.name) ?? NO_PODS;
+  const { scaleDown: rules, scaleUp } = context.policy;
+  const basis = { pods, group: known.group, rules, cutoff: scaleUp.expendablePriorityCutoff };
+  const use = knownUses.get(known.node);
+  if (use?.pods === pods && use.group === basis.group && use.rules === rules && use.cutoff === basis.cutoff) return use.verdict;
+  const verdict = findUseVerdict(known, pods, context);
+  // While a pod terminates, or devices are awaited, the verdict depends on the time, too.
+  const isLasting = factsOf(pods).requests !== undefined && !awaitsDevices(known.node, known.group);
+  if ('reason' in verdict && verdict.reason === 'NotUnderutilized' && isLasting) knownUses.set(known.node, { ...basis, verdict });
+  return verdict;
+}
+
+function findUseVerdict(
+  known: Pick<Candidate, 'node' | 'group' | 'instance'>,
+  present: readonly Pod[],
+  context: ScaleDownContext,
+): Candidate | UnremovableNode {
   const { node } = known;
   const { policy, observation } = context;
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
-  const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
   // Reserved room does not count as use of the node: it only must be found elsewhere if the node is removed.
   const facts = factsOf(present);
   const pods = facts.hasHolds ? present.filter((pod) => !isReservation(pod)) : present;

@@ -6,6 +6,8 @@ import type { Observation } from '../../domain/observation.ts';
 import { drainOptionsOf, policyForDrains } from '../../domain/group-policy.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { isPreempted } from '../state/node-counts.ts';
 import { isTaintedForDeletion } from '../state/deletions.ts';
 import type { FullGroups } from './full-groups.ts';
@@ -29,6 +31,8 @@ export interface ScaleDownContext {
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
   /** Instances that Azure is deleting, whatever requested it. */
   readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
+  /** Nodes that are being removed, by us, by Azure or by another program. */
+  readonly leaving: ReadonlySet<NodeName>;
   readonly fullGroups: FullGroups;
   /** See {@link ScaleDownContextInput}. */
   readonly inSequence: boolean;
@@ -61,6 +65,9 @@ export interface ScaleDownContextInput {
 export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
   const { observation, state, policy } = input;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
+  const instancesBeingDeleted = new Set(
+    observation.cloud.groups.flatMap((group) => instanceListFacts(group).deleting.map(({ key }) => key)),
+  );
   return {
     observation,
     state,
@@ -73,15 +80,12 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     fullGroups: input.fullGroups ?? new Map(),
     inSequence: input.inSequence === true,
     only: input.only,
-    instancesBeingDeleted: new Set(
-      observation.cloud.groups.flatMap(({ instances = [] }) =>
-        instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
-      ),
-    ),
-    disputedInstances: namedTwice(observation.cloud.instanceOfNode.values()),
+    instancesBeingDeleted,
+    leaving: leavingNodes(observation, state, instancesBeingDeleted),
+    disputedInstances: membershipFacts(observation.cloud).disputed,
     protectedInstances: new Map(
-      observation.cloud.groups.flatMap(({ instances = [] }) =>
-        instances.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom] as const])),
+      observation.cloud.groups.flatMap((group) =>
+        instanceListFacts(group).guarded.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom]])),
       ),
     ),
   };
@@ -105,29 +109,21 @@ function drainRules(
   return { drainOn, budgetsOf: (pod) => usual.budgetsOf(pod) };
 }
 
-function namedTwice(instances: Iterable<InstanceKey>): ReadonlySet<InstanceKey> {
-  const seen = new Set<InstanceKey>();
-  const twice = new Set<InstanceKey>();
-  for (const key of instances) {
-    if (seen.has(key)) twice.add(key);
-    seen.add(key);
-  }
-  return twice;
-}
-
 /**
  * Once Azure has accepted a deletion, the target size no longer counts the node, and neither does this. Nodes that another daemon is removing
  * count as our own: its deletions and ours together must not go below the minimum.
  */
 function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMap<NodeGroupId, readonly NodeName[]> {
+  const draining = new Map<NodeGroupId, NodeName[]>();
+  const removed = nodesInRemoval(observation, state);
+  if (removed.length === 0) return draining;
   const listed = new Set<NodeGroupId>();
   const states = new Map<InstanceKey, InstanceState>();
   for (const group of observation.cloud.groups) {
     if (group.instances !== undefined) listed.add(group.id);
     for (const instance of group.instances ?? []) states.set(instance.key, instance.state);
   }
-  const draining = new Map<NodeGroupId, NodeName[]>();
-  for (const { name, group, instance } of nodesInRemoval(observation, state)) {
+  for (const { name, group, instance } of removed) {
     const instanceState = states.get(instance);
     const hasLeftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(group));
     if (hasLeftTarget) continue;
@@ -144,19 +140,27 @@ interface NodeInRemoval {
   readonly instance: InstanceKey;
 }
 
-function* nodesInRemoval({ cluster, cloud, nowMs }: Observation, state: LoopState): Generator<NodeInRemoval> {
-  for (const [name, { group, instance }] of state.deleting) yield { name, group, instance };
-  for (const [name, node] of cluster.nodes) {
-    if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) continue;
+function nodesInRemoval({ cluster, cloud, nowMs }: Observation, state: LoopState): readonly NodeInRemoval[] {
+  const ours = [...state.deleting].map(([name, { group, instance }]) => ({ name, group, instance }));
+  const others = nodeListFacts(cluster.nodes).deletionTainted.flatMap((node): readonly NodeInRemoval[] => {
+    const { name } = node;
+    if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) return [];
     const [group, instance] = [cloud.groupOfNode.get(name), cloud.instanceOfNode.get(name)];
-    if (group !== undefined && instance !== undefined) yield { name, group, instance };
-  }
+    return group === undefined || instance === undefined ? [] : [{ name, group, instance }];
+  });
+  return [...ours, ...others];
+}
+
+function leavingNodes({ cluster, cloud, nowMs }: Observation, state: LoopState, deleted: ReadonlySet<InstanceKey>): ReadonlySet<NodeName> {
+  const departing = nodeListFacts(cluster.nodes).departing.filter(
+    (node) => node.deletionAtMs !== undefined || isPreempted(node, nowMs) || isTaintedForDeletion(node, nowMs),
+  );
+  const leaving = new Set([...state.deleting.keys(), ...departing.map(({ name }) => name)]);
+  if (deleted.size > 0) for (const [name, key] of cloud.instanceOfNode) if (deleted.has(key)) leaving.add(name);
+  return leaving;
 }
 
 /** Whether the node is being removed, by us, by Azure or by another program. */
-export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 'observation' | 'instancesBeingDeleted'>): boolean {
-  const { state, observation } = context;
-  if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
-  const instance = observation.cloud.instanceOfNode.get(node.name);
-  return (instance !== undefined && context.instancesBeingDeleted.has(instance)) || isTaintedForDeletion(node, observation.nowMs);
+export function isLeaving({ name }: Pick<Node, 'name'>, { leaving }: Pick<ScaleDownContext, 'leaving'>): boolean {
+  return leaving.has(name);
 }

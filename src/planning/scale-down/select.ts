@@ -86,14 +86,6 @@ export function selectRemovals(
   unneeded: UnneededNodes,
   spendable: { readonly allowance: RemovalAllowance; readonly groupMinimums: GroupMinimums },
 ): Selection {
-  const zones = new ZoneSurplus(context);
-  const budgets: RemovalBudgets = {
-    ...spendable,
-    ledger: new BudgetLedger(context),
-    minimum: new ClusterMinimum(context),
-    zones,
-    parallel: new ParallelDrains(context, zones, unneeded.reserved),
-  };
   const removals: Removal[] = [];
   const kept: UnremovableNode[] = [];
   const due: Unneeded[] = [];
@@ -103,6 +95,15 @@ export function selectRemovals(
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
+  if (due.length === 0) return { removals, kept };
+  const zones = new ZoneSurplus(context);
+  const budgets: RemovalBudgets = {
+    ...spendable,
+    ledger: new BudgetLedger(context),
+    minimum: new ClusterMinimum(context),
+    zones,
+    parallel: new ParallelDrains(context, zones, unneeded.reserved),
+  };
   const { atomic, singles, kept: incomplete } = splitAtomicGroups(context, due);
   kept.push(...incomplete);
   for (const group of atomic) {

@@ -7,9 +7,10 @@ import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { awaitsSuccessor, isReservation } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { isLeaving, type ScaleDownContext } from './plan-context.ts';
+import type { ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could be removed: all its pods have a place on other nodes. */
@@ -120,7 +121,7 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
  */
 function placeSuccessors({ observation, state, snapshot }: ScaleDownContext, destinations: ReadonlySet<NodeName>): readonly NodeName[] {
   const { cluster, nowMs } = observation;
-  const closed = [...cluster.nodes.keys()].filter((name) => !destinations.has(name) && !state.deleting.has(name)).sort(compareText);
+  const closed = nodeListFacts(cluster.nodes).names.filter((name) => !destinations.has(name) && !state.deleting.has(name));
   return closed.flatMap((name) => {
     const ending = (snapshot.get(name)?.pods ?? []).filter((pod) => pod.deletionAtMs !== undefined && awaitsSuccessor(pod, nowMs));
     return ending.flatMap((pod) => moveToDestination(pod, name, snapshot, destinations) ?? []);
@@ -155,10 +156,9 @@ function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownConte
 /** Registered nodes that can take pods: ready, schedulable, and not leaving. */
 function destinationsOf(context: ScaleDownContext): Set<NodeName> {
   const { cluster } = context.observation;
-  const names = new Set<NodeName>();
-  for (const [name, node] of cluster.nodes) {
-    if (node.readiness.ready && !node.unschedulable && !isLeaving(node, context)) names.add(name);
-  }
+  const names = new Set<NodeName>(cluster.nodes.keys());
+  for (const { name } of nodeListFacts(cluster.nodes).closed) names.delete(name);
+  for (const name of context.leaving) names.delete(name);
   return names;
 }
 

@@ -4,6 +4,7 @@ import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.
 import type { InstanceRemoval } from '../../domain/plan.ts';
 import { NOT_READY_TAINT } from '../../domain/taints.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { absentInstances, membershipFacts } from '../facts/instance-facts.ts';
 import type { RemovalAllowance, GroupMinimums } from './budgets.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { isOverdue, mayHaveBeenNode, mayJoin } from '../state/unregistered.ts';
@@ -20,13 +21,13 @@ export function planInstanceRemovals(
   allowance: RemovalAllowance,
 ): readonly InstanceRemoval[] {
   const { cluster, cloud } = context.observation;
-  const registered = new Set(cloud.instanceOfNode.values());
+  const registered = membershipFacts(cloud).joined;
   // If no node matches an instance, ids do not compare; it does not mean that every instance is lost.
   const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
   const removals: InstanceRemoval[] = [];
   for (const group of cloud.groups) {
-    const found = (group.instances ?? []).flatMap((instance) => {
-      const cause = removalCause(instance, group, { context, registered, idsCompare });
+    const found = absentInstances(group, cloud).flatMap((instance) => {
+      const cause = removalCause(instance, group, { context, idsCompare });
       return cause === undefined ? [] : [{ instance, cause }];
     });
     const toRemove = withStartingSiblings(found, group, { context, registered });
@@ -105,11 +106,16 @@ function isKnownAsNode(instance: Instance, group: NodeGroup, context: ScaleDownC
   return instance.state !== 'failed' && mayHaveBeenNode(instance, group, context);
 }
 
-function removalCause(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
-  const { context, registered } = registration;
+/** Call it for instances that no node runs on. */
+function removalCause(
+  instance: Instance,
+  group: NodeGroup,
+  registration: Omit<Registration, 'registered'>,
+): InstanceRemoval['cause'] | undefined {
+  const { context } = registration;
   if (isKnownAsNode(instance, group, context)) return undefined;
   // Azure refuses a whole batch for one protected instance.
-  if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
+  if (group.frozen !== undefined || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;

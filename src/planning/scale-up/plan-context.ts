@@ -21,6 +21,7 @@ import {
   type Headroom,
   atomicLimitReason,
   countPlannedNodes,
+  countPresentCluster,
   countPresentNodes,
   exceededLimit,
   fullHeadroom,
@@ -100,8 +101,8 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
 /** What the limits leave beside present nodes and nodes on their way. */
 function headroomBeside(upcomingNodes: readonly UpcomingGroupNodes[], { observation, policy, names }: ScaleUpInput): Headroom {
   const { cluster, cloud } = observation;
-  let headroom = fullHeadroom(policy.scaleUp, cloud.quotas, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
-  for (const node of cluster.nodes.values()) headroom = countPresentNodes(headroom, node, 1);
+  const full = fullHeadroom(policy.scaleUp, cloud.quotas, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
+  let headroom = countPresentCluster(full, cluster.nodes);
   for (const { template, upcoming } of upcomingNodes) {
     headroom = countPresentNodes(headroom, template.group.template ?? template.template, upcoming.unregistered.length);
   }

@@ -6,6 +6,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation, ClusterView } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { countNodes, type NodeCounts } from './node-counts.ts';
 
 /** The Cluster Autoscaler's defaults of `--ok-total-unready-count` and `--max-total-unready-percentage`. */
@@ -40,7 +41,7 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
   const unhealthy = new Map<NodeGroupId, string>();
   const { okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
   const withoutNode = state.unregisteredSince?.size ?? 0;
-  if (countNotReady(observation, okUnreadyNodes) + withoutNode <= okUnreadyNodes) return unhealthy;
+  if (countNotReady(observation) + withoutNode <= okUnreadyNodes) return unhealthy;
   for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
     if (isGroupHealthy(counts, policy)) continue;
     const lost = counts.lost === 0 ? '' : `, and ${counts.lost} instances have lost their node`;
@@ -53,7 +54,7 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
 export function clusterProblem(observation: Observation, state: LoopState, policy: Policy): ClusterProblem | undefined {
   const { scaleUpFromZero, okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
   // The common case skips the full count.
-  if (scaleUpFromZero && countNotReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
+  if (scaleUpFromZero && countNotReady(observation) <= okUnreadyNodes) return undefined;
   const { total } = countNodes({ observation, state, policy });
   if (!scaleUpFromZero) {
     if (total.registered === 0) return { kind: 'empty', detail: 'Cluster has no nodes' };
@@ -63,11 +64,9 @@ export function clusterProblem(observation: Observation, state: LoopState, polic
   return { kind: 'sick', detail: `${total.unready} of ${total.registered} nodes are not ready` };
 }
 
-/** Nodes that are not ready, for any reason. Stops counting above the limit. */
-function countNotReady({ cluster }: Observation, limit: number): number {
-  let count = 0;
-  for (const node of cluster.nodes.values()) if (!node.readiness.ready && ++count > limit) break;
-  return count;
+/** Nodes that are not ready, for any reason. */
+function countNotReady({ cluster }: Observation): number {
+  return nodeListFacts(cluster.nodes).unready.length;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { isOwnerOver } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 
 /**
  * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
@@ -19,13 +20,16 @@ const LOST_DELETION_MS = 600_000;
 export function reduceDeletions(state: LoopState, observation: Observation): LoopState['deleting'] {
   const { cluster, cloud, nowMs } = observation;
   const failed = new Set<InstanceKey>(cloud.events.flatMap((event) => (event.kind === 'delete-failed' ? event.instances : [])));
-  const states = instanceStates(observation);
+  const tainted = nodeListFacts(cluster.nodes).deletionTainted;
+  // In a cluster at rest nothing is being removed.
+  const states = state.deleting.size + tainted.length === 0 ? NO_STATES : instanceStates(observation);
   const deleting = new Map<NodeName, { group: Deletion['group']; instance: InstanceKey; sinceMs: number }>();
   for (const [name, entry] of state.deleting) {
     const lost = nowMs - entry.sinceMs > LOST_DELETION_MS && states.get(entry.instance) === 'running';
     if (cluster.nodes.has(name) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
   }
-  for (const [name, node] of cluster.nodes) {
+  for (const node of tainted) {
+    const { name } = node;
     const group = cloud.groupOfNode.get(name);
     const instance = cloud.instanceOfNode.get(name);
     if (deleting.has(name) || group === undefined || instance === undefined || !hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
@@ -33,6 +37,8 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
   }
   return deleting;
 }
+
+const NO_STATES: ReadonlyMap<InstanceKey, InstanceState> = new Map();
 
 type Deletion = LoopState['deleting'] extends ReadonlyMap<NodeName, infer Entry> ? Entry : never;
 
@@ -54,7 +60,8 @@ export function deletionTaintedAtMs(taints: Node['taints']): number | undefined 
 /** Since when nodes have a deletion taint: by the taint's value, or by when it was first seen. A taint that was written again is new. */
 export function trackDeletionTaints(state: Pick<LoopState, 'marks'>, { cluster, nowMs }: Observation): LoopState['marks'] {
   const marks = new Map<NodeName, SeenDeletionTaint>();
-  for (const [name, node] of cluster.nodes) {
+  for (const node of nodeListFacts(cluster.nodes).deletionTainted) {
+    const { name } = node;
     const text = deletionTaintText(node);
     if (text === undefined) continue;
     const known = state.marks?.get(name);

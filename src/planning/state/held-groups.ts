@@ -6,6 +6,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { HeldGroup, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { instanceListFacts } from '../facts/instance-facts.ts';
 
 /** Operations of AKS take minutes. */
 const LASTING_MS = 600_000;
@@ -54,8 +55,8 @@ function holdOf(group: NodeGroup, known: HeldGroup | undefined): Hold | undefine
 }
 
 /** One instance counts as long as its change lasts. Changes of others that begin and end beside it are normal. */
-function changeOf({ instances = [] }: NodeGroup, kind: 'deleting' | 'creating', known: HeldGroup | undefined): Hold | undefined {
-  const changing = instances.filter(({ state }) => state === kind);
+function changeOf(group: NodeGroup, kind: 'deleting' | 'creating', known: HeldGroup | undefined): Hold | undefined {
+  const changing = instanceListFacts(group)[kind];
   const reasons = changing.map(({ instanceId }) =>
     kind === 'deleting' ? `instance ${instanceId} still exists` : `instance ${instanceId} is not ready`,
   );

@@ -1,8 +1,9 @@
-import type { NodeGroupId } from '../../domain/ids.ts';
+import { instanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { backOffGroup } from './backoff.ts';
 import { awaitedSinceMs, isFirstLoop, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
@@ -16,10 +17,9 @@ export function trackIncreases(
   policy: Policy,
 ): LoopState {
   const registered = registeredByGroup(observation);
-  const joined = new Set(observation.cloud.instanceOfNode.values());
   const tracked = observation.cloud.groups.reduce((next, group) => {
     // A node whose instance reports a failure did join: it counts as the node it is.
-    const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
+    const absent = absentInstances(group, observation.cloud);
     const failed = absent.filter(({ state: is }) => is === 'failed');
     const joining = absent.filter(mayJoin);
     return trackGroup(
@@ -140,18 +140,15 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
   return backOffGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
 }
 
+const NO_INSTANCE = instanceKey('');
+
 /** Nodes that count towards the target. An instance in deletion no longer counts. */
 function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, number> {
-  const leaving = new Set(
-    observation.cloud.groups.flatMap((group) =>
-      (group.instances ?? []).filter((instance) => instance.state === 'deleting').map((instance) => instance.key),
-    ),
+  const { groups, instanceOfNode } = observation.cloud;
+  const leaving = new Set(groups.flatMap((group) => instanceListFacts(group).deleting.map(({ key }) => key)));
+  const isLeaving = (node: NodeName): boolean => leaving.has(instanceOfNode.get(node) ?? NO_INSTANCE);
+  const members = [...membershipFacts(observation.cloud).nodesByGroup];
+  return new Map(
+    members.map(([group, nodes]) => [group, leaving.size === 0 ? nodes.length : nodes.filter((node) => !isLeaving(node)).length]),
   );
-  const counts = new Map<NodeGroupId, number>();
-  for (const [node, group] of observation.cloud.groupOfNode) {
-    const instance = observation.cloud.instanceOfNode.get(node);
-    if (instance !== undefined && leaving.has(instance)) continue;
-    counts.set(group, (counts.get(group) ?? 0) + 1);
-  }
-  return counts;
 }

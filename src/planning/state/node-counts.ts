@@ -6,6 +6,9 @@ import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import { factsOfGroups } from '../facts/group-facts.ts';
+import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
+import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { maxProvisionMsOf } from './unregistered.ts';
 
 /** The Cluster Autoscaler's `--max-node-startup-time`. */
@@ -63,28 +66,36 @@ export function countNodes(input: CountInput): CountedNodes {
 
 function countEachNode(input: CountInput): CountedNodes {
   const { observation } = input;
-  const total = emptyTally();
-  const byGroup = new Map<NodeGroupId, Tally>(observation.cloud.groups.map((group) => [group.id, emptyTally()]));
+  const { cluster, cloud } = observation;
+  const total = tallyOf(cluster.nodes.size);
+  const members = factsOfGroups(observation);
+  const byGroup = new Map<NodeGroupId, Tally>(cloud.groups.map(({ id }) => [id, tallyOf(members.get(id)?.nodes ?? 0)]));
   const lookup = lookupOf(observation);
-  for (const [name, node] of observation.cluster.nodes) {
+  for (const node of exceptionalNodes(input)) {
     const kind = kindOf(node, input, lookup);
-    const group = observation.cloud.groupOfNode.get(name);
+    const group = cloud.groupOfNode.get(node.name);
     const tally = group === undefined ? undefined : byGroup.get(group);
     for (const counts of tally === undefined ? [total] : [total, tally]) {
-      counts.registered += 1;
+      counts.ready -= 1;
       counts[kind] += 1;
       if (kind === 'unready' && node.readiness.reason === RESOURCE_NOT_READY) counts.resourceUnready += 1;
     }
   }
-  const known = new Set(observation.cloud.instanceOfNode.values());
-  for (const group of observation.cloud.groups) {
-    const tally = byGroup.get(group.id) ?? emptyTally();
-    countUnregistered(group, tally, { ...input, known });
+  for (const group of cloud.groups) {
+    const tally = byGroup.get(group.id) ?? tallyOf(0);
+    countUnregistered(group, tally, input);
     total.unregistered += tally.unregistered;
     total.lost += tally.lost;
     total.longUnregistered += tally.longUnregistered;
   }
   return { total, byGroup };
+}
+
+/** Every other node is ready, see {@link kindOf}. In a large cluster that is most of them. */
+function exceptionalNodes({ observation: { cluster, cloud }, state }: CountInput): ReadonlySet<Node> {
+  const { unready, departing, suspended } = nodeListFacts(cluster.nodes);
+  const named = [...state.deleting.keys(), ...membershipFacts(cloud).unlisted].flatMap((name) => cluster.nodes.get(name) ?? []);
+  return new Set([...unready, ...departing, ...suspended, ...named]);
 }
 
 /** Indexes for the classification of nodes, built once per count. */
@@ -94,9 +105,7 @@ interface Lookup {
 }
 
 function lookupOf({ cloud }: Observation): Lookup {
-  const deallocated = cloud.groups.flatMap(({ instances = [] }) =>
-    instances.flatMap(({ key, state }) => (state === 'deallocated' ? [key] : [])),
-  );
+  const deallocated = cloud.groups.flatMap((group) => instanceListFacts(group).deallocated.map(({ key }) => key));
   return { groups: new Map(cloud.groups.map((group) => [group.id, group])), deallocated: new Set(deallocated) };
 }
 
@@ -135,11 +144,10 @@ export function startupMsOf(group: NodeGroup | undefined, policy: Policy): numbe
 }
 
 /** Instances that are being deleted, failed or stopped never become nodes. */
-function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & { readonly known: ReadonlySet<InstanceKey> }): void {
-  const { known, state, observation, policy } = input;
+function countUnregistered(group: NodeGroup, tally: Tally, { state, observation, policy }: CountInput): void {
   const oldestMs = observation.nowMs - maxProvisionMsOf(group, policy);
-  for (const { key, state: doing, firstSeenMs } of group.instances ?? []) {
-    if (known.has(key) || (doing !== 'creating' && doing !== 'running' && doing !== 'unknown')) continue;
+  for (const { key, state: doing, firstSeenMs } of absentInstances(group, observation.cloud)) {
+    if (doing !== 'creating' && doing !== 'running' && doing !== 'unknown') continue;
     const sinceMs = state.unregisteredSince?.get(key) ?? firstSeenMs;
     if (sinceMs < oldestMs) {
       tally.longUnregistered += 1;
@@ -150,10 +158,11 @@ function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & {
   }
 }
 
-function emptyTally(): Tally {
+/** Of so many nodes that are all ready. */
+function tallyOf(ready: number): Tally {
   return {
-    registered: 0,
-    ready: 0,
+    registered: ready,
+    ready,
     unready: 0,
     resourceUnready: 0,
     notStarted: 0,
@@ -196,11 +205,12 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
   const { cluster, cloud, nowMs } = observation;
   const broken = new Map<NodeGroupId, number>();
   if (!policy.scaleDown.enabled || policy.scaleDown.unreadyEnabled === false) return broken;
-  for (const [name, node] of cluster.nodes) {
+  for (const node of nodeListFacts(cluster.nodes).unready) {
+    const { name } = node;
     // Our own timer, since conditions and taints do not show reliably when a node stopped working. It runs only for nodes that could be
     // removed.
     const sinceMs = state.unneededSince.get(name);
-    if (sinceMs === undefined || node.readiness.ready || node.scaleDownDisabled) continue;
+    if (sinceMs === undefined || node.scaleDownDisabled) continue;
     if (node.deletionAtMs !== undefined || state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
     const id = cloud.groupOfNode.get(name);
     const group = cloud.groups.find((candidate) => candidate.id === id);
@@ -223,7 +233,7 @@ export function isPreempted({ preemption }: Pick<Node, 'preemption'>, nowMs: num
 /** Announced nodes of managed groups, in the order of the view. Other nodes are not ours to replace. */
 export function preemptedNodes({ cluster, cloud, nowMs }: Pick<Observation, 'cluster' | 'cloud' | 'nowMs'>): readonly NodeName[] {
   const names: NodeName[] = [];
-  for (const node of cluster.nodes.values())
-    if (node.preemption !== undefined && isPreempted(node, nowMs) && cloud.groupOfNode.has(node.name)) names.push(node.name);
+  for (const node of nodeListFacts(cluster.nodes).preempted)
+    if (isPreempted(node, nowMs) && cloud.groupOfNode.has(node.name)) names.push(node.name);
   return names;
 }

@@ -7,6 +7,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { absentInstances } from '../facts/instance-facts.ts';
 
 /** At the start of a process each instance gets at least this much more time, since the first reads may lag. */
 const EXTRA_AFTER_START_MS = 60_000;
@@ -36,17 +37,16 @@ export function trackUnregistered(
   { cluster, cloud, nowMs }: Observation,
   policy: Policy,
 ): ReadonlyMap<InstanceKey, number> {
-  const registered = new Set(cloud.instanceOfNode.values());
   const known = state.unregisteredSince;
   const since = new Map<InstanceKey, number>();
   // If no node matches an instance, the ids do not compare; it does not mean that every instance lost its node.
-  if (registered.size === 0 && cluster.nodes.size > 0) return since;
+  if (cloud.instanceOfNode.size === 0 && cluster.nodes.size > 0) return since;
   for (const group of cloud.groups) {
     const maxProvisionMs = maxProvisionMsOf(group, policy);
     const bornMs = (instance: Instance): number =>
       Math.min(nowMs, Math.max(awaitedSinceMs(instance, nowMs, maxProvisionMs), nowMs - maxProvisionMs + EXTRA_AFTER_START_MS));
-    for (const instance of group.instances ?? []) {
-      if (!mayJoin(instance) || registered.has(instance.key)) continue;
+    for (const instance of absentInstances(group, cloud)) {
+      if (!mayJoin(instance)) continue;
       since.set(instance.key, known === undefined ? bornMs(instance) : (known.get(instance.key) ?? nowMs));
     }
   }

@@ -1,5 +1,6 @@
 /** How many nodes may be added by the limits of the cluster, of one plan, and of quotas. A limit of 0 means no limit. */
 import type { Node } from '../../../domain/node.ts';
+import type { ClusterView } from '../../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
 import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/reasons.ts';
@@ -52,6 +53,35 @@ export function countPresentNodes(room: Headroom, node: Sized, count: number): H
     quotas: room.quotas,
     rooms: takeQuotaHeadroom(room.rooms, node, count),
   };
+}
+
+/** The same for all nodes of a view. Without CapacityQuotas only their sums count. */
+export function countPresentCluster(room: Headroom, nodes: ClusterView['nodes']): Headroom {
+  if (room.rooms.length === 0) {
+    const { cpuMillis, memoryBytes } = sumsOf(nodes);
+    return { ...room, nodes: room.nodes - nodes.size, cpuMillis: room.cpuMillis - cpuMillis, memoryBytes: room.memoryBytes - memoryBytes };
+  }
+  let left = room;
+  for (const node of nodes.values()) left = countPresentNodes(left, node, 1);
+  return left;
+}
+
+type Sums = Pick<Headroom, 'cpuMillis' | 'memoryBytes'>;
+
+/** The view keeps its map while no node changed. */
+const sums = new WeakMap<ClusterView['nodes'], Sums>();
+
+function sumsOf(nodes: ClusterView['nodes']): Sums {
+  const known = sums.get(nodes);
+  if (known !== undefined) return known;
+  let [cpuMillis, memoryBytes] = [0, 0];
+  for (const { labels, capacity } of nodes.values()) {
+    if (isVirtual(labels)) continue;
+    cpuMillis += capacity[CPU] ?? 0;
+    memoryBytes += capacity[MEMORY] ?? 0;
+  }
+  sums.set(nodes, { cpuMillis, memoryBytes });
+  return { cpuMillis, memoryBytes };
 }
 
 /** Counts new nodes against every limit. Without a template their size is unknown, so only their number counts. */

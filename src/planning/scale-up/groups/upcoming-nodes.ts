@@ -8,9 +8,11 @@ import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
+import { factsOfGroups } from '../../facts/group-facts.ts';
+import { absentInstances, membershipFacts } from '../../facts/instance-facts.ts';
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
-import { isStarting } from '../../state/node-counts.ts';
+import { isStarting, startupMsOf } from '../../state/node-counts.ts';
 import { awaitsDevices } from '../../state/unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
@@ -42,18 +44,13 @@ export interface UpcomingNodesIndex {
 export function indexUpcomingNodes(input: Pick<UpcomingNodesIndex, 'observation' | 'state' | 'policy'>): UpcomingNodesIndex {
   const { observation, state, policy } = input;
   const { cloud, cluster } = observation;
-  const nodesByGroup = new Map<NodeGroupId, NodeName[]>();
-  for (const [name, group] of cloud.groupOfNode) {
-    const nodes = nodesByGroup.get(group);
-    if (nodes === undefined) nodesByGroup.set(group, [name]);
-    else nodes.push(name);
-  }
+  const { nodesByGroup, joined } = membershipFacts(cloud);
   return {
     observation,
     state,
     policy,
     nodesByGroup,
-    registered: new Set(cloud.instanceOfNode.values()),
+    registered: joined,
     leaving: new Set([...state.deleting.values()].map((removal) => removal.instance)),
     volumesClaimed: cluster.pendingPods.some(({ claims }) => claims !== undefined),
   };
@@ -61,11 +58,20 @@ export function indexUpcomingNodes(input: Pick<UpcomingNodesIndex, 'observation'
 
 /** The nodes of the group that count as capacity to come: those that have not registered, and those that are not ready. */
 export function findUpcomingNodes(group: NodeGroup, index: UpcomingNodesIndex): UpcomingNodes {
-  const joining = (group.instances ?? []).filter((instance) => isJoining(instance, group, index));
+  const absent = absentInstances(group, index.observation.cloud);
+  const joining = absent.filter((instance) => isJoining(instance, group, index));
   const promised = Array.from({ length: unlistedPromise(group, index) }, () => undefined);
-  const unready = nodesOf(group, index).filter((name) => isBecomingReady(name, group, index));
-  const fresh = nodesOf(group, index).filter((name) => isFreshlyReady(name, index) && !unready.includes(name));
+  const recent = mayHaveRecentNodes(group, index) ? nodesOf(group, index) : [];
+  const unready = recent.filter((name) => isBecomingReady(name, group, index));
+  const fresh = recent.filter((name) => isFreshlyReady(name, index) && !unready.includes(name));
   return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: unready.sort(), fresh: fresh.sort() };
+}
+
+/** Old nodes neither become ready nor did so a moment ago. */
+function mayHaveRecentNodes(group: NodeGroup, { observation, policy }: UpcomingNodesIndex): boolean {
+  const newestMs = factsOfGroups(observation).get(group.id)?.newestMs ?? Number.NEGATIVE_INFINITY;
+  const recentMs = Math.max(startupMsOf(group, policy), schedulerWaitMs(observation.cluster.pendingPods.length));
+  return observation.nowMs - newestMs < recentMs;
 }
 
 function isFreshlyReady(name: NodeName, { observation, state }: UpcomingNodesIndex): boolean {

@@ -1,0 +1,60 @@
+/**
+ * Facts of the nodes of a view, found once: the view keeps its map while no node changed. Most nodes of a large cluster are ready and stay, so
+ * what is about the others costs what these cost. The room has facts of lists that several parts of planning read. Must not know what follows
+ * from a fact.
+ */
+import type { ClusterView } from '../../domain/observation.ts';
+import type { NodeName } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import { compareText } from '../../lib/comparison.ts';
+
+type Nodes = ClusterView['nodes'];
+
+/** The lists are in the order of the view. */
+interface NodeListSummary {
+  /** Sorted. */
+  readonly names: readonly NodeName[];
+  readonly unready: readonly Node[];
+  /** With any taint. */
+  readonly tainted: readonly Node[];
+  /** With the deletion taint, or the one that is written before it. */
+  readonly deletionTainted: readonly Node[];
+  /** Announced to be taken back by Azure, at whatever time. */
+  readonly preempted: readonly Node[];
+  /** Being deleted, or one of the two above. All other nodes stay, as far as the cluster shows. */
+  readonly departing: readonly Node[];
+  readonly suspended: readonly Node[];
+  /** For which drivers publish devices. */
+  readonly withDevices: readonly Node[];
+  /** Not ready, or cordoned. */
+  readonly closed: readonly Node[];
+}
+
+const known = new WeakMap<Nodes, NodeListSummary>();
+
+export function nodeListFacts(nodes: Nodes): NodeListSummary {
+  const found = known.get(nodes) ?? findFacts(nodes);
+  known.set(nodes, found);
+  return found;
+}
+
+function findFacts(nodes: Nodes): NodeListSummary {
+  const all = [...nodes.values()];
+  const isDeparting = (node: Node): boolean => node.preemption !== undefined || node.deletionAtMs !== undefined || hasDeletionTaint(node);
+  return {
+    names: [...nodes.keys()].sort(compareText),
+    unready: all.filter(({ readiness }) => !readiness.ready),
+    tainted: all.filter(({ taints }) => taints.length > 0),
+    deletionTainted: all.filter(hasDeletionTaint),
+    preempted: all.filter(({ preemption }) => preemption !== undefined),
+    departing: all.filter(isDeparting),
+    suspended: all.filter(({ suspended }) => suspended === true),
+    withDevices: all.filter(({ devices }) => devices !== undefined),
+    closed: all.filter(({ readiness, unschedulable }) => !readiness.ready || unschedulable),
+  };
+}
+
+function hasDeletionTaint({ taints }: Node): boolean {
+  return taints.some(({ key }) => key === TO_BE_DELETED_TAINT || key === CORDONED_BEFORE_TAINT);
+}
