@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMs, imageEnvironment, memoryMb } from '../daemon-bundle.ts';
-import type { WorldReady } from './world-orders.ts';
+import type { LongestTurn, MeterOrder, WorldReady } from './world-orders.ts';
 
+const METER = join(import.meta.dirname, 'turn-meter.ts');
 const POLL_MS = 100;
 const START_WITHIN_MS = 300_000;
 const STOP_WITHIN_MS = 20_000;
@@ -40,7 +41,6 @@ export interface DaemonInput {
 export class MeasuredDaemon {
   readonly #child: ChildProcess;
   readonly #url: string;
-  #longestTurnMs = 0;
 
   private constructor(child: ChildProcess, url: string) {
     this.#child = child;
@@ -57,9 +57,9 @@ export class MeasuredDaemon {
       `--cloud-config=${world.cloudConfig}`,
       ...FLAGS,
     ];
-    const child = spawn(process.execPath, [...nodeOptions, main, 'run', ...flags], {
+    const child = spawn(process.execPath, [...nodeOptions, `--import=${METER}`, main, 'run', ...flags], {
       env: { PATH: process.env['PATH'], HOME: dir, ...imageEnvironment(), ...world.environment },
-      stdio: ['ignore', 'pipe', log],
+      stdio: ['ignore', 'pipe', log, 'ipc'],
     });
     closeSync(log);
     return new MeasuredDaemon(child, await servedUrl(child, join(dir, 'daemon.log')));
@@ -89,23 +89,26 @@ export class MeasuredDaemon {
     return { loops: metrics.get('aks_autoscaler_loop_duration_seconds_count{step="total"}') ?? 0, loopMs: seconds * 1000 };
   }
 
-  /** The longest turn of the event loop since the last call, milliseconds. */
-  async longestTurnMs(): Promise<number> {
-    await this.metrics();
-    const longest = this.#longestTurnMs;
-    this.#longestTurnMs = 0;
-    return longest;
+  /** From now on, turns of the event loop are measured. They are from the start of the process, too. */
+  measureTurns(): void {
+    this.#order('start');
+  }
+
+  /** The longest turn of the event loop since they are measured; they are not any more. */
+  async longestTurn(): Promise<LongestTurn> {
+    const answer = once(this.#child, 'message') as Promise<[LongestTurn]>;
+    this.#order('stop');
+    return (await answer)[0];
+  }
+
+  #order(order: MeterOrder): void {
+    this.#child.send(order);
   }
 
   async metrics(): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`${this.#url}/metrics`)).text();
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    const metrics = new Map(
-      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))] as const),
-    );
-    // Each reading of it begins a new maximum.
-    this.#longestTurnMs = Math.max(this.#longestTurnMs, (metrics.get('aks_autoscaler_event_loop_delay_max_seconds') ?? 0) * 1000);
-    return metrics;
+    return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))] as const));
   }
 
   async stop(): Promise<void> {

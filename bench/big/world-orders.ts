@@ -1,4 +1,4 @@
-/** What the process with the world is asked for, and what it answers. Times are milliseconds of the machine. */
+/** What the processes of the bench are asked for, and what they answer. Times are milliseconds of the machine. */
 export interface WorldSize {
   readonly nodes: number;
   readonly pods: number;
@@ -57,4 +57,13 @@ export interface WorldAnswers {
   readonly 'add-lone-pod': Reaction;
   readonly 'add-pods': WriteTimes;
   readonly 'remove-pods': WriteTimes;
+}
+
+/** To the meter in the daemon: it begins anew, or ends and answers. */
+export type MeterOrder = 'start' | 'stop';
+
+/** The longest turn of the event loop, by the clock and by the time that its thread had the processor. */
+export interface LongestTurn {
+  readonly wallMs: number;
+  readonly cpuMs: number;
 }

@@ -1,0 +1,39 @@
+/**
+ * Loaded into the measured daemon before its program: the longest turn of the event loop between two questions of the bench, by the clock and by
+ * the processor. Its timer wakes the process all the time, so it runs only while it is asked to. Must not know the daemon.
+ */
+import type { LongestTurn, MeterOrder } from './world-orders.ts';
+
+const TICK_MS = 2;
+const NOTHING: LongestTurn = { wallMs: 0, cpuMs: 0 };
+
+let longest = NOTHING;
+let timer: NodeJS.Timeout | undefined;
+let [lastMs, lastCpuMs] = [0, 0];
+
+/** Of this thread alone: garbage is collected beside the turn by others. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+function tick(): void {
+  const [nowMs, cpuMs] = [performance.now(), threadCpuMs()];
+  longest = { wallMs: Math.max(longest.wallMs, nowMs - lastMs - TICK_MS), cpuMs: Math.max(longest.cpuMs, cpuMs - lastCpuMs) };
+  [lastMs, lastCpuMs] = [performance.now(), threadCpuMs()];
+}
+
+function start(): void {
+  [longest, lastMs, lastCpuMs] = [NOTHING, performance.now(), threadCpuMs()];
+  timer ??= setInterval(tick, TICK_MS).unref();
+}
+
+function stop(): void {
+  clearInterval(timer);
+  timer = undefined;
+  process.send?.(longest);
+}
+
+start();
+process.on('message', (order: MeterOrder) => (order === 'start' ? start() : stop()));
+process.channel?.unref();
