@@ -34,6 +34,5 @@ function stop(): void {
   process.send?.(longest);
 }
 
-start();
 process.on('message', (order: MeterOrder) => (order === 'start' ? start() : stop()));
 process.channel?.unref();

@@ -31,6 +31,15 @@ export class Turns {
     await pause();
     this.#since = clock.monotonic();
   }
+
+  /** Does the work. Wherever it yields, other work may have its turn. */
+  async finish<Result>(work: SlicedWork<Result>): Promise<Result> {
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      await this.next();
+    }
+  }
 }
 
 /** Does the work without a pause. */

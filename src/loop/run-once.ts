@@ -109,7 +109,7 @@ async function runSteps(
   const observed = await steps.run('observe', () => observe(input, steps, run.startedAtMs));
   if ('error' in observed) return progress;
   await steps.nextTurn();
-  const reduced = await steps.run('reduce', () => updateState(input, observed.value));
+  const reduced = await steps.run('reduce', () => updateState(input, steps, observed.value));
   if ('error' in reduced) return { ...progress, observation: observed.value };
   const observation = withCorrectedTemplates(observed.value, reduced.value.state, input.deps.names);
   progress = { ...progress, ...reduced.value, observation };
@@ -126,31 +126,28 @@ async function runSteps(
   return progress;
 }
 
-/** The observation is frozen before other work has its turn. */
+/** Each part is frozen before other work has its turn. That the cloud's may be some milliseconds newer is as if its answer had come sooner. */
 async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, steps: Steps, nowMs: number): Promise<Observation> {
   const view = withOwners(deps.cluster.observe(nowMs), deps.owners);
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
+  await steps.nextTurn();
   const cloud = deps.cloud.observe(cluster, nowMs);
   await steps.nextTurn();
   snapshot.sync(cluster);
   return { loopId, nowMs, cluster, cloud };
 }
 
-function updateState(input: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
+async function updateState(input: RunOnceInput, steps: Steps, observation: Observation): Promise<Pick<Progress, 'state' | 'removed'>> {
   const { deps, runner, state: known, saved } = input;
   const removed = runner.collect();
   const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const { policy, names } = deps;
   const followed = reduceObservation(afterRemovals, observation, policy);
-  const reduced = checkPromises({
-    state: withReleased(followed, input.released, observation),
-    before: state.accepted,
-    observation,
-    policy,
-    names,
-  });
+  await steps.nextTurn();
+  const released = withReleased(followed, input.released, observation);
+  const reduced = await steps.inSlices(checkPromises({ state: released, before: state.accepted, observation, policy, names }));
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishAtOnce, finishInSlices, type SlicedWork } from '../../src/lib/slices.ts';
+import { finishAtOnce, finishInSlices, Turns, type SlicedWork } from '../../src/lib/slices.ts';
 
 /** Every step takes a millisecond. */
 function stage(steps: number) {
@@ -40,6 +40,16 @@ describe('work in slices', () => {
     const { seen, work, stop, pacing } = stage(50);
     expect(await finishInSlices(work(), pacing(20), stop.signal)).toBe('done');
     expect(seen.pauses).toEqual([20, 40]);
+  });
+
+  it('goes on with the turn of the work before it', async () => {
+    const { seen, work, pacing } = stage(50);
+    const turns = new Turns(pacing(20));
+    seen.now = 15;
+
+    expect(await turns.finish(work())).toBe('done');
+
+    expect(seen.pauses).toEqual([20, 40, 60]);
   });
 
   it('ends when the signal fires, and undoes what it has begun', async () => {

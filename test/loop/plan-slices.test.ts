@@ -126,7 +126,7 @@ describe('the steps of a loop', () => {
     for (let listener = 0; listener < 3; listener++) stage.loop.onLoop(() => void seen.push(pauses()));
     await stage.loop.runOnce('manual', new AbortController().signal);
     const [first = 0] = seen;
-    expect(first).toBeGreaterThanOrEqual(6);
+    expect(first).toBeGreaterThanOrEqual(8);
     expect(seen).toEqual([first, first + 1, first + 2]);
   });
 

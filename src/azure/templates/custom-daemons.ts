@@ -104,13 +104,17 @@ export class CustomDaemons {
   readonly #known = new Map<NodeGroupId, Known>();
   #nodes = new Map<NodeGroupId, Node[]>();
   #pending = new Map<NodeName, Pod[]>();
-  #cluster: Pick<ClusterView, 'podsByNode'> = { podsByNode: new Map() };
+  #cluster: Pick<ClusterView, 'nodes' | 'podsByNode' | 'pendingPods'> | undefined;
+  #groupOfNode: ReadonlyMap<NodeName, NodeGroupId> | undefined;
 
   /** Must be called once per view, before the groups. */
   observe(cluster: ClusterView, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>): void {
+    const last = this.#cluster;
     this.#cluster = cluster;
+    if (last?.pendingPods !== cluster.pendingPods) this.#pending = pendingByNode(cluster.pendingPods);
+    if (last?.nodes === cluster.nodes && this.#groupOfNode === groupOfNode) return;
+    this.#groupOfNode = groupOfNode;
     this.#nodes = new Map();
-    this.#pending = pendingByNode(cluster.pendingPods);
     for (const [name, group] of groupOfNode) {
       const node = cluster.nodes.get(name);
       if (node === undefined || !showsDaemons(node)) continue;
@@ -148,7 +152,7 @@ export class CustomDaemons {
   #daemonsOn({ name }: Node): readonly CustomDaemon[] {
     const pending = this.#pending.get(name);
     const waiting = pending === undefined ? NONE : customDaemonsOn(name, pending);
-    const pods = this.#cluster.podsByNode.get(name);
+    const pods = this.#cluster?.podsByNode.get(name);
     if (pods === undefined) return waiting;
     let bound = this.#byPods.get(pods);
     if (bound === undefined) this.#byPods.set(pods, (bound = customDaemonsOn(name, pods)));

@@ -4,7 +4,7 @@
  * AKS's count. Must not know how to repair a difference; it only reports.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { CloudView } from '../../domain/observation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -36,18 +36,36 @@ interface DriftInput {
 /** Every count that can be compared. Empty if the size or the instances are unknown. */
 export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, deallocates = false, nodes }: DriftInput): readonly Drift[] {
   if (!target.known || instances === undefined) return [];
-  const staying = instances.filter(({ state }) => state !== 'deleting');
-  const running = staying.filter(({ state }) => state === 'running');
-  const deallocated = staying.filter(({ state }) => state === 'deallocated').length;
+  const { staying, running, deallocated } = countsOf(instances);
   const capacity = target.value;
   const counted = deallocates ? capacity - deallocated : capacity;
   // The node of a deallocated instance remains unless it is removed by hand.
-  const joined = Math.min(Math.max(nodes, running.length), running.length + deallocated);
+  const joined = Math.min(Math.max(nodes, running), running + deallocated);
   return [
     ...(agentPoolCount === undefined ? [] : [{ kind: 'agent-pool' as const, counted: agentPoolCount, expected: counted }]),
-    { kind: 'instances', counted: staying.length, expected: capacity },
+    { kind: 'instances', counted: staying, expected: capacity },
     { kind: 'nodes', counted: nodes, expected: joined },
   ];
+}
+
+interface InstanceCounts {
+  readonly staying: number;
+  readonly running: number;
+  readonly deallocated: number;
+}
+
+/** The view keeps its list while no instance changed. */
+const counts = new WeakMap<readonly Instance[], InstanceCounts>();
+
+function countsOf(instances: readonly Instance[]): InstanceCounts {
+  const count = (isCounted: (instance: Instance) => boolean): number => instances.filter(isCounted).length;
+  const known = counts.get(instances) ?? {
+    staying: count(({ state }) => state !== 'deleting'),
+    running: count(({ state }) => state === 'running'),
+    deallocated: count(({ state }) => state === 'deallocated'),
+  };
+  counts.set(instances, known);
+  return known;
 }
 
 /** AKS's count if it differs from what AKS would count; undefined: equal, or unknown. */
@@ -55,7 +73,7 @@ export function differingAksCount(group: Pick<NodeGroup, 'target' | 'instances'>
   // Where AKS scales the pool itself, its operations keep the size.
   if (pool?.count === undefined || pool.managedAutoscaler || !group.target.known) return undefined;
   const { target, instances = [] } = group;
-  const deallocated = pool.deallocates === true ? instances.filter(({ state }) => state === 'deallocated').length : 0;
+  const deallocated = pool.deallocates === true ? countsOf(instances).deallocated : 0;
   return pool.count === target.value - deallocated ? undefined : pool.count;
 }
 
@@ -107,6 +125,7 @@ interface InventoryReporterDeps {
 export class InventoryReporter {
   readonly #deps: InventoryReporterDeps;
   readonly #drifts = new DriftWatch();
+  #counted: { readonly groupOfNode: CloudView['groupOfNode']; readonly nodes: ReadonlyMap<NodeGroupId, number> } | undefined;
   /** The last checked tags of each group. */
   readonly #checkedTags = new Map<NodeGroupId, { readonly tags: Tags; readonly problems: readonly string[] }>();
 
@@ -149,8 +168,7 @@ export class InventoryReporter {
   #reportDrift({ groups, groupOfNode }: CloudView, nowMs: number): void {
     const { log, metrics } = this.#deps;
     metrics.cluster.groupDrift.reset();
-    const nodes = new Map<NodeGroupId, number>();
-    for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
+    const nodes = this.#nodesOf(groupOfNode);
     const settled = groups.flatMap((group) => {
       const registered = this.#deps.store.registration().byId.get(group.id);
       if (registered === undefined) return [];
@@ -173,6 +191,15 @@ export class InventoryReporter {
       const why = 'the next operation of AKS on such a pool, such as an upgrade or a label change, sets its capacity to the count of AKS';
       log.warn({ pools: news, why }, 'AKS, scale sets and nodes differ on pool sizes although no operation runs');
     }
+  }
+
+  /** The view keeps its map while no node came or went. */
+  #nodesOf(groupOfNode: CloudView['groupOfNode']): ReadonlyMap<NodeGroupId, number> {
+    if (this.#counted?.groupOfNode === groupOfNode) return this.#counted.nodes;
+    const nodes = new Map<NodeGroupId, number>();
+    for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
+    this.#counted = { groupOfNode, nodes };
+    return nodes;
   }
 
   #measureLags(): void {

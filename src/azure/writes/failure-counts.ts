@@ -3,6 +3,7 @@
  * each of its instances report the failure, in any order.
  */
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { Instance } from '../../domain/node-group.ts';
 import type { CloudView, CloudEvent } from '../../domain/observation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type ErrorKind, AutoscalerError } from '../../lib/errors.ts';
@@ -14,6 +15,8 @@ import { defined } from '../../lib/defined.ts';
 
 /** Shorter than the shortest backoff after a failure, so that the next increase counts separately. */
 const SAME_INCREASE_MS = 4 * 60_000;
+
+const NO_INSTANCES: readonly Instance[] = [];
 
 interface Failure {
   readonly detail: ErrorKind;
@@ -27,6 +30,7 @@ export class FailureCounts {
   /** When a failure was last counted, by group and reason. */
   readonly #lastAt = new Map<string, number>();
   #failed: ReadonlySet<InstanceKey> = new Set();
+  readonly #failedOf = new WeakMap<readonly Instance[], readonly Instance[]>();
 
   constructor(counter: Metrics['scaleUp']['failures'], clock: Pick<Clock, 'monotonic'>) {
     this.#counter = counter;
@@ -45,17 +49,26 @@ export class FailureCounts {
 
   /** Counts each failed instance once, in however many loops it is seen. One that has a node is not counted. */
   countFailedInstances({ groups, instanceOfNode }: Pick<CloudView, 'groups' | 'instanceOfNode'>): void {
-    const joined = new Set(instanceOfNode.values());
+    for (const { id } of groups) this.#begin(id);
+    const found = groups.flatMap(({ id, instances = NO_INSTANCES }) => this.#failedIn(instances).map((instance) => ({ id, instance })));
+    const joined = new Set(found.length === 0 ? [] : instanceOfNode.values());
     const failed = new Set<InstanceKey>();
-    for (const { id, instances = [] } of groups) {
-      this.#begin(id);
-      for (const { key, state, error } of instances) {
-        if (state !== 'failed' || error === undefined || joined.has(key)) continue;
-        failed.add(key);
-        if (!this.#failed.has(key)) this.#countOnce(id, failureReason(error));
-      }
+    for (const {
+      id,
+      instance: { key, error },
+    } of found) {
+      if (error === undefined || joined.has(key)) continue;
+      failed.add(key);
+      if (!this.#failed.has(key)) this.#countOnce(id, failureReason(error));
     }
     this.#failed = failed;
+  }
+
+  /** The view keeps its list while no instance changed. */
+  #failedIn(instances: readonly Instance[]): readonly Instance[] {
+    const failed = this.#failedOf.get(instances) ?? instances.filter(({ state }) => state === 'failed');
+    this.#failedOf.set(instances, failed);
+    return failed;
   }
 
   /** Without a series at 0, Prometheus `increase()` would miss the first failure. */

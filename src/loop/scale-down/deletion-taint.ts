@@ -13,6 +13,7 @@ import { deletionTaintOwner } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { mayBeInUse } from '../../planning/state/deletions.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { compareBy } from '../../lib/comparison.ts';
@@ -129,7 +130,7 @@ interface Leftover {
 /** Finds all leftovers before any is changed. */
 function findLeftovers(input: LeftoversInput): readonly Leftover[] {
   const found: Leftover[] = [];
-  for (const node of input.observation.cluster.nodes.values()) {
+  for (const node of nodeListFacts(input.observation.cluster.nodes).deletionTainted) {
     const taint = deletionTaintOf(node, input.cordon);
     if (taint !== undefined && isAbandoned(node, input)) found.push({ node, taint });
   }

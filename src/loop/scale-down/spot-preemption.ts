@@ -11,6 +11,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint } from '../../domain/taints.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { evictWithoutWaiting } from './evict-pods.ts';
@@ -54,7 +55,7 @@ export class PreemptionResponder {
       if (node?.preemption === undefined || leaving.has(name)) continue;
       this.#begin(node, node.preemption, observation);
     }
-    for (const node of nodes.values()) {
+    for (const node of nodeListFacts(nodes).tainted) {
       const spared = hasTaint(node.taints, PREEMPTED_TAINT) && !isPreempted(node, observation.nowMs);
       if (spared && !this.#running.has(node.name) && node.deletionAtMs === undefined) await this.#removeTaint(node, signal);
     }

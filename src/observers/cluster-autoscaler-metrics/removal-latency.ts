@@ -25,7 +25,7 @@ const NO_DELAY = 'none';
 /** `policy` returns the rules that hold now. */
 export function removalLatency(metrics: Latencies, policy: () => Policy): LoopListener {
   const due = new Map<NodeName, Due>();
-  const lookedAt = new Map<NodeName, number>();
+  const skips = new Skips();
   return (report) => {
     const { observation, scaleDown, state } = report;
     metrics.pendingDeletions.set(state.deleting.size);
@@ -35,7 +35,7 @@ export function removalLatency(metrics: Latencies, policy: () => Policy): LoopLi
       due.delete(outcome.node);
     }
     if (observation === undefined || scaleDown === undefined) return;
-    metrics.skippedEvaluation.set(longestSkip(scaleDown, report, lookedAt) / 1000);
+    metrics.skippedEvaluation.set(skips.longestMs(scaleDown, report) / 1000);
     followDue({ due, observation, scaleDown, report, policy: policy() }, metrics);
   };
 }
@@ -50,6 +50,7 @@ interface Following {
 
 function followDue({ due, observation, scaleDown, report, policy }: Following, metrics: Latencies): void {
   const { nowMs, cluster } = observation;
+  if (due.size + scaleDown.unneeded.size === 0) return;
   const reasons = new Map(scaleDown.kept.map(({ node, reason }) => [node, reason]));
   for (const [node, sinceMs] of scaleDown.unneeded) {
     const atMs = sinceMs + waitMs(node, observation, policy);
@@ -80,16 +81,31 @@ function observe(metrics: Latencies, due: Due | undefined, end: { readonly atMs:
   metrics.removalLatency.observe({ deleted: String(end.deleted), delay_reason: due.delay }, (end.atMs - due.atMs) / 1000);
 }
 
-/** Milliseconds since the evaluation of the node that has waited longest; 0 if this loop evaluated all. */
-function longestSkip({ kept, unneeded }: ScaleDownPlan, { startedAtMs }: LoopReport, lookedAt: Map<NodeName, number>): number {
-  const skipped = new Set(kept.flatMap(({ node, reason }) => (NOT_EVALUATED.has(reason) ? [node] : [])));
-  const present = new Set([...kept.map(({ node }) => node), ...unneeded.keys()]);
-  let longestMs = 0;
-  for (const node of present) {
-    const atMs = skipped.has(node) ? (lookedAt.get(node) ?? startedAtMs) : startedAtMs;
-    lookedAt.set(node, atMs);
-    longestMs = Math.max(longestMs, startedAtMs - atMs);
+interface LastPlan {
+  readonly plan: ScaleDownPlan;
+  readonly atMs: number;
+}
+
+/** Which nodes wait for their next evaluation, and since when. Most nodes of a cluster do not, so these alone are remembered. */
+class Skips {
+  #since: ReadonlyMap<NodeName, number> = new Map();
+  #last: LastPlan | undefined;
+
+  /** Milliseconds since the evaluation of the node that has waited longest; 0 if this loop evaluated all. */
+  longestMs(plan: ScaleDownPlan, { startedAtMs }: LoopReport): number {
+    const skipped = plan.kept.filter(({ reason }) => NOT_EVALUATED.has(reason)).map(({ node }) => node);
+    const isNew = skipped.some((node) => !this.#since.has(node));
+    const [evaluated, evaluatedAtMs] = [isNew ? nodesOf(this.#last?.plan) : NO_NODES, this.#last?.atMs ?? startedAtMs];
+    this.#since = new Map(
+      skipped.map((node) => [node, this.#since.get(node) ?? (evaluated.has(node) ? evaluatedAtMs : startedAtMs)] as const),
+    );
+    this.#last = { plan, atMs: startedAtMs };
+    return [...this.#since.values()].reduce((longest, atMs) => Math.max(longest, startedAtMs - atMs), 0);
   }
-  for (const node of lookedAt.keys()) if (!present.has(node)) lookedAt.delete(node);
-  return longestMs;
+}
+
+const NO_NODES: ReadonlySet<NodeName> = new Set();
+
+function nodesOf(plan: ScaleDownPlan | undefined): ReadonlySet<NodeName> {
+  return plan === undefined ? NO_NODES : new Set([...plan.kept.map(({ node }) => node), ...plan.unneeded.keys()]);
 }

@@ -7,6 +7,7 @@ import type { CloudEvent, Observation } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import { defined } from '../../lib/defined.ts';
 import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { formatSpan } from '../../planning/explain/spans.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
@@ -145,7 +146,10 @@ export class CapacityChanges {
   }
 
   #followEvictions({ cloud, cluster, nowMs }: Observation): void {
-    for (const [name, group] of cloud.groupOfNode) if (cluster.nodes.get(name)?.preemption !== undefined) this.#evictions.set(group, nowMs);
+    for (const { name } of nodeListFacts(cluster.nodes).preempted) {
+      const group = cloud.groupOfNode.get(name);
+      if (group !== undefined) this.#evictions.set(group, nowMs);
+    }
   }
 }
 

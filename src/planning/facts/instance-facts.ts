@@ -80,6 +80,15 @@ function joinedInstances(instanceOfNode: Membership['instanceOfNode']): Pick<Mem
   return { joined, disputed };
 }
 
+const nodes = new WeakMap<Membership['instanceOfNode'], ReadonlyMap<InstanceKey, NodeName>>();
+
+/** The node that runs on each instance. Of those that name the same instance, the last. */
+export function nodeOfInstance({ instanceOfNode }: Pick<CloudView, 'instanceOfNode'>): ReadonlyMap<InstanceKey, NodeName> {
+  const known = nodes.get(instanceOfNode) ?? new Map([...instanceOfNode].map(([name, key]) => [key, name]));
+  nodes.set(instanceOfNode, known);
+  return known;
+}
+
 const absents = new WeakMap<readonly Instance[], { readonly joined: ReadonlySet<InstanceKey>; readonly absent: readonly Instance[] }>();
 
 /** The instances of the group that no node runs on, in the order of the view. */

@@ -13,6 +13,7 @@ import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import { compareText } from '../../lib/comparison.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import { type GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
 import { templateHash } from '../state/accepted-increases.ts';
@@ -30,8 +31,8 @@ const CONDITION_TAINTS = 'node.kubernetes.io/';
 const MOST_NODES = 20;
 const MOST_SHOWING = 3;
 
-/** Finds promises that were broken, kept after all, or are too old to matter. */
-export function checkPromises(input: PromiseInput): LoopState {
+/** Finds promises that were broken, kept after all, or are too old to matter. After a large increase it looks at the nodes of every group. */
+export function* checkPromises(input: PromiseInput): SlicedWork<LoopState> {
   const { state, before, observation } = input;
   const ids = new Set<NodeGroupId>([...(before?.keys() ?? []), ...(state.accepted?.keys() ?? []), ...(state.broken?.keys() ?? [])]);
   if (ids.size === 0 && state.brokenZones === undefined) return state;
@@ -40,8 +41,9 @@ export function checkPromises(input: PromiseInput): LoopState {
   for (const group of observation.cloud.groups) {
     const next = ids.has(group.id) && group.template !== undefined ? checkGroup(group, context) : undefined;
     if (next !== undefined) broken.set(group.id, next);
+    yield;
   }
-  const brokenZones = checkZones(context);
+  const brokenZones = yield* checkZones(context);
   const { broken: _known, brokenZones: _zones, ...rest } = state;
   return { ...rest, ...(broken.size === 0 ? {} : { broken }), ...(brokenZones.size === 0 ? {} : { brokenZones }) };
 }

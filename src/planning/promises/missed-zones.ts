@@ -7,6 +7,8 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
+import { nodeOfInstance } from '../facts/instance-facts.ts';
 import type { GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
 import { CORRECTED_MS, modelOf, MOST_CLASSES, TRIAL_MS } from './corrected-templates.ts';
@@ -17,11 +19,12 @@ const ZONE = 'topology.kubernetes.io/zone';
 const ONE_INCREASE_MS = 60_000;
 
 /** Groups without such a zone are absent. */
-export function checkZones(context: PromiseContext): NonNullable<LoopState['brokenZones']> {
+export function* checkZones(context: PromiseContext): SlicedWork<NonNullable<LoopState['brokenZones']>> {
   const found = new Map<NodeGroupId, BrokenPromise>();
   for (const group of context.observation.cloud.groups) {
     const next = (group.template?.zones.length ?? 0) < 2 ? undefined : checkGroupZones(group, context);
     if (next !== undefined) found.set(group.id, next);
+    yield;
   }
   return found;
 }
@@ -48,9 +51,10 @@ interface Arrival {
 function arrivalsOf({ id, instances = [] }: NodeGroup, { observation, index }: PromiseContext): readonly Arrival[] {
   const { cloud, cluster } = observation;
   const listed = new Set(instances.map(({ key }) => key));
-  const nodeOf = new Map([...cloud.instanceOfNode].map(([name, key]) => [key, cluster.nodes.get(name)]));
+  const nodeOf = nodeOfInstance(cloud);
   const fromAzure = instances.flatMap(({ key, state, zone, hostName, instanceId, firstSeenMs }) => {
-    const node = nodeOf.get(key);
+    const nodeName = nodeOf.get(key);
+    const node = nodeName === undefined ? undefined : cluster.nodes.get(nodeName);
     if (state === 'failed' || zone === undefined) return [];
     return [{ name: node?.name ?? hostName ?? instanceId, zone, atMs: Math.min(firstSeenMs, node?.createdAtMs ?? Infinity) }];
   });

@@ -25,17 +25,24 @@ export function podsOnEveryNode(names: readonly NodeName[], { nodes, podsByNode,
   let kinds = new Set<string>();
   for (const [at, name] of ready.entries()) {
     const single = singleKinds(podsByNode.get(name) ?? []);
-    kinds = at === 0 ? single : new Set([...kinds].filter((kind) => single.has(kind)));
+    kinds = new Set(at === 0 ? single : [...kinds].filter((kind) => single.has(kind)));
     if (kinds.size === 0) return () => false;
   }
   for (const pod of pendingPods) if (followsNodes(pod)) kinds.delete(kindOf(pod));
   return (pod, node) => followsNodes(pod) && cameWith(pod, node) && kinds.has(kindOf(pod));
 }
 
-function singleKinds(pods: readonly Pod[]): Set<string> {
+/** The lists are never changed, and most are the same in the next loop. */
+const singles = new WeakMap<readonly Pod[], ReadonlySet<string>>();
+
+function singleKinds(pods: readonly Pod[]): ReadonlySet<string> {
+  const known = singles.get(pods);
+  if (known !== undefined) return known;
   const counts = new Map<string, number>();
-  for (const pod of pods) if (followsNodes(pod)) counts.set(kindOf(pod), (counts.get(kindOf(pod)) ?? 0) + 1);
-  return new Set([...counts].flatMap(([kind, count]) => (count === 1 ? [kind] : [])));
+  for (const kind of pods.filter(followsNodes).map(kindOf)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const found = new Set([...counts].flatMap(([kind, count]) => (count === 1 ? [kind] : [])));
+  singles.set(pods, found);
+  return found;
 }
 
 function followsNodes({ controller }: Pod): boolean {

@@ -13,6 +13,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import { stableHash } from '../../lib/random.ts';
+import { membershipFacts } from '../facts/instance-facts.ts';
 import {
   firstAskedTimes,
   isOnlyPlanned,
@@ -155,8 +156,8 @@ function withJoined(entry: AcceptedIncrease, { group, observation }: SeenGroup):
 
 /** Whether a node that joined by then, and not long before the increase, is not ready yet. */
 function hasStartingNodes(group: NodeGroup, { cluster, cloud }: Observation, entry: AcceptedIncrease & { joinedAtMs: number }): boolean {
-  for (const [name, owner] of cloud.groupOfNode) {
-    const node = owner === group.id ? cluster.nodes.get(name) : undefined;
+  for (const name of membershipFacts(cloud).nodesByGroup.get(group.id) ?? []) {
+    const node = cluster.nodes.get(name);
     if (node === undefined || node.createdAtMs < entry.acceptedAtMs || node.createdAtMs > entry.joinedAtMs) continue;
     if (!node.readiness.ready || hasStartupTaint(node, group)) return true;
   }

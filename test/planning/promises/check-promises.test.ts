@@ -7,6 +7,7 @@ import type { Node } from '../../../src/domain/node.ts';
 import type { Observation } from '../../../src/domain/observation.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { attachResource } from '../../../src/domain/resources.ts';
+import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { checkPromises } from '../../../src/planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../../../src/planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
@@ -74,7 +75,9 @@ function stateOf({ broken, asked = [wide] }: World): LoopState {
 }
 
 function check(world: World): LoopState {
-  return checkPromises({ state: stateOf(world), before: undefined, observation: look(world), policy: POLICY, names: resourceNames });
+  return finishAtOnce(
+    checkPromises({ state: stateOf(world), before: undefined, observation: look(world), policy: POLICY, names: resourceNames }),
+  );
 }
 
 function brokenIn(world: World): BrokenPromise | undefined {

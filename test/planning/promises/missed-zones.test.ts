@@ -3,6 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { checkPromises } from '../../../src/planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../../../src/planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
@@ -51,7 +52,7 @@ function check({ arrivals, at = 120, pods = [pinned], held, group = {}, requeste
     increases: new Map([[G, { group: G, nodes: requested, requestedAtMs: nowMs - MINUTE, expectedByMs: nowMs + 9 * MINUTE }]]),
     ...(held === undefined ? {} : { brokenZones: new Map([[G, held]]) }),
   };
-  const next = checkPromises({ state, before: undefined, observation, policy: POLICY, names: resourceNames });
+  const next = finishAtOnce(checkPromises({ state, before: undefined, observation, policy: POLICY, names: resourceNames }));
   return { next, observation, found: next.brokenZones?.get(G) };
 }
 
