@@ -59,7 +59,7 @@ export interface WorldAnswers {
   readonly 'remove-pods': WriteTimes;
 }
 
-/** To the meter in the daemon: it begins anew, or ends and answers. */
+/** To the meter in the daemon: it begins, or it ends and answers. */
 export type MeterOrder = 'start' | 'stop';
 
 /** The longest turn of the event loop, by the clock and by the time that its thread had the processor. */

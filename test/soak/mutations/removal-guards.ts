@@ -73,8 +73,8 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
   {
     guard: 'removals of another daemon count for the minimum',
     file: 'src/planning/scale-down/plan-context.ts',
-    text: 'if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) continue;',
-    instead: 'continue;',
+    text: 'if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) return [];',
+    instead: 'return [];',
     test: 'test/planning/scale-down/leaving.test.ts',
     quick: true,
   },
