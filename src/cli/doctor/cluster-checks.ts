@@ -114,7 +114,15 @@ export function configChecks(
       .map((size) => warning('config', `scaleUp.prices: no node group has the size ${size}`)),
     ...warnings.map((sentence) => warning('config', sentence)),
   ];
-  return checks.length > 0 ? checks : [ok('config', 'every rule of the configuration has a match')];
+  return [...(checks.length > 0 ? checks : [ok('config', 'every rule of the configuration has a match')]), ...skippedListChecks(azure)];
+}
+
+/** What a setting that is off by default delays. */
+function skippedListChecks({ readOnChange }: Config['azure']): readonly Check[] {
+  const text =
+    'azure.cache.readOnChange: lists that would show nothing new are skipped, so what shows no sign is seen up to 15 minutes later ' +
+    "(an instance that fails under a ready node, AKS's own autoscaler turned on)";
+  return readOnChange ? [ok('config', text)] : [];
 }
 
 /** The short names: a scale set of AKS by its agent pool. */

@@ -277,6 +277,14 @@ describe('doctor', () => {
     expect([found?.status, found?.message.split(';')[0], found?.fix]).toEqual(['failed', 'no node group found', fix]);
   });
 
+  it('config: lists that are skipped, and what is seen later for it', async () => {
+    const said = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> =>
+      (await visit(GOOD, { env })).checks
+        .filter(({ message }) => message.startsWith('azure.cache.readOnChange'))
+        .map(({ status }) => status);
+    expect([await said({}), await said({ AZURE_CACHE_READ_ON_CHANGE: 'true' })]).toEqual([[], ['ok']]);
+  });
+
   it('rules: options of a pool whose name is misspelt', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-options-'));
     dirs.push(dir);

@@ -1,7 +1,21 @@
 /** Lists that break off, are empty, or are old: attacks on what the daemon remembers. */
 import type { Random } from '../../../src/lib/random.ts';
 import type { TimedStep } from '../step.ts';
-import { always, BUSY, fault, LISTS, NOT_FOUND, often, SECOND, THREE_KINDS, type Theme } from './theme.ts';
+import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
+import { aPool } from '../../scenarios/support.ts';
+import { oneOf } from '../chance.ts';
+import { always, BUSY, event, fault, LISTS, NAMES, NOT_FOUND, often, SECOND, THREE_KINDS, type Theme } from './theme.ts';
+
+/** What others do without any write or read of the daemon. */
+const QUIET_EVENTS: readonly WorldEvent[] = [
+  ...NAMES.flatMap((pool): readonly WorldEvent[] => [-1, 1].map((delta) => ({ foreignScale: { pool, delta } }))),
+  { evict: { pool: 'spot', count: 1 } },
+  { repair: { pool: 'uni' } },
+  { failSet: { pool: 'uni' } },
+  { preempt: { pool: 'flex' } },
+  { retag: { pool: 'flex', tags: { team: 'others' } } },
+  { hang: { pool: 'uni', forMs: 90 * SECOND } },
+];
 
 /** Each list is now and then as it was some time ago. */
 function oldLists(random: Random, chaosMs: number): readonly TimedStep[] {
@@ -68,7 +82,19 @@ export const LIST_THEMES = {
     flags: ['--scale-down-enabled=false'],
     assault: oldLists,
   },
-  /** The same where conditional writes are turned off: only what is remembered of our own writes stands against old lists. */
+  /** Lists are skipped while nothing moves, and others move something every now and then: only signs say that a list is due. */
+  'skipped lists': {
+    pools: [...THREE_KINDS.map((pool) => ({ ...pool, count: 4, min: 1 })), aPool({ name: 'spot', count: 2, max: 30, priority: 'Spot' })],
+    pods: 'changing',
+    podsEveryS: 150,
+    rules: {},
+    env: { AZURE_CACHE_READ_ON_CHANGE: 'true' },
+    assault: (random, chaosMs) => [
+      always('old', { ...LISTS[0], prob: 0.2 }, { kind: 'stale-list' })(chaosMs),
+      ...often(random, chaosMs, 75, () => event(oneOf(random, QUIET_EVENTS))),
+    ],
+  },
+  /** The same as old lists of growth where conditional writes are turned off: only what is remembered of our own writes stands against old lists. */
   'old lists without tags': {
     pools: THREE_KINDS,
     knobs: { listStalenessMs: 40 * SECOND },
