@@ -1,4 +1,5 @@
 /** How long calls to the API server may take: on the injected clock, not on the machine's. */
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Rest } from '../../../src/kubernetes/api/rest.ts';
 import { json, startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
@@ -42,5 +43,59 @@ describe('a call that the API server does not answer', () => {
     expect(api.clock.sleeping).toBe(0);
     await api.clock.advance(60_000);
     expect(String((await body.next()).value)).toBe('first');
+  });
+});
+
+describe('many calls at once', () => {
+  const MOST = 100;
+  const CALLS_AT_ONCE = 230;
+  const read = (rest: Rest, ownSignal = signal): Promise<unknown> => rest.json({ method: 'GET', path: '/x' }, ownSignal);
+
+  /** Holds each answer back until the test asks for it. */
+  function holdAnswers(): { readonly open: ServerResponse[]; readonly answerAll: () => void } {
+    const open: ServerResponse[] = [];
+    api.answer((_request, response) => void open.push(response));
+    return { open, answerAll: () => open.splice(0).forEach((response) => json(response, 200, {})) };
+  }
+
+  it('go out a hundred at a time, and those that wait have all of their time left', async () => {
+    const { open, answerAll } = holdAnswers();
+    const calls = Array.from({ length: CALLS_AT_ONCE }, () => read(api.rest));
+    for (let left = CALLS_AT_ONCE; left > 0; left -= MOST) {
+      await until(() => open.length >= Math.min(MOST, left));
+      // Nine seconds of ten, for each hundred.
+      await api.clock.advance(9_000);
+      expect(open).toHaveLength(Math.min(MOST, left));
+      answerAll();
+    }
+    expect(await Promise.all(calls)).toHaveLength(CALLS_AT_ONCE);
+    expect(api.clock.sleeping).toBe(0);
+  });
+
+  it('keep neither the lease nor a watch waiting', async () => {
+    const { open, answerAll } = holdAnswers();
+    const calls = Array.from({ length: MOST }, () => read(api.rest));
+    await until(() => open.length === MOST);
+    const others = [api.rest.json({ method: 'GET', path: '/lease', onLease: true }, signal), api.rest.stream('/watch', {}, signal)];
+    await until(() => open.length === MOST + 2);
+    answerAll();
+    await Promise.all([...calls, ...others]);
+  });
+
+  it('a call that is cancelled while it waits is not sent, and its turn is not lost', async () => {
+    const { open, answerAll } = holdAnswers();
+    const calls = Array.from({ length: MOST }, () => read(api.rest));
+    await until(() => open.length === MOST);
+    const stop = new AbortController();
+    const cancelled = read(api.rest, stop.signal);
+    const last = read(api.rest);
+    stop.abort();
+    await expect(cancelled).rejects.toMatchObject({ kind: 'cancelled' });
+    answerAll();
+    await Promise.all(calls);
+    await until(() => open.length === 1);
+    answerAll();
+    await last;
+    expect(api.received).toHaveLength(MOST + 1);
   });
 });
