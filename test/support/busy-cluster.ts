@@ -59,7 +59,7 @@ export class BusyCluster {
   #beginBuild(minute: number, nowMs: number): void {
     const number = this.#runs++;
     const minutes = 1 + Math.floor(this.#random() * this.#random() * 30);
-    const startMs = nowMs + Math.floor(this.#random() * 60) * 1_000;
+    const startMs = nowMs - Math.floor(this.#random() * 60) * 1_000;
     this.#seePod(build(number, 'Pending', { startMs }), nowMs);
     this.#seePod(build(number, 'Running', { startMs }), nowMs);
     const ending = this.#ending.get(minute + minutes) ?? [];

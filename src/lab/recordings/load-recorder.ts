@@ -72,6 +72,8 @@ export class LoadRecorder {
   readonly #written: Map<string, LoadPod>;
   #hasBegun = false;
   #runsRecorded = 0;
+  /** Of all lines, milliseconds after the start. */
+  #latestMs = 0;
   #lines: RecordingLine[] = [];
 
   constructor(options: RecorderOptions) {
@@ -187,6 +189,7 @@ export class LoadRecorder {
     this.#write([...this.#pools.take(), ...this.#faults.take(nowMs)]);
     const lines = [...this.#book.take(), ...this.#lines];
     this.#lines = [];
+    for (const line of lines) if ('atMs' in line) this.#latestMs = Math.max(this.#latestMs, line.atMs);
     return lines;
   }
 
@@ -195,7 +198,9 @@ export class LoadRecorder {
     this.#recordRuns(this.#runs.end(nowMs));
     this.#write(this.#faults.end(nowMs));
     this.#noteUnknownPools();
-    return [...this.take(Number.POSITIVE_INFINITY), { kind: 'end', atMs: this.#relative(nowMs) }];
+    const lines = this.take(Number.POSITIVE_INFINITY);
+    // The clock of the API server may be ahead: nothing may be later than the end.
+    return [...lines, { kind: 'end', atMs: Math.max(this.#relative(nowMs), this.#latestMs) }];
   }
 
   /** A pod that is finished or leaves is not one of those that its owner wants. */

@@ -336,6 +336,15 @@ describe('a recorder of runs', () => {
 describe('a recorder of nodes', () => {
   const spot = { pool: 'cheap', isSpot: true };
 
+  it('does not end before its last event, although the clock of the API server is ahead', () => {
+    const session = new Session().begin().pass(60);
+    session.see([jobPod('a', { createdAtMs: at(63), startedAtMs: at(64), phase: 'running' })]);
+    expect(session.end().lines.slice(-2)).toMatchObject([
+      { kind: 'run', atMs: 63_000 },
+      { kind: 'end', atMs: 63_000 },
+    ]);
+  });
+
   it('begins with what is there when the first picture is complete, at zero', () => {
     expect(
       new Session()
