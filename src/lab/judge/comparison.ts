@@ -100,7 +100,7 @@ export const FIGURES: readonly Figure[] = [
   },
   {
     key: 'medianLife',
-    label: 'Median life of a node, min',
+    label: 'Median life of nodes that are gone, min',
     of: ({ nodes }) => nodes.medianLifeMinutes,
     unit: 'percent',
     decimals: 0,

@@ -29,8 +29,8 @@ export function percentOf({ base, difference }: PairedDifference): number {
 /** `yes, 5 of 5`: how sure, and how many seeds agree. */
 function sureText({ verdict, agreeing, seeds }: PairedDifference): string {
   if (verdict === 'unknown') return 'unknown, 1 seed';
-  const word = { equal: 'equal', sure: 'yes', 'within-spread': 'no' }[verdict];
-  return `${word}, ${agreeing} of ${seeds}`;
+  if (verdict === 'equal') return seeds === 1 ? 'same' : `same in all ${seeds}`;
+  return `${verdict === 'sure' ? 'yes' : 'no'}, ${agreeing} of ${seeds}`;
 }
 
 /** The label with the currency in its place. */

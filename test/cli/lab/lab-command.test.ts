@@ -97,7 +97,7 @@ describe('lab run', () => {
       'A note.',
       '',
       '                           current  proposed  DIFFERENCE  SURE',
-      'Interrupted jobs, per day        2         2           0  equal, 5 of 5 seeds',
+      'Interrupted jobs, per day        2         2           0  same in all 5 seeds',
       'Cost, USD/day              1 721.0   1 531.7     -11.0 %  yes, 5 of 5',
       'Pending p95, s                 118       117      -1.0 %  no, 3 of 5',
       'Evictions, per day              37        39        +2.4  yes, 4 of 5',
