@@ -3,7 +3,8 @@ import { AutoscalerError, configError } from '../../lib/errors.ts';
 import type { Terminal } from '../process/process.ts';
 import { readObjectStream } from '../plan/files/object-stream.ts';
 import { DumpPicture, stepsOf } from './dump-pictures.ts';
-import { visibilityNotes } from './faults/visibility-notes.ts';
+import { isDecisionDump, readDumpFacts, type DecidedFaults } from './faults/decision-dumps.ts';
+import { FROM_DUMPS, NO_EVENTS, visibilityNotes } from './faults/visibility-notes.ts';
 import { isPrometheusResult, readPrometheusResult } from './prometheus-file.ts';
 import { PrometheusLoad } from './prometheus-load.ts';
 import { PodReader } from './seen-pod.ts';
@@ -30,10 +31,15 @@ const LEAST_SETTLE_MS = 120_000;
 export async function importLoad(files: readonly string[], readChunks: Terminal['readChunks']): Promise<ImportedLoad> {
   const pictures: DumpPicture[] = [];
   const prometheus = new PrometheusLoad();
+  const dumps: DecidedFaults[] = [];
   const pods = new PodReader();
   let stepMs = Infinity;
   for (const file of files) {
     const { head, chunks } = await opened(file, readChunks);
+    if (isDecisionDump(head)) {
+      dumps.push(readDumpFacts(await textOf(file, chunks)));
+      continue;
+    }
     if (!isPrometheusResult(head)) {
       const picture = new DumpPicture(pods);
       await readObjectStream(file, chunks, (object) => picture.add(object));
@@ -45,12 +51,38 @@ export async function importLoad(files: readonly string[], readChunks: Terminal[
       prometheus.add(series);
     }
   }
+  const load = fromSources({ pictures, prometheus, stepMs, files });
+  return dumps.length === 0 ? load : withDumps(load, dumps);
+}
+
+/** The limits of the first decision are those of the start. */
+function withDumps(load: ImportedLoad, dumps: readonly DecidedFaults[]): ImportedLoad {
+  const ordered = dumps.toSorted((left, right) => left.atMs - right.atMs);
+  const steps = ordered.flatMap((dump, at) => stepsOfDump(dump, at === 0 ? load.startMs : dump.atMs));
+  return { ...load, steps: [...load.steps, ...steps], notes: load.notes.map((note) => (note === NO_EVENTS ? FROM_DUMPS : note)) };
+}
+
+interface Sources {
+  readonly pictures: readonly DumpPicture[];
+  readonly prometheus: PrometheusLoad;
+  readonly stepMs: number;
+  readonly files: readonly string[];
+}
+
+function fromSources({ pictures, prometheus, stepMs, files }: Sources): ImportedLoad {
   if (pictures.length === 0) return fromPrometheus(prometheus, stepMs, files);
   if (Number.isFinite(prometheus.range.firstMs))
     throw configError(
       '--import has dumps of kubectl and results of Prometheus; record them in two files, since they name the same pods differently.',
     );
   return fromPictures(pictures, files);
+}
+
+function stepsOfDump({ refusals, limits }: DecidedFaults, atMs: number): readonly Step[] {
+  return [
+    { atMs, apply: (recorder) => recorder.setLimits(limits, atMs) },
+    ...refusals.map((refusal): Step => ({ atMs: refusal.atMs, apply: (recorder) => recorder.seeRefusal(refusal) })),
+  ];
 }
 
 function fromPrometheus(prometheus: PrometheusLoad, stepMs: number, files: readonly string[]): ImportedLoad {

@@ -40,7 +40,8 @@ Options:
                      command run: --config, --cloud-config, environment variables, all other flags
   --import FILE      instead of a live cluster (may be repeated): dumps of any number of moments, as from
                        kubectl get nodes,pods,deployments,statefulsets,pdb,events -A -o json
-                     or results of query_range of Prometheus; docs/record.md has the queries
+                     or results of query_range of Prometheus; docs/record.md has the queries. Decisions of
+                     --dump-directory may be beside them: they say what Azure refused
 
 The file never contains images, commands, environment variables, annotations other than whether a pod may be
 evicted, or addresses. A file that an earlier process was recording goes on, with the time between marked as

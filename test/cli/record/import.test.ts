@@ -6,7 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { METRICS } from '../../../src/cli/record/prometheus-load.ts';
 import { run } from '../../../src/cli/record/record-command.ts';
 import { readRecording } from '../../../src/lab/loads/recording-file.ts';
-import { START_MS } from '../../support/builders.ts';
+import { dumpRecord } from '../../../src/loop/replay/dump.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { aCluster, aGroup, anObservation, resourceNames, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
 import { aTerminal } from './recorded-world.ts';
 
 let dir = '';
@@ -166,6 +169,42 @@ describe('record --import of dumps', () => {
       { ...place, atMs: 480_000, count: null },
     ]);
     expect(notes).toEqual([expect.stringMatching(/^Lack of stock, used-up quotas/), expect.stringMatching(/^Azure was not read/)]);
+  });
+
+  it('takes refusals with zones, and limits, from decisions of this autoscaler', async () => {
+    const nowMs = START_MS + 9 * 60_000;
+    const lack = {
+      scope: { vmSize: 'standard_d4s_v5', zone: 'westeurope-2' },
+      code: 'ZonalAllocationFailed',
+      sinceMs: START_MS + 300_000,
+      untilMs: nowMs,
+    };
+    const group = { ...aGroup({ id: 'aks-general-12345678-vmss' }), vmSize: 'Standard_D4s_v5', minSize: 2, maxSize: 6 };
+    const error = {
+      detail: { kind: 'throttled', retryAfterMs: undefined },
+      code: 'TooManyRequests',
+      message: 'Too many requests.',
+    } as const;
+    const empty = anObservation([group], aCluster(), { nowMs });
+    const failed = { kind: 'increase-failed', group: group.id, requested: 2, error, atMs: nowMs } as const;
+    const observation = { ...empty, cloud: { ...empty.cloud, events: [failed] } };
+    const record = {
+      observation,
+      stateBefore: { ...emptyLoopState(nowMs), stockouts: [lack] },
+      policy: aPolicy(),
+      scaleUp: [],
+      scaleDown: undefined,
+    };
+    const dump: unknown = JSON.parse(dumpRecord(record, resourceNames));
+    const { scenario, notes } = await imported([list(webPod('web-1', 0), node('n1', 0)), list(webPod('web-1', 0), node('n1', 30)), dump]);
+    expect(scenario.pools).toMatchObject([{ name: 'general', min: 2, max: 6 }]);
+    expect(scenario.pools[0]).not.toHaveProperty('limitsUnknown');
+    expect(scenario.events.filter(({ kind }) => kind !== 'replicas')).toMatchObject([
+      { kind: 'stock', atMs: 300_000, zone: '2', count: 0, code: 'ZonalAllocationFailed' },
+      { kind: 'refusal', atMs: 540_000, pool: 'general', why: 'throttled', forMs: 300_000 },
+      { kind: 'stock', atMs: 600_000, zone: '2', count: null },
+    ]);
+    expect(notes[0]).toMatch(/^What Azure refused .* is that of the decisions that were imported/);
   });
 
   it('says that it has no events', async () => {

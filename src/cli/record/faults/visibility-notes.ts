@@ -11,9 +11,13 @@ interface Sight {
 const REFUSALS =
   'Lack of stock, used-up quotas and throttling are known only for moments at which an autoscaler asked Azure for nodes and published the refusal as an event. Each is taken to last until the next node of its kind joined, at most 5 minutes after the last refusal; without a zone, in every zone.';
 
+export const NO_EVENTS = 'What Azure refused (stock, quotas, throttling) is not in the recording: events could not be read.';
+export const FROM_DUMPS =
+  'What Azure refused (stock, quotas, throttling) is that of the decisions that were imported, which this autoscaler writes only when it changes something. Each refusal is taken to last until the next node of its kind joined, at most 5 minutes after the last one.';
+
 export function visibilityNotes({ events, azure }: Sight): readonly string[] {
   return [
-    events ? REFUSALS : 'What Azure refused (stock, quotas, throttling) is not in the recording: events could not be read.',
+    events ? REFUSALS : NO_EVENTS,
     ...(azure
       ? []
       : [
