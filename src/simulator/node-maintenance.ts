@@ -1,5 +1,5 @@
 /** What AKS does with nodes when it upgrades them: cordon, drain within budgets, uncordon. It acts on the cluster as one more client. */
-import type { NodeMaintenance } from './arm/state/arm-state.ts';
+import type { DrainOptions, NodeMaintenance } from './arm/state/arm-state.ts';
 import type { SimClock } from './base/sim-clock.ts';
 import type { SimCluster } from './cluster/cluster.ts';
 import { conditionOf, controllerOf, type NodeObject, type PodObject } from './cluster/store/objects.ts';
@@ -26,18 +26,23 @@ export function createNodeMaintenance(cluster: Pick<SimCluster, 'store' | 'apply
     if (node !== undefined && (node.spec.unschedulable === true) !== unschedulable)
       cluster.apply({ ...node, spec: { ...node.spec, unschedulable } });
   };
-  const evictRound = (name: string, leftMs: number, done: (failure: string | undefined) => void): void => {
+  const evictRound = (
+    name: string,
+    { timeoutMs: leftMs, goesOn = () => true }: DrainOptions,
+    done: (failure: string | undefined) => void,
+  ): void => {
+    if (!goesOn()) return;
     const pods = nodeOf(name) === undefined ? [] : cluster.store.pods().filter((pod) => isEvicted(pod, name));
     if (pods.length === 0) return done(undefined);
     const tried = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map((pod) => ({ pod, why: cluster.evict(pod) }));
     const refused = tried.find(({ why }) => why !== undefined);
     if (leftMs <= 0) return done(drainFailure(name, refused?.pod ?? pods[0], refused?.why));
-    later(ROUND_MS, () => evictRound(name, leftMs - ROUND_MS, done));
+    later(ROUND_MS, () => evictRound(name, { timeoutMs: leftMs - ROUND_MS, goesOn }, done));
   };
   return {
-    drain: (name, timeoutMs, done) => {
+    drain: (name, options, done) => {
       setUnschedulable(name, true);
-      evictRound(name, timeoutMs, done);
+      evictRound(name, options, done);
     },
     uncordon: (name) => setUnschedulable(name, false),
     isReady: (name) => {

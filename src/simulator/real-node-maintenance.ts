@@ -18,10 +18,11 @@ export function createRealNodeMaintenance(options: StepsOptions): StoppableMaint
   const setUnschedulable = (name: string, unschedulable: boolean): Promise<void> =>
     steps.write('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable } }, MERGE);
   return {
-    drain: (name, timeoutMs, done) =>
+    drain: (name, { timeoutMs, goesOn = () => true }, done) =>
       steps.run(`drain of ${name}`, async () => {
         await setUnschedulable(name, true);
-        done(await drain({ api, steps, name, timeoutMs }));
+        const failure = await drain({ api, steps, name, timeoutMs, goesOn });
+        if (goesOn()) done(failure);
       }),
     uncordon: (name) => steps.run(`uncordon of ${name}`, () => setUnschedulable(name, false)),
     isReady: (name) => ready.has(name),
@@ -34,11 +35,13 @@ interface DrainInput {
   readonly steps: Steps;
   readonly name: string;
   readonly timeoutMs: number;
+  readonly goesOn: () => boolean;
 }
 
 /** @returns why it failed in time, or undefined. */
-async function drain({ api, steps, name, timeoutMs }: DrainInput): Promise<string | undefined> {
+async function drain({ api, steps, name, timeoutMs, goesOn }: DrainInput): Promise<string | undefined> {
   for (let leftMs = timeoutMs; ; leftMs -= ROUND_MS) {
+    if (!goesOn()) return undefined;
     const pods = (await podsOnRealNode(api, name)).filter((pod) => isEvicted(pod, name));
     if (pods.length === 0) return undefined;
     const tried = await Promise.all(pods.map(async (pod) => ({ pod, why: await evict(api, pod) })));

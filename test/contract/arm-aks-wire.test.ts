@@ -262,10 +262,10 @@ describe('the AKS provider', () => {
     );
   });
 
-  it('abort is refused in words', async () => {
+  it('an abort of nothing is refused in words', async () => {
     await withRig(async (rig) => {
       const refused = await rig.call('POST', poolPath(rig, 'a', '/abort'));
-      expect(refused).toMatchObject({ status: 400, json: { error: { code: 'NotSupported' } } });
+      expect(refused).toMatchObject({ status: 409, json: { code: 'OperationNotAllowed' } });
     });
   });
 });

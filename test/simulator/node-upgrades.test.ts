@@ -3,7 +3,7 @@ import { ClientSecretCredential } from '@azure/identity';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { surgeOf } from '../../src/simulator/arm/aks/node-upgrades.ts';
-import { latestNodeImage } from '../../src/simulator/arm/state/node-images.ts';
+import { latestNodeImage } from '../../src/simulator/arm/state/node-versions.ts';
 import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
 import type { NodeObject } from '../../src/simulator/cluster/store/objects.ts';
 import { smallWorld } from '../../src/simulator/sample-worlds.ts';

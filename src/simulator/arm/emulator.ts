@@ -28,6 +28,7 @@ import { listen, type RawRequest, type ResponseOptions } from './http/server.ts'
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
 import { allVms, later, type ApiServerAccess, type ArmWorld, type NodeMaintenance, type Subscription } from './state/arm-state.ts';
+import { FIRST_KUBERNETES_VERSION } from './state/node-versions.ts';
 import type { Vm } from './state/vm.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 
@@ -170,6 +171,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     autoScalerProfile: PUBLISHED_PROFILE,
     clusterTags: {},
     clusterStopped: false,
+    kubernetesVersion: spec.kubernetesVersion ?? FIRST_KUBERNETES_VERSION,
     clusterWork: 'Updating',
     timers: new Set(),
     lists: { sets: () => undefined, vms: () => undefined },

@@ -5,6 +5,7 @@ import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
 import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
 import { upgradeNodeImage } from './aks/node-upgrades.ts';
+import { abortLatestOperation } from './aks/pool-version.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
 import {
   actOnInstance,
@@ -135,7 +136,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
   { method: 'GET', template: `${POOLS}/{pool}/machines/{machine}`, answer: getMachine },
   { method: 'POST', template: `${POOLS}/{pool}/upgradeNodeImageVersion`, answer: upgradeNodeImage },
-  { method: 'POST', template: `${POOLS}/{pool}/abort`, answer: refuseUnsupported('abort') },
+  { method: 'POST', template: `${POOLS}/{pool}/abort`, answer: abortLatestOperation },
   { method: 'PATCH', template: `${SET}/providers/Microsoft.Resources/tags/default`, answer: patchTags },
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${SUB}/providers/Microsoft.Insights/eventtypes/management/values`, answer: listActivityLog },

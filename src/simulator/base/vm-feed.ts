@@ -23,6 +23,8 @@ export interface SimulatedVm {
   readonly location: string;
   /** undefined: a regional VM. */
   readonly zone: string | undefined;
+  /** The version of its kubelet, as `1.33.2`. */
+  readonly kubernetesVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   /** `key=value:Effect` */
   readonly taints: readonly string[];

@@ -53,6 +53,8 @@ export interface WorldSpec {
   readonly subnetPrefix?: string;
   /** Subnet addresses per VM. Default: 1, for overlay networking. Flat networking needs one more for each pod. */
   readonly addressesPerNode?: number;
+  /** The version of the control plane. Default: 1.33.2, as that of pools. */
+  readonly kubernetesVersion?: string;
   /** The name of a user-assigned identity of all sets, as AKS gives its kubelets. Default: none. */
   readonly kubeletIdentity?: string;
   /** Requests that the cluster forbids to the daemon, as `verb resource`, such as `update nodes`. Default: none. */

@@ -109,6 +109,7 @@ function machineOf(spec: WorldSpec, pool: PoolSpec): SimulatedVm {
     architecture: size?.architecture ?? 'amd64',
     location: spec.location,
     zone,
+    kubernetesVersion: '1.33.2',
     labels: pool.labels ?? {},
     taints: pool.taints ?? [],
     power: 'running',

@@ -42,6 +42,7 @@ export function aMachine(hostName: string, rest: Partial<SimulatedVm> = {}): Sim
     architecture: 'amd64',
     location: 'westeurope',
     zone: undefined,
+    kubernetesVersion: '1.33.2',
     labels: {},
     taints: [],
     power: 'running',

@@ -39,7 +39,7 @@ export function refuseEtagCondition(
 }
 
 export function isIdle({ provisioningState }: AgentPool): boolean {
-  return provisioningState === 'Succeeded' || provisioningState === 'Failed';
+  return provisioningState === 'Succeeded' || provisioningState === 'Failed' || provisioningState === 'Canceled';
 }
 
 /** AKS accepts one operation on a pool at a time. */

@@ -25,10 +25,12 @@ import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-pool-deallocation.ts';
 import { powerChange, refusePower, targetSize } from './agent-pool-power.ts';
+import { upgradePoolVersion } from './pool-version.ts';
+import { upgradesOf, versionChangeOf } from './version-rules.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
-import { latestNodeImage } from '../state/node-images.ts';
+import { kubernetesVersionOf, latestNodeImage } from '../state/node-versions.ts';
 import { checkManualScale, checkPoolSize, checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
@@ -51,7 +53,7 @@ export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 
-/** The versions to which a pool could be upgraded. It already has the newest Kubernetes. */
+/** The versions to which a pool could be upgraded: at most that of the control plane. */
 export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
@@ -66,7 +68,9 @@ export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmRepl
         kubernetesVersion: currentOrchestratorVersion,
         osType,
         latestNodeImageVersion: latestNodeImage(world.clock.now()),
-        upgrades: [],
+        upgrades: upgradesOf(kubernetesVersionOf(world, pool.name), world.kubernetesVersion).map((version) => ({
+          kubernetesVersion: version,
+        })),
       },
     },
   };
@@ -93,6 +97,8 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
     return { ...(refusal ?? aksError(400, 'BadRequest', 'properties is missing.')), trace: { ...trace, capacityAfter: before } };
   }
   const next = nextProperties(pool, given);
+  const change = versionChangeOf(world, pool, given);
+  if (change !== undefined) return upgradePoolVersion(world, request, { pool, next, change });
   if (isDeepStrictEqual(next, pool.properties) && !hasDrifted(world, pool))
     return { status: 200, body: renderAgentPool(world, pool), trace: { ...trace, capacityAfter: before } };
   const operation = acceptPool(world, pool, next, request.principal);
@@ -156,11 +162,11 @@ function setOf(world: ArmWorld, pool: AgentPool): ScaleSet | undefined {
   return pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
 }
 
+const READ_ONLY = new Set(['eTag', 'provisioningState', 'virtualMachineNodesStatus', 'currentOrchestratorVersion', 'nodeImageVersion']);
+
 export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
   const kept = Object.entries(pool.properties).filter(([key]) => !REPLACED_BY_PUT.includes(key));
-  const writable = Object.entries(given).filter(
-    ([key]) => key !== 'eTag' && key !== 'provisioningState' && key !== 'virtualMachineNodesStatus',
-  );
+  const writable = Object.entries(given).filter(([key]) => !READ_ONLY.has(key));
   return { ...Object.fromEntries(kept), ...Object.fromEntries(writable) };
 }
 

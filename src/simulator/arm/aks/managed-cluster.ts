@@ -10,10 +10,9 @@ import { clusterId, identityId } from '../state/resource-names.ts';
 import { beginOperation, operationHeaders } from '../compute/operations.ts';
 import { isIdle, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
 import { refusePower } from './agent-pool-power.ts';
-import type { ArmWorld, Operation } from '../state/arm-state.ts';
-
-/** Operations on the cluster belong to no pool. */
-const CLUSTER = '';
+import { beginClusterUpgrade, CLUSTER, clusterUpgradeOf, type ClusterUpgrade } from './cluster-upgrade.ts';
+import { FIRST_KUBERNETES_VERSION, minorOf } from '../state/node-versions.ts';
+import type { AgentPool, ArmWorld, Operation } from '../state/arm-state.ts';
 
 export function isCluster(world: ArmWorld, request: ArmRequest): boolean {
   return param(request, 'cluster').toLowerCase() === world.spec.clusterName.toLowerCase();
@@ -26,12 +25,17 @@ export function clusterNotFound(request: ArmRequest): ArmReply {
 /** Every change of a pool also changes the cluster's etag. */
 function clusterEtag(world: ArmWorld): string {
   const etag = [...world.agentPools.values()].reduce((sum, pool) => sum + pool.etagCounter, 0);
-  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}${profileMark(world)}`);
+  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}${profileMark(world)}${versionMark(world)}`);
 }
 
 /** A changed profile changes the etag, too. */
 function profileMark({ autoScalerProfile }: ArmWorld): string {
   return autoScalerProfile === PUBLISHED_PROFILE ? '' : JSON.stringify(autoScalerProfile);
+}
+
+/** So does another version of the control plane. */
+function versionMark({ spec, kubernetesVersion }: ArmWorld): string {
+  return kubernetesVersion === (spec.kubernetesVersion ?? FIRST_KUBERNETES_VERSION) ? '' : kubernetesVersion;
 }
 
 /** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
@@ -68,15 +72,35 @@ export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   const unknown = profiles.find(({ pool }) => pool === undefined);
   if (unknown !== undefined) return notSupported(request, `The creation of agent pool '${unknown.name}' together with its cluster`);
   const known = profiles.flatMap(({ pool, given }) => (pool === undefined ? [] : [{ pool, given }]));
-  for (const { pool, given } of known) {
-    const refused = refusePower(world, pool, { ...pool.properties, ...given }) ?? refuseProperties(world, pool, given);
-    if (refused !== undefined) return refused;
-  }
+  const refused = refusalOfProfiles(world, known);
+  if (refused !== undefined) return refused;
   const problem = profileProblem(request.body);
   if (problem !== undefined) return aksError(400, 'InvalidParameter', problem);
+  const upgrade = clusterUpgradeOf(world, request.body, known);
+  return upgrade !== undefined && 'status' in upgrade ? upgrade : acceptCluster(world, request, { known, upgrade });
+}
+
+interface NamedPool {
+  readonly pool: AgentPool;
+  readonly given: JsonObject;
+}
+
+function refusalOfProfiles(world: ArmWorld, known: readonly NamedPool[]): ArmReply | undefined {
+  return known
+    .map(({ pool, given }) => refusePower(world, pool, { ...pool.properties, ...given }) ?? refuseProperties(world, pool, given))
+    .find((refusal) => refusal !== undefined);
+}
+
+interface ClusterWrite {
+  readonly known: readonly NamedPool[];
+  readonly upgrade: ClusterUpgrade | undefined;
+}
+
+function acceptCluster(world: ArmWorld, request: ArmRequest, { known, upgrade }: ClusterWrite): ArmReply {
   const tags = pick(request.body, 'tags');
   if (isJsonObject(tags)) world.clusterTags = tags;
   takeProfile(world, request.body);
+  if (upgrade !== undefined) return acceptedReply(world, request, beginClusterUpgrade(world, upgrade, request.principal), 'write');
   for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
   return acceptedReply(world, request, operateOnAllPools(world, request), 'write');
 }
@@ -114,7 +138,7 @@ function clusterIsStopped(): ArmReply {
   return aksError(409, 'OperationNotAllowed', 'The managed cluster is stopped.');
 }
 
-type ClusterChange = 'Updating' | 'Starting' | 'Stopping';
+type ClusterChange = Exclude<ArmWorld['clusterWork'], 'Upgrading'>;
 
 /**
  * Every operation on a cluster sets all scale sets to the counts of their pools, changes all etags and lasts until the VMs are
@@ -168,8 +192,8 @@ function renderCluster(world: ArmWorld): JsonObject {
     properties: {
       provisioningState: busy ? world.clusterWork : 'Succeeded',
       powerState: { code: world.clusterStopped ? 'Stopped' : 'Running' },
-      kubernetesVersion: '1.33',
-      currentKubernetesVersion: '1.33.2',
+      kubernetesVersion: minorOf(world.kubernetesVersion),
+      currentKubernetesVersion: world.kubernetesVersion,
       nodeResourceGroup: spec.nodeResourceGroup,
       agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
       networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', networkPolicy: 'none', loadBalancerSku: 'standard' },

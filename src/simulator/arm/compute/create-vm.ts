@@ -9,7 +9,7 @@ import { FOREIGN_WRITER } from '../http/principals.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import type { Vm } from '../state/vm.ts';
 import { withCapacity } from './scale-set-document.ts';
-import { nodeImageOf } from '../state/node-images.ts';
+import { kubernetesVersionOf, nodeImageOf } from '../state/node-versions.ts';
 import { stockLeft } from '../state/stock-and-quota.ts';
 
 /** Adds one idle, running VM to a set, without a creation. */
@@ -129,6 +129,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     vmId: world.draws.guid(`${identity.resourceId}|vmId`),
     createdMs: now,
     nodeImage: nodeImageOf(world, identity.pool.name),
+    kubernetesVersion: kubernetesVersionOf(world, identity.pool.name),
     visibleAtMs: now + visibleAfter / world.clock.speed,
     provisioningState: 'Creating',
     detail: undefined,

@@ -106,14 +106,19 @@ export function preemptOperations(world: ArmWorld, setKey: string): number {
   return cancelWhere(world, (operation) => operation.setKey === setKey);
 }
 
+/** Ends an operation before its work is done. */
+export function cancelOperation({ clock }: Pick<ArmWorld, 'clock'>, operation: Operation): void {
+  operation.endMs = clock.now();
+  operation.status = 'Canceled';
+  operation.pending.clear();
+}
+
 function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean): number {
   let canceled = 0;
   for (const operation of world.operations.values()) {
     if (operation.endMs !== undefined || !isMeant(operation)) continue;
     canceled++;
-    operation.endMs = world.clock.now();
-    operation.status = 'Canceled';
-    operation.pending.clear();
+    cancelOperation(world, operation);
     operation.failures = [{ code: 'OperationPreempted', message: 'Operation execution has been preempted by a more recent operation.' }];
   }
   return canceled;

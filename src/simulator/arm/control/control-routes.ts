@@ -26,6 +26,8 @@ const EVENTS = [
   'preempt',
   'failSet',
   'upgrade',
+  'upgradeVersion',
+  'abort',
   'retag',
   'addPool',
   'removePool',

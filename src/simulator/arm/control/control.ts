@@ -14,6 +14,7 @@ import { evict } from '../compute/spot-eviction.ts';
 import type { Fault, FaultTable } from '../state/fault-rules.ts';
 import type { JournalEntry } from '../http/journal.ts';
 import type { JsonObject } from '../http/json.ts';
+import { abortPool, upgradeAsForeigner } from '../aks/pool-version.ts';
 import { failZone, failSet, hangVms, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
 import { addPool, removePool } from '../aks/create-agent-pool.ts';
 import { retagPool, scalePoolAsForeigner } from '../faults/concurrent-pool-writers.ts';
@@ -192,10 +193,12 @@ function raiseEvent(world: ArmWorld, event: WorldEvent): string | undefined {
   }
   if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
   if ('rpReconcile' in event) return reconcilePool(world, agentPool);
+  if ('upgradeVersion' in event) return upgradeAsForeigner(world, agentPool, event.upgradeVersion.version);
+  if ('abort' in event) return abortPool(world, agentPool);
   return raiseOnSet(world, agentPool, event);
 }
 
-type OtherEvent = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'hang' | 'rpReconcile';
+type OtherEvent = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'hang' | 'rpReconcile' | 'upgradeVersion' | 'abort';
 type ScaleSetEvent = Exclude<WorldEvent, { readonly [Key in OtherEvent]: { readonly [Name in Key]: unknown } }[OtherEvent]>;
 
 function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: ScaleSetEvent): string | undefined {

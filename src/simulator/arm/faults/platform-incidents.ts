@@ -105,7 +105,7 @@ const DRAIN_MS = 30 * 60_000;
 
 function drainAll(world: ArmWorld, [vm, ...rest]: readonly Vm[], done: () => void): void {
   if (vm === undefined || world.nodes === undefined) done();
-  else world.nodes.drain(vm.hostName, DRAIN_MS, () => drainAll(world, rest, done));
+  else world.nodes.drain(vm.hostName, { timeoutMs: DRAIN_MS }, () => drainAll(world, rest, done));
 }
 
 /**

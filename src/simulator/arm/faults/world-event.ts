@@ -31,6 +31,10 @@ export type WorldEvent =
   | { readonly failSet: { readonly pool: string } }
   /** AKS replaces the oldest VMs, `surge` of them (default 1): it creates the replacements first, and drains the nodes. */
   | { readonly upgrade: { readonly pool: string; readonly surge?: number } }
+  /** AKS upgrades Kubernetes on a pool as after a write of its version: with surge, drain and reimaged nodes. */
+  | { readonly upgradeVersion: { readonly pool: string; readonly version: string } }
+  /** The running operation of AKS on a pool is aborted. */
+  | { readonly abort: { readonly pool: string } }
   /** AKS sets the scale set back to its agent pool's count. */
   | { readonly rpReconcile: { readonly pool: string } }
   /** Automatic repair replaces an instance (by default the oldest) by one with another id. */

@@ -2,7 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { pick, pickObject, type JsonObject } from '../http/json.ts';
 import { clusterId } from './resource-names.ts';
-import { FIRST_NODE_IMAGE } from './node-images.ts';
+import { FIRST_KUBERNETES_VERSION, FIRST_NODE_IMAGE, minorOf } from './node-versions.ts';
 import { subnetId } from './subnet-addresses.ts';
 import { nodeTaints } from './vm-feed-publisher.ts';
 import type { AgentPool, ArmWorld } from './arm-state.ts';
@@ -93,8 +93,8 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     scaleDownMode: 'Delete',
     ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: pool.evictionPolicy ?? 'Delete', spotMaxPrice: -1 } : {}),
     powerState: { code: 'Running' },
-    orchestratorVersion: '1.33',
-    currentOrchestratorVersion: '1.33.2',
+    orchestratorVersion: minorOf(FIRST_KUBERNETES_VERSION),
+    currentOrchestratorVersion: FIRST_KUBERNETES_VERSION,
     nodeImageVersion: FIRST_NODE_IMAGE,
     maxPods: 110,
     osDiskSizeGB: 128,

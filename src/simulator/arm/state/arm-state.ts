@@ -135,10 +135,16 @@ export interface Subscription {
   readonly clusters: Set<ArmWorld>;
 }
 
+export interface DrainOptions {
+  readonly timeoutMs: number;
+  /** Once false, no more pods are evicted, and `done` is not called. Default: the drain goes on. */
+  readonly goesOn?: () => boolean;
+}
+
 /** What AKS does with nodes, on the side of the cluster. */
 export interface NodeMaintenance {
-  /** Cordons the node and evicts its pods. `done` gets why it failed within `timeoutMs`, or undefined. */
-  drain(hostName: string, timeoutMs: number, done: (failure: string | undefined) => void): void;
+  /** Cordons the node and evicts its pods. `done` gets why it failed in time, or undefined. */
+  drain(hostName: string, options: DrainOptions, done: (failure: string | undefined) => void): void;
   uncordon(hostName: string): void;
   isReady(hostName: string): boolean;
 }
@@ -180,8 +186,10 @@ export interface ArmWorld {
   clusterTags: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */
   clusterStopped: boolean;
+  /** The version of the control plane. */
+  kubernetesVersion: string;
   /** The kind of the last operation on the cluster. */
-  clusterWork: 'Updating' | 'Starting' | 'Stopping';
+  clusterWork: 'Updating' | 'Starting' | 'Stopping' | 'Upgrading';
   readonly timers: Set<() => void>;
   /** Set once at the start of the world. */
   lists: ListHistory;

@@ -99,6 +99,7 @@ function machineOf(spec: WorldSpec, vm: Vm): SimulatedVm {
     architecture: size?.architecture ?? 'amd64',
     location: spec.location,
     zone: vm.zone,
+    kubernetesVersion: vm.kubernetesVersion,
     labels: nodeLabels(spec, vm),
     taints: nodeTaints(vm),
     power: vm.power,

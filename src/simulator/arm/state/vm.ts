@@ -45,6 +45,8 @@ export interface Vm {
   readonly createdMs: number;
   /** The version of its node image; an upgrade by AKS replaces it. */
   nodeImage: string;
+  /** The version of its kubelet; an upgrade by AKS replaces it. */
+  kubernetesVersion: string;
   /** Lists do not show it before this time. */
   visibleAtMs: number;
   provisioningState: ProvisioningState;

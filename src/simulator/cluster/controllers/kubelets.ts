@@ -105,8 +105,14 @@ function registerNode(context: ControllerContext, machine: SimulatedVm, sequence
   });
 }
 
-/** A VM that was reimaged has a node already, which shows the new image. */
-function relabel({ api }: ControllerContext, { hostName, labels }: SimulatedVm): void {
+/** A VM that was reimaged has a node already, which shows the new image and the version of the new kubelet. */
+function relabel({ api }: ControllerContext, { hostName, labels, kubernetesVersion }: SimulatedVm): void {
+  const version = `v${kubernetesVersion}`;
+  api.modify(NODES, { namespace: undefined, name: hostName }, 'status', (current) => {
+    const status = isRecord(current.status) ? current.status : {};
+    const before = isRecord(status['nodeInfo']) ? status['nodeInfo'] : {};
+    return { ...current, status: { ...status, nodeInfo: { ...before, kubeletVersion: version, kubeProxyVersion: version } } };
+  });
   const image = labels[NODE_IMAGE];
   if (image === undefined) return;
   api.modify(NODES, { namespace: undefined, name: hostName }, 'main', (current) => ({

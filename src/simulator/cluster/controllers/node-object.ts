@@ -19,7 +19,6 @@ const MIB = 2 ** 20;
 const MEMORY_SEEN = 0.977;
 const EVICTION_MIB = 100;
 const OS_DISK_BYTES = 128 * 2 ** 30;
-const KUBELET = 'v1.33.2';
 
 export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized';
 export const NOT_READY = 'node.kubernetes.io/not-ready';
@@ -179,8 +178,8 @@ export function nodeDraft(
         bootID: '',
         containerRuntimeVersion: 'containerd://1.7.27-1',
         kernelVersion: '5.15.0-1089-azure',
-        kubeProxyVersion: KUBELET,
-        kubeletVersion: KUBELET,
+        kubeProxyVersion: `v${machine.kubernetesVersion}`,
+        kubeletVersion: `v${machine.kubernetesVersion}`,
         machineID: '',
         operatingSystem: 'linux',
         osImage: 'Ubuntu 22.04.5 LTS',

@@ -1,0 +1,67 @@
+/** Beside an upgrade of Kubernetes by AKS, the daemon stands aside: it neither grows the pool for drained pods nor removes what came for the upgrade. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, budget, capacity, deployment, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
+
+/** Three nodes, each more than half in use. */
+async function busy(kind: 'vmss-uniform' | 'vms-pool'): Promise<VirtualRun> {
+  const pool = aPool({ name: 'general', kind, count: 3, min: 0, max: 6 });
+  run = await VirtualRun.start({ spec: worldOf([pool], { kubernetesVersion: '1.34.1' }), flags: FLAGS });
+  run.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '2' }));
+  await run.until('the pods run', () => bound(run as VirtualRun, 'web') === 3, 5 * MINUTE);
+  await run.advance(MINUTE);
+  return run;
+}
+
+const pool = (world: VirtualRun) => world.world.arm.control.state().agentPools.find(({ name }) => name === 'general');
+const ofPool = (world: VirtualRun) =>
+  world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
+const nodes = (world: VirtualRun): readonly string[] => ofPool(world).map(({ metadata }) => metadata.name);
+const kubelets = (world: VirtualRun): readonly unknown[] =>
+  ofPool(world).map(({ status }) => (status as { readonly nodeInfo?: { readonly kubeletVersion?: string } }).nodeInfo?.kubeletVersion);
+
+describe('an upgrade of Kubernetes by AKS', () => {
+  it.each(['vmss-uniform', 'vms-pool'] as const)(
+    'in a pool of kind %s is not disturbed: no write before, during or after it',
+    async (kind) => {
+      const world = await busy(kind);
+      const before = nodes(world);
+      const writes = world.writes().length;
+      // A budget keeps the first node from being drained, so the surge node is idle for longer than idle nodes may be.
+      world.world.cluster.apply(budget('web', 0));
+      expect(world.world.arm.control.raise({ upgradeVersion: { pool: 'general', version: '1.34.1' } })).toBeUndefined();
+      await world.until('the surge node', () => nodes(world).length === 4, 10 * MINUTE);
+      await world.advance(4 * MINUTE);
+      expect([nodes(world).length, world.writes().slice(writes)]).toEqual([4, []]);
+      world.world.cluster.remove(budget('web', 0));
+      await world.until('the upgrade ends', () => pool(world)?.provisioningState === 'Succeeded', 60 * MINUTE);
+      await world.until('the surge node is gone', () => nodes(world).length === 3, 10 * MINUTE);
+      await world.advance(2 * MINUTE);
+      expect(world.writes().slice(writes)).toEqual([]);
+      expect([nodes(world), kubelets(world)]).toEqual([before, ['v1.34.1', 'v1.34.1', 'v1.34.1']]);
+      expect(bound(world, 'web')).toBe(3);
+      expect(world.world.violations()).toEqual([]);
+    },
+  );
+
+  it('that is aborted leaves a surge node, which goes by the ordinary rules: idle for its time, then by name', async () => {
+    const world = await busy('vmss-uniform');
+    world.world.arm.control.raise({ upgradeVersion: { pool: 'general', version: '1.34.1' } });
+    await world.until('the surge node', () => nodes(world).length === 4, 10 * MINUTE);
+    const writes = world.writes().length;
+    expect(world.world.arm.control.raise({ abort: { pool: 'general' } })).toBeUndefined();
+    await world.until('the node is gone', () => capacity(world, 'general') === 3 && nodes(world).length === 3, 30 * MINUTE);
+    await world.advance(3 * MINUTE);
+    expect(world.writes().slice(writes)).toHaveLength(1);
+    expect(bound(world, 'web')).toBe(3);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
