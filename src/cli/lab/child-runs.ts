@@ -11,12 +11,18 @@ export type WorkerAnswer =
   | { readonly kind: 'done'; readonly result: RunResult }
   | { readonly kind: 'failed'; readonly message: string; readonly isConfig: boolean };
 
+/** Before its answer, a process says now and then which share of its run is over, from 0 to 1. */
+export interface WorkerProgress {
+  readonly kind: 'progress';
+  readonly share: number;
+}
+
 /** In the package, everything is in one folder. */
 const BUNDLED = join(import.meta.dirname, 'main.mjs');
 const SOURCE = join(import.meta.dirname, '..', 'main.ts');
 
 /** @throws AutoscalerError of the run; `cancelled` when the signal fires first, which ends the process. */
-export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<RunResult> {
+export function startChildRun(order: RunOrder, signal: AbortSignal, onProgress?: (share: number) => void): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     // Its temporary files end with it, however it ends.
     const dir = mkdtempSync(join(tmpdir(), 'lab-run-'));
@@ -31,8 +37,9 @@ export function startChildRun(order: RunOrder, signal: AbortSignal): Promise<Run
       child.kill('SIGTERM');
     };
     let answer: WorkerAnswer | undefined;
-    child.once('message', (message: WorkerAnswer) => {
-      answer = message;
+    child.on('message', (message: WorkerAnswer | WorkerProgress) => {
+      if (message.kind === 'progress') onProgress?.(message.share);
+      else answer = message;
     });
     child.once('error', reject);
     child.once('exit', (code) => {

@@ -161,6 +161,7 @@ async function runUntilStopped({ orders, options, terminal, start }: RunsInput):
   const stop = new AbortController();
   void signals.stopped.then(() => stop.abort());
   let over = 0;
+  let shownTenths = 0;
   try {
     const runs = await runAll({
       orders,
@@ -171,6 +172,11 @@ async function runUntilStopped({ orders, options, terminal, start }: RunsInput):
       onRun: ({ contestant, seed }, count) => {
         over = count;
         terminal.err(`${contestant.name}, seed ${seed}: done (${count} of ${orders.length} runs)\n`);
+      },
+      onProgress: (share) => {
+        const tenths = Math.floor(share * 10);
+        if (tenths > shownTenths && tenths < 10) terminal.err(`${tenths}0 % of all runs\n`);
+        shownTenths = Math.max(shownTenths, tenths);
       },
     });
     if (!stop.signal.aborted) return runs;

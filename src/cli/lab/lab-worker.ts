@@ -10,7 +10,7 @@ import type { DrivenDaemon, Program } from '../../lab/program.ts';
 import { runPolicy } from '../../lab/runs/policy-run.ts';
 import { daemonProgram, runInRealTime, type StartProgram } from '../../lab/runs/real-time-run.ts';
 import { EXIT_FAILED, EXIT_OK, systemClock } from '../process/process.ts';
-import type { WorkerAnswer } from './child-runs.ts';
+import type { WorkerAnswer, WorkerProgress } from './child-runs.ts';
 import { rivalProgram } from './rival-process.ts';
 import type { Contestant, RunOrder } from './run-orders.ts';
 import { loadScenario } from './scenario-source.ts';
@@ -45,7 +45,13 @@ async function answerOf(program: LabProgram, order: RunOrder): Promise<WorkerAns
 
 async function runVirtually(program: LabProgram, { contestant, seed }: RunOrder, scenario: Scenario): Promise<RunResult | undefined> {
   if (contestant.kind === 'rival') throw configError(`${contestant.name} is a binary, which cannot run in virtual time.`);
-  return runPolicy({ program, scenario, seed, policy: { name: contestant.name, flags: flagsOf(contestant) } });
+  return runPolicy({ program, scenario, seed, policy: { name: contestant.name, flags: flagsOf(contestant) }, onProgress });
+}
+
+function onProgress(share: number): boolean {
+  const progress: WorkerProgress = { kind: 'progress', share };
+  process.send?.(progress);
+  return true;
 }
 
 interface RealRun {

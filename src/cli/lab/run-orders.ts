@@ -29,8 +29,8 @@ export interface RunOrder {
   readonly realTimeSpeed: number | undefined;
 }
 
-/** Makes one run. Rejects if it fails, or when the signal fires. */
-export type StartRun = (order: RunOrder, signal: AbortSignal) => Promise<RunResult>;
+/** Makes one run. Rejects if it fails, or when the signal fires. `onProgress`: called now and then with the share that is over, 0 to 1. */
+export type StartRun = (order: RunOrder, signal: AbortSignal, onProgress?: (share: number) => void) => Promise<RunResult>;
 
 interface RunAllInput {
   readonly orders: readonly RunOrder[];
@@ -40,17 +40,24 @@ interface RunAllInput {
   readonly signal: AbortSignal;
   /** Called after each run with the number of runs that are over. */
   readonly onRun: (order: RunOrder, over: number) => void;
+  /** Called now and then with the share of all runs that is over, from 0 to 1. */
+  readonly onProgress: (share: number) => void;
 }
 
 /** The results in the order of the orders. The first failure ends all runs. */
-export async function runAll({ orders, jobs, start, signal, onRun }: RunAllInput): Promise<readonly RunResult[]> {
+export async function runAll({ orders, jobs, start, signal, onRun, onProgress }: RunAllInput): Promise<readonly RunResult[]> {
   const results = new Map<RunOrder, RunResult>();
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const waiting = [...orders];
+  const shares = new Map<RunOrder, number>();
+  const advance = (order: RunOrder, share: number): void => {
+    shares.set(order, share);
+    onProgress([...shares.values()].reduce((sum, each) => sum + each, 0) / orders.length);
+  };
   const work = async (): Promise<void> => {
     for (let order = waiting.shift(); order !== undefined && !either.aborted; order = waiting.shift()) {
-      results.set(order, await start(order, either));
+      results.set(order, await start(order, either, (share) => advance(order, share)));
       onRun(order, results.size);
     }
   };

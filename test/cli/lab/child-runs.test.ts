@@ -37,7 +37,9 @@ function orderOf(recording: string): RunOrder {
 
 describe('a run in a process of its own', () => {
   it('returns the result', async () => {
-    const result = await startChildRun(orderOf('x.jsonl'), new AbortController().signal);
+    const shares: number[] = [];
+    const result = await startChildRun(orderOf('x.jsonl'), new AbortController().signal, (share) => shares.push(share));
+    expect(shares.at(-1)).toBe(1);
     expect(result).toMatchObject({ policy: 'policy', seed: 1, figures: { hours: 0.05, costPerDay: 48, pending: { pods: 2 } }, notes: [] });
   });
 

@@ -73,10 +73,10 @@ async function lab(
     },
   };
   const program = () => Promise.reject(new Error('no worker here'));
-  const watched: StartRun = (order, signal) => {
+  const watched: StartRun = (order, signal, onProgress) => {
     orders.push(order);
     raise(onSignal);
-    return start(order, signal);
+    return start(order, signal, onProgress);
   };
   const code = await run(argv, terminal, { program, start: watched }).catch((thrown: unknown) => {
     written.err += `${asAutoscalerError(thrown).message}\n`;
@@ -226,6 +226,24 @@ describe('lab run', () => {
     };
     await lab(['run', 'ci-bursts', ...TWO, '--jobs', '3', '--out', join(dir, 'jobs')], counted);
     expect(most).toBe(3);
+  });
+
+  it('shows every tenth of all runs', async () => {
+    const slow: StartRun = (order, signal, onProgress) => {
+      for (const share of [0.1, 0.3, 0.5, 1]) onProgress?.(share);
+      return played(order, signal);
+    };
+    const { err } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--jobs', '1', '--out', join(dir, 'tenths')], slow);
+    expect(err.split('\n')).toEqual([
+      '10 % of all runs',
+      '20 % of all runs',
+      '50 % of all runs',
+      'current, seed 1: done (1 of 2 runs)',
+      '60 % of all runs',
+      '70 % of all runs',
+      'proposed, seed 1: done (2 of 2 runs)',
+      '',
+    ]);
   });
 
   it('plays a part of a scenario', async () => {
