@@ -19,9 +19,28 @@ export function parseDuration(text: string): number | undefined {
   return Math.max(1, Math.round(ms));
 }
 
+/**
+ * Settings of the same kind share one value of the schema: to make one takes as long as to read a setting, and there are hundreds of settings
+ * before the first line of the log.
+ */
+function shared<Args extends readonly (string | number | boolean | undefined)[], Kind>(
+  make: (...args: Args) => Kind,
+): (...args: Args) => Kind {
+  const made = new Map<string, Kind>();
+  return (...args) => {
+    const key = args.join('|');
+    const kind = made.get(key) ?? make(...args);
+    made.set(key, kind);
+    return kind;
+  };
+}
+
 /** A duration such as `10m`. The parsed value is in milliseconds. */
 export function duration(defaultMs: number, limits: { readonly leastMs?: number } = {}) {
-  const leastMs = limits.leastMs ?? 0;
+  return durationOfAtLeast(limits.leastMs ?? 0).default(defaultMs);
+}
+
+const durationOfAtLeast = shared((leastMs: number) => {
   const accepts = `a duration such as 10s, 10m or 1h30m${leastMs > 0 ? ` of at least ${leastMs} ms` : ''}`;
   return z
     .string({ error: accepts })
@@ -31,36 +50,37 @@ export function duration(defaultMs: number, limits: { readonly leastMs?: number 
       if (ms !== undefined && ms >= leastMs) return ms;
       context.addIssue({ code: 'custom', message: accepts });
       return z.NEVER;
-    })
-    .default(defaultMs);
-}
+    });
+});
 
 /** A whole number without a default. */
 export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  const error = `a whole number ${range}`;
-  return z.int({ error }).min(least, { error }).max(most, { error });
+  return wholeNumberBetween(least, most);
 }
 
+const wholeNumberBetween = shared((least: number, most: number) => {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  const error = `a whole number ${range}`;
+  return z.int({ error }).check(z.gte(least, { error }), z.lte(most, { error }));
+});
+
 export function fraction(fallback: number) {
-  const error = 'a number from 0 to 1';
-  return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
+  return number(fallback, 0, 1);
 }
 
 /** A number from `least` to `most`. Without `most` there is no maximum. */
 export function number(fallback: number, least: number, most?: number) {
+  return numberBetween(least, most).default(fallback);
+}
+
+const numberBetween = shared((least: number, most: number | undefined) => {
   const error = most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
-  const atLeast = z.number({ error }).min(least, { error });
-  return (most === undefined ? atLeast : atLeast.max(most, { error })).default(fallback);
-}
+  return z.number({ error }).check(z.gte(least, { error }), ...(most === undefined ? [] : [z.lte(most, { error })]));
+});
 
-export function flag(fallback: boolean) {
-  return z.boolean({ error: 'true or false' }).default(fallback);
-}
+export const flag = shared((fallback: boolean) => z.boolean({ error: 'true or false' }).default(fallback));
 
-export function text(accepts: string) {
-  return z.string({ error: accepts }).trim().min(1, { error: accepts });
-}
+export const text = shared((accepts: string) => z.string({ error: accepts }).check(z.trim(), z.minLength(1, { error: accepts })));
 
 export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
