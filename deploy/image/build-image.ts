@@ -46,8 +46,8 @@ function inspectFiles(root: string): number {
   return findings.length;
 }
 
-function describe(where: string, { firstLine, readyMs, residentMiB }: TrialResult): string {
-  return `image: ${where}: ready after ${readyMs} ms, ${residentMiB} MiB, user 65532, read-only root; first line "${firstLine}"`;
+function describe(where: string, { firstLine, readyMs, readyCpuMs, residentMiB }: TrialResult): string {
+  return `image: ${where}: ready after ${readyMs} ms, ${readyCpuMs} ms of CPU, ${residentMiB} MiB, user 65532, read-only root; first line "${firstLine}"`;
 }
 
 async function tryOut(root: string): Promise<void> {
