@@ -103,7 +103,9 @@ async function rest(daemon: MeasuredDaemon, add: Add): Promise<void> {
   const before = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
   await pause(REST_MS);
   const after = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
-  add('loop without news', 'ms', (after.loopMs - before.loopMs) / (after.loops - before.loops), 'time of day, mean');
+  const loops = after.loops - before.loops;
+  add('loop without news', 'ms', (after.loopMs - before.loopMs) / loops, 'time of day, mean, without what observers of the loop take');
+  add('loop without news, CPU', 'ms', (after.cpuMs - before.cpuMs) / loops, 'all that the process did in a minute, for each loop');
   add('CPU of a minute at rest', 'ms', ((after.cpuMs - before.cpuMs) * 60_000) / REST_MS);
   add('memory at rest', 'MB', daemon.memoryMb.now);
   daemon.measureTurns();
@@ -154,10 +156,11 @@ async function burst(
 async function end(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
   daemon.measureTurns();
   const cpuMs = daemon.cpuMs;
-  const { firstMs, lastMs, doneMs, nodes } = await world.obey({ verb: 'remove-pods' });
+  const { firstMs, lastMs, doneMs, nodes, othersEnded } = await world.obey({ verb: 'remove-pods' });
   add(`removal of ${nodes} nodes, first write`, 'ms', firstMs, 'with 20 s of being unneeded');
   add(`removal of ${nodes} nodes, last write`, 'ms', lastMs);
   add(`removal of ${nodes} nodes, all gone`, 'ms', doneMs);
+  add(`removal of ${nodes} nodes, pods of other workloads that ended`, 'pods', othersEnded, 'none had to move');
   add(`removal of ${nodes} nodes, CPU`, 'ms', daemon.cpuMs - cpuMs);
   addTurn(add, `removal of ${nodes} nodes, longest turn`, await daemon.longestTurn());
 }

@@ -11,6 +11,8 @@ const NODE_CPU_MILLIS = 15_740;
 const NODES_PER_POOL = 250;
 const PODS_PER_WORKLOAD = 75;
 const TEAMS = 50;
+/** The namespaces of the ordinary workloads. */
+export const TEAM_PREFIX = 'team-';
 /** The share of a node's CPU that its pods request: no node is a candidate for removal. */
 const USED = 0.72;
 const SETTINGS = 12;
@@ -53,14 +55,14 @@ function poolsOf(general: number, batch: number): readonly PoolSpec[] {
 }
 
 function teams(): readonly Draft[] {
-  return Array.from({ length: TEAMS }, (_, index) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `team-${index}` } }));
+  return Array.from({ length: TEAMS }, (_, index) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `${TEAM_PREFIX}${index}` } }));
 }
 
 function workloads(pods: number, cpuMillis: number): readonly Draft[] {
   const count = Math.ceil(pods / PODS_PER_WORKLOAD);
   return Array.from({ length: count }, (_, index) => {
     const replicas = Math.floor(pods / count) + (index < pods % count ? 1 : 0);
-    const namespace = `team-${index % TEAMS}`;
+    const namespace = `${TEAM_PREFIX}${index % TEAMS}`;
     const name = `app-${index}`;
     const cpu = cpuMillis - 10 + (index % 3) * 10;
     const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace } };

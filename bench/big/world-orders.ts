@@ -44,6 +44,8 @@ export interface WriteTimes {
   readonly doneMs: number;
   /** Nodes that came or went. */
   readonly nodes: number;
+  /** Pods of ordinary workloads that ended, although nothing had to touch them. */
+  readonly othersEnded: number;
 }
 
 /** From the first condition `Unschedulable` to the first accepted write of a capacity. */

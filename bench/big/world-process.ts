@@ -7,7 +7,7 @@ import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { CREDENTIALS } from '../../src/simulator/entry/world-entry.ts';
 import { clientVariables, writeClientFiles } from '../../src/simulator/entry/client-files.ts';
 import { startWorld, type World } from '../../src/simulator/world.ts';
-import { bigContent, lonePods } from './world-content.ts';
+import { bigContent, lonePods, TEAM_PREFIX } from './world-content.ts';
 import type { Reaction, WorldAnswers, WorldOrder, WorldReady, WorldSize, WorldUsage, WriteTimes } from './world-orders.ts';
 
 type Change = Parameters<Parameters<World['cluster']['onChange']>[0]>[0];
@@ -15,6 +15,8 @@ type Change = Parameters<Parameters<World['cluster']['onChange']>[0]>[0];
 const TOKEN = 'only-known-to-this-simulation';
 const POLL_MS = 100;
 const LONE_WITHIN_MS = 60_000;
+/** So that the bench ends by itself. What is not done then is not a number in the result. */
+const SCALED_WITHIN_MS = 600_000;
 const size = JSON.parse(process.argv[2] ?? '{}') as WorldSize;
 const content = bigContent(size);
 /** Deployments whose pods have a node of their own. */
@@ -54,8 +56,14 @@ function send(message: object): void {
   process.send?.(message);
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(POLL_MS);
+/** Whether the condition held within the time. */
+async function until(condition: () => boolean, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+  const endsMs = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > endsMs) return false;
+    await pause(POLL_MS);
+  }
+  return true;
 }
 
 async function ready(): Promise<WorldReady> {
@@ -123,22 +131,32 @@ function changePod(named: { readonly namespace?: string; readonly name: string }
   world.cluster.apply({ ...pod, metadata: { ...pod.metadata, annotations } });
 }
 
+interface Followed {
+  readonly unschedulableAt: () => number;
+  readonly writes: readonly number[];
+  /** Pods of the ordinary workloads that ended. */
+  readonly othersEnded: () => number;
+  readonly stop: () => void;
+}
+
 /** What happens in the world from now on. */
-function follow(): { readonly unschedulableAt: () => number; readonly writes: readonly number[]; readonly stop: () => void } {
+function follow(): Followed {
   const writes: number[] = [];
+  let othersEnded = 0;
   let unschedulableAt = Number.NaN;
   const stops = [
     world.arm.control.onEntry(({ method, path, status, at }) => {
       const isWrite = ['PUT', 'POST', 'DELETE'].includes(method) && path.includes('/virtualMachineScaleSets/');
       if (isWrite && status < 300) writes.push(at);
     }),
-    world.cluster.onChange(({ storage, object }) => {
+    world.cluster.onChange(({ storage, type, object }) => {
+      if (storage === 'pods' && type === 'DELETED' && object.metadata.namespace?.startsWith(TEAM_PREFIX) === true) othersEnded += 1;
       if (storage !== 'pods' || !Number.isNaN(unschedulableAt)) return;
       const { conditions = [] } = object.status as { readonly conditions?: readonly { readonly type: string; readonly reason?: string }[] };
       if (conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable')) unschedulableAt = Date.now();
     }),
   ];
-  return { unschedulableAt: () => unschedulableAt, writes, stop: () => stops.forEach((stop) => stop()) };
+  return { unschedulableAt: () => unschedulableAt, othersEnded: () => othersEnded, writes, stop: () => stops.forEach((stop) => stop()) };
 }
 
 async function addLonePod({ name, index }: { readonly name: string; readonly index: number }): Promise<Reaction> {
@@ -160,8 +178,8 @@ async function addPods(count: number): Promise<WriteTimes> {
   lone.push('burst');
   world.cluster.apply(lonePods('burst', count));
   // Each new node runs a pod of kube-proxy, too.
-  await until(() => counts.running >= running + 2 * count);
-  return times(counts.nodes - nodes);
+  const isDone = await until(() => counts.running >= running + 2 * count, SCALED_WITHIN_MS);
+  return times(counts.nodes - nodes, isDone);
 }
 
 async function removePods(): Promise<WriteTimes> {
@@ -169,22 +187,23 @@ async function removePods(): Promise<WriteTimes> {
   const times = startTimes();
   const deployments = world.cluster.store.list('deployments').filter(({ metadata }) => lone.includes(metadata.name));
   for (const deployment of deployments) world.cluster.remove(deployment);
-  await until(() => counts.nodes <= size.nodes - content.batch);
-  return times(nodes - counts.nodes);
+  const isDone = await until(() => counts.nodes <= size.nodes - content.batch, SCALED_WITHIN_MS);
+  return times(nodes - counts.nodes, isDone);
 }
 
-function startTimes(): (changedNodes: number) => WriteTimes {
+function startTimes(): (changedNodes: number, isDone: boolean) => WriteTimes {
   const followed = follow();
   const startedAt = Date.now();
-  return (changedNodes) => {
+  return (changedNodes, isDone) => {
     followed.stop();
     const { writes } = followed;
     return {
       firstMs: (writes[0] ?? Number.NaN) - startedAt,
       lastMs: (writes.at(-1) ?? Number.NaN) - startedAt,
       writes: writes.length,
-      doneMs: Date.now() - startedAt,
+      doneMs: isDone ? Date.now() - startedAt : Number.NaN,
       nodes: changedNodes,
+      othersEnded: followed.othersEnded(),
     };
   };
 }
