@@ -55,7 +55,11 @@ function poolsOf(general: number, batch: number): readonly PoolSpec[] {
 }
 
 function teams(): readonly Draft[] {
-  return Array.from({ length: TEAMS }, (_, index) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `${TEAM_PREFIX}${index}` } }));
+  return Array.from({ length: TEAMS }, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: `${TEAM_PREFIX}${index}` },
+  }));
 }
 
 function workloads(pods: number, cpuMillis: number): readonly Draft[] {
