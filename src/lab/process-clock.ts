@@ -1,6 +1,6 @@
 /** The clock of one process, driven by the world's clock. It stops when the process dies. */
 import type { Clock } from '../lib/clock.ts';
-import { AutoscalerError } from '../lib/errors.ts';
+import { waitCancelled } from '../lib/abort.ts';
 import type { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 
 /** The state of the process that a clock belongs to. */
@@ -26,7 +26,7 @@ export function clockOf(sim: VirtualSimClock, state: ProcessState = { skewMs: 0,
         const cancelled = (): void => {
           if (state.dead) return;
           cancel();
-          reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
+          reject(waitCancelled(signal));
         };
         const cancel = sim.after(ms, () => {
           if (!state.dead) state.onWaitEnd?.(ms);

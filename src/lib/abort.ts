@@ -5,6 +5,22 @@
 import { AutoscalerError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
+/**
+ * The reason to end a wait of this process that is not needed any more: a limit of a call that has ended, an alarm. Such waits end all the
+ * time, and without a reason each end would create an exception with a stack trace.
+ */
+const ENDED = new AutoscalerError({ kind: 'cancelled' }, 'The wait was ended, as it is not needed any more.');
+
+/** Ends the waits for this signal. They reject with one shared error of kind `cancelled`. */
+export function endWaits(controller: AbortController): void {
+  controller.abort(ENDED);
+}
+
+/** What a wait rejects with when its signal fires: an AutoscalerError of kind `cancelled`. */
+export function waitCancelled(signal: AbortSignal | undefined): AutoscalerError {
+  return signal?.reason === ENDED ? ENDED : new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.');
+}
+
 /** Calls `react` once when the signal fires, or at once if it has fired. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal, react: () => void): () => void {
   if (signal.aborted) react();
@@ -24,7 +40,7 @@ interface AbortOptions<Value> {
  * @throws AutoscalerError `cancelled`, or what `options.error` makes, when the signal fires first.
  */
 export function withAbort<Value>(promise: Promise<Value>, signal: AbortSignal, options: AbortOptions<Value> = {}): Promise<Value> {
-  const error = options.error ?? (() => new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
+  const error = options.error ?? (() => waitCancelled(signal));
   return new Promise((resolve, reject) => {
     let aborted = false;
     const removeListener = onAbort(signal, () => {
@@ -75,7 +91,7 @@ export async function withTimeout<Value>(clock: Clock, work: TimedWork<Value>): 
   try {
     return await withAbort(Promise.race([abandonedAfter(running, expired.signal), timer]), outer);
   } finally {
-    ended.abort();
+    endWaits(ended);
   }
 }
 

@@ -2,7 +2,7 @@
  * When the next loop starts: at the scan interval, or early after pods became unschedulable, the cloud changed or a timer ended.
  * Early wakes are batched, so that a burst of a thousand pods makes one plan. Must not know what a loop does.
  */
-import { onAbort } from '../lib/abort.ts';
+import { endWaits, onAbort } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { LoopTriggerCause } from '../domain/loop-report.ts';
@@ -63,7 +63,7 @@ export class LoopTrigger {
   /** A wait under way is computed again. */
   reconfigure(times: TriggerTimes): void {
     this.#times = times;
-    this.#nudge?.abort();
+    this.#endWait();
   }
 
   /** Requests an early loop. Any number of wakes make one loop. */
@@ -72,13 +72,13 @@ export class LoopTrigger {
     const known = this.#batch;
     const wakes = (known?.wakes ?? 0) + 1;
     this.#batch = { cause: known?.cause === 'pods' ? 'pods' : cause, firstMs: known?.firstMs ?? nowMs, lastMs: nowMs, wakes };
-    this.#nudge?.abort();
+    this.#endWait();
   }
 
   /** Requests an early loop in `ms` milliseconds. Replaces the last such request; undefined only withdraws it. */
   wakeIn(ms: number | undefined): void {
     this.#timerAtMs = ms === undefined ? undefined : this.#clock.monotonic() + ms;
-    this.#nudge?.abort();
+    this.#endWait();
   }
 
   /**
@@ -138,12 +138,16 @@ export class LoopTrigger {
     return oldest === undefined || this.#starts.length < CLOSE_LOOPS.count ? 0 : oldest + CLOSE_LOOPS.withinMs;
   }
 
+  #endWait(): void {
+    if (this.#nudge !== undefined) endWaits(this.#nudge);
+  }
+
   /** Waits until the time is over, a wake arrives, or the signal fires. */
 
   async #waitOrNudge(ms: number, signal: AbortSignal): Promise<void> {
     const nudge = new AbortController();
     this.#nudge = nudge;
-    const removeListener = onAbort(signal, () => nudge.abort());
+    const removeListener = onAbort(signal, () => endWaits(nudge));
     try {
       await this.#clock.sleep(ms, nudge.signal);
     } catch (error) {

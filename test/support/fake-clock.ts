@@ -1,4 +1,4 @@
-import { AutoscalerError } from '../../src/lib/errors.ts';
+import { waitCancelled } from '../../src/lib/abort.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 
 /** A clock that moves only when told to. Sleepers wake in order of time, then of going to sleep. */
@@ -23,7 +23,7 @@ export class FakeClock implements Clock {
     return new Promise((resolve, reject) => {
       const cancelled = (): void => {
         this.#sleepers = this.#sleepers.filter((other) => other !== entry);
-        reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
+        reject(waitCancelled(signal));
       };
       const entry = {
         at: this.#now + ms,

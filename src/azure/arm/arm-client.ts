@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PipelinePolicy, PipelineRequest, PipelineResponse, SendRequest } from '@azure/core-rest-pipeline';
 import { Semaphore } from 'async-mutex';
-import { withAbort } from '../../lib/abort.ts';
+import { endWaits, withAbort } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -160,7 +160,7 @@ export class ArmCalls {
         throw lostResponse(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
       throw classifySignInFailure(call, thrown) ?? lostResponse(describeCall(call), isWrite(call), thrown);
     } finally {
-      done.abort();
+      endWaits(done);
       await timer;
     }
   }

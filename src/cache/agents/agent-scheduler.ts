@@ -28,7 +28,7 @@ import { runByRank, type ColdStartResult } from './cold-start.ts';
 import { callHook, type CacheHooks } from '../table/hooks.ts';
 import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
 import { Slots, type ReleaseSlot } from '../concurrency.ts';
-import { onAbort, withAbort } from '../../lib/abort.ts';
+import { endWaits, onAbort, withAbort } from '../../lib/abort.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -340,6 +340,6 @@ export class AgentScheduler {
   }
 
   #wake(): void {
-    this.#alarm?.abort();
+    if (this.#alarm !== undefined) endWaits(this.#alarm);
   }
 }

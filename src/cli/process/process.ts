@@ -6,7 +6,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../../lib/clock.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { waitCancelled } from '../../lib/abort.ts';
 
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -84,7 +84,7 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancelled = (): void => {
       clearTimeout(timer);
-      reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
+      reject(waitCancelled(signal));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', cancelled);

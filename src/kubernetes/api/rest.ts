@@ -7,7 +7,7 @@ import { Semaphore } from 'async-mutex';
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { withAbort } from '../../lib/abort.ts';
+import { endWaits, withAbort } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
 import type { ObjectJson, StatusJson } from './core-json.ts';
@@ -109,7 +109,7 @@ function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): { readonly sig
     // The wait was ended.
     () => undefined,
   );
-  return { signal: expired.signal, end: () => ended.abort() };
+  return { signal: expired.signal, end: () => endWaits(ended) };
 }
 
 /** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */
