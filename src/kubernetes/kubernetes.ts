@@ -15,7 +15,7 @@ import { createNodeTainter } from './writes/taints.ts';
 import { createPodEvictor } from './writes/evictions.ts';
 import { backoffMs, type Retry } from './api/backoff.ts';
 import { createCapacityWriter } from './writes/capacity-status.ts';
-import { deleteConfigMap, writeConfigMap, StoredConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
+import { ReplacedConfigMaps, StoredConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
 import { ApiOwnerReader } from './writes/owners.ts';
 import { openConnection } from './api/connection.ts';
 import { LeaseLeadership, soleLeadership } from './leadership/leader-lease.ts';
@@ -75,6 +75,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
   const locker = new ResourceLocker({ rest, clock, log });
   const foreign = new ForeignEvents({ rest, log });
+  const replaced = new ReplacedConfigMaps({ rest, retry });
   const closing = new AbortController();
   const watchedConfigMaps: WatchedConfigMap[] = [];
   return {
@@ -88,8 +89,8 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     lease,
     foreignLock: locker,
     watchForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
-    writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
-    deleteConfigMap: (name, signal) => deleteConfigMap(rest, name, signal),
+    writeConfigMap: (wanted, signal) => replaced.write(wanted, signal),
+    deleteConfigMap: (name, signal) => replaced.delete(name, signal),
     watchConfigMap: (name, listener, signal) => {
       const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener);
       watchedConfigMaps.push(watched);

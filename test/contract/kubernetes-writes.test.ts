@@ -219,6 +219,20 @@ describe('the status ConfigMap', () => {
     expect(stored()?.metadata.uid).toBe(present?.metadata.uid);
   });
 
+  it('is read before its first write only, as long as no other writer changes it', async () => {
+    for (const status of ['first', 'second', 'third']) await write(status);
+    expect(stored()).toMatchObject({ data: { status: 'third' } });
+    const calls = stage.cluster.journal().filter(({ resource }) => resource === 'configmaps');
+    expect(calls.map(({ verb }) => verb)).toEqual(['get', 'create', 'update', 'update']);
+  });
+
+  it('is made again after another writer deleted it', async () => {
+    await write('first');
+    stage.cluster.remove({ apiVersion: 'v1', kind: 'ConfigMap', metadata: place });
+    await write('second');
+    expect(stored()).toMatchObject({ data: { status: 'second' } });
+  });
+
   it.each([409, 503])('is written again after HTTP %d', async (status) => {
     await write('first');
     stage.cluster.control.failNext(1, status, { verb: 'update', resource: 'configmaps' });

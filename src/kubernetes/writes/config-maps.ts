@@ -2,45 +2,78 @@
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
-import type { ObjectJson } from '../api/core-json.ts';
+import type { MetadataJson, ObjectJson } from '../api/core-json.ts';
 import type { ConfigMapContent, ConfigMapName, ConfigMapListener } from '../api/options.ts';
 import { getOrUndefined, type Rest } from '../api/rest.ts';
 import { Table } from '../watch/object-table.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { Reflector } from '../watch/reflector.ts';
 
-/** Creates or replaces the ConfigMap. Labels and annotations of others are kept. @throws AutoscalerError */
-export async function writeConfigMap(
-  deps: { readonly rest: Rest; readonly retry: Retry },
-  wanted: ConfigMapContent,
-  signal: AbortSignal,
-): Promise<void> {
-  const collection = `/api/v1/namespaces/${encodeURIComponent(wanted.namespace)}/configmaps`;
-  const path = `${collection}/${encodeURIComponent(wanted.name)}`;
-  const attempt = async (): Promise<void> => {
-    const present = await getOrUndefined(deps.rest, path, signal);
-    const metadata = {
-      ...present?.metadata,
-      namespace: wanted.namespace,
-      name: wanted.name,
-      annotations: { ...present?.metadata?.annotations, ...wanted.annotations },
-    };
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: wanted.content };
-    const target = present === undefined ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
-    await deps.rest.json({ ...target, body, operation: 'config-map' }, signal);
-  };
-  await retrying(deps.retry, attempt, signal);
+interface ConfigMapDeps {
+  readonly rest: Rest;
+  readonly retry: Retry;
 }
 
-/** A missing ConfigMap counts as deleted. @throws AutoscalerError */
-export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMapName, signal: AbortSignal): Promise<void> {
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
-  try {
-    await rest.json({ method: 'DELETE', path, operation: 'config-map' }, signal);
-  } catch (thrown) {
-    const error = asAutoscalerError(thrown);
-    if (error.kind !== 'not-found') throw error;
+/**
+ * ConfigMaps that this program writes as a whole. Labels and annotations of others are kept. A write names the version that the last write
+ * returned, so a usual write is one call; after a change by another writer it reads first.
+ */
+export class ReplacedConfigMaps {
+  readonly #deps: ConfigMapDeps;
+  /** By path: the metadata that the last write returned. */
+  readonly #written = new Map<string, MetadataJson>();
+
+  constructor(deps: ConfigMapDeps) {
+    this.#deps = deps;
   }
+
+  /** Creates or replaces the ConfigMap. @throws AutoscalerError */
+  async write(wanted: ConfigMapContent, signal: AbortSignal): Promise<void> {
+    await retrying(this.#deps.retry, () => this.#attempt(wanted, signal), signal);
+  }
+
+  /** A missing ConfigMap counts as deleted. @throws AutoscalerError */
+  async delete(name: ConfigMapName, signal: AbortSignal): Promise<void> {
+    const { path } = pathsOf(name);
+    this.#written.delete(path);
+    try {
+      await this.#deps.rest.json({ method: 'DELETE', path, operation: 'config-map' }, signal);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind !== 'not-found') throw error;
+    }
+  }
+
+  async #attempt(wanted: ConfigMapContent, signal: AbortSignal): Promise<void> {
+    const { path } = pathsOf(wanted);
+    const written = this.#written.get(path);
+    // The version is unknown until the answer arrives.
+    this.#written.delete(path);
+    try {
+      const present = written ?? (await getOrUndefined(this.#deps.rest, path, signal))?.metadata;
+      await this.#put(wanted, present, signal);
+    } catch (thrown) {
+      const { kind } = asAutoscalerError(thrown);
+      if (written === undefined || (kind !== 'conflict' && kind !== 'not-found')) throw thrown;
+      await this.#attempt(wanted, signal);
+    }
+  }
+
+  /** `present`: the metadata of the ConfigMap; undefined: it does not exist. */
+  async #put(wanted: ConfigMapContent, present: MetadataJson | undefined, signal: AbortSignal): Promise<void> {
+    const { namespace, name, content: data } = wanted;
+    const { path, collection } = pathsOf(wanted);
+    const metadata = { ...present, namespace, name, annotations: { ...present?.annotations, ...wanted.annotations } };
+    const target = present === undefined ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+    const answer = (await this.#deps.rest.json({ ...target, body, operation: 'config-map' }, signal)) as ObjectJson;
+    if (answer.metadata?.resourceVersion !== undefined) this.#written.set(path, answer.metadata);
+  }
+}
+
+function pathsOf({ namespace, name }: ConfigMapName): { readonly collection: string; readonly path: string } {
+  const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
+  return { collection, path: `${collection}/${encodeURIComponent(name)}` };
 }
 
 interface ConfigMapKey {
