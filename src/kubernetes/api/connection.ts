@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -120,7 +121,7 @@ function opening(
   readonly connect: buildConnector.connector;
   readonly giveUp: () => void;
 } {
-  const direct = buildConnector({ ...tls, timeout: 10_000 });
+  const direct = connectorOf(tls);
   const tunnels = new Set<() => void>();
   const open: buildConnector.connector = tunnel === undefined ? direct : inTunnel(direct, tunnel, tunnels);
   const waiting = new Set<Socket>();
@@ -138,6 +139,15 @@ function opening(
     for (const socket of waiting) socket.destroy();
   };
   return { connect, giveUp };
+}
+
+/** The certificates are parsed once, by the first socket, and not by each: there is one for every watch. */
+function connectorOf({ servername, ...certificates }: TlsOptions): buildConnector.connector {
+  let connect: buildConnector.connector | undefined;
+  return (...call) => {
+    connect ??= buildConnector({ secureContext: createSecureContext(certificates), timeout: 10_000, ...defined({ servername }) });
+    return connect(...call);
+  };
 }
 
 /** Opens a tunnel first, and the TLS connection inside. `tunnels`: ways to give up those that are being opened. */
