@@ -31,6 +31,7 @@ import { LastDecision } from './last-decision.ts';
 import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { stallsOf } from './process/stalls.ts';
+import { asAutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 
 interface ComposeInput extends ConnectInput {
@@ -57,6 +58,9 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { kubernetes, cloud, store, rules } = connections;
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
+  metrics.deferred.reportFailures((gauges, thrown) =>
+    log.warn({ gauges, error: asAutoscalerError(thrown).message }, 'Gauges could not be published'),
+  );
   const live: LiveConfig = { config };
   const dumps = new WeakMap<object, string>();
   const historyFiles = composeHistoryFiles(input);

@@ -25,12 +25,12 @@ export type CompatibleMetrics = ReturnType<typeof createCompatibleMetrics>;
 
 /** Creates the metrics in the registry of the native ones, from which the counters are read. */
 export function createCompatibleMetrics(native: Metrics) {
-  const { registry } = native;
+  const { registry, deferred } = native;
   /** GPU labels by node group. */
   const gpus = new Map<string, GpuLabels>();
   /** Device drivers by node group, separated by commas. */
   const drivers = new Map<string, string>();
-  const metrics = createMetricGroup(CLUSTER_AUTOSCALER_CATALOGUE, registry, PREFIX);
+  const metrics = createMetricGroup(CLUSTER_AUTOSCALER_CATALOGUE, { registry, deferred, prefix: PREFIX });
   startAtZero(metrics);
   const pools: PoolLabels = {
     ofPool: (row) => {
@@ -40,6 +40,7 @@ export function createCompatibleMetrics(native: Metrics) {
     ofGpuPool: (row) => gpus.get(String(row['node_group'])),
   };
   return {
+    deferred,
     gpus,
     drivers,
     /** VM sizes that have their own series. */

@@ -1,5 +1,6 @@
 /** Turns metrics described as data into typed prom-client metrics. Must not know any single metric. */
 import { Counter, Gauge, Histogram, Summary, type Registry } from 'prom-client';
+import type { DeferredGauges } from './deferred-gauges.ts';
 import { Means } from './derived-counter.ts';
 
 interface CommonSpec {
@@ -36,20 +37,27 @@ export type MetricsOf<Group extends MetricGroup> = { readonly [Key in keyof Grou
 
 const HOUR_SECONDS = 3600;
 
+interface MetricGroupPlace {
+  readonly registry: Registry;
+  readonly prefix: string;
+  /** What is published before a gauge is read. */
+  readonly deferred: DeferredGauges;
+}
+
 /** Registers every metric of the group. */
-export function createMetricGroup<const Group extends MetricGroup>(group: Group, registry: Registry, prefix: string): MetricsOf<Group> {
+export function createMetricGroup<const Group extends MetricGroup>(group: Group, place: MetricGroupPlace): MetricsOf<Group> {
   const metrics: { [key: string]: unknown } = {};
-  for (const [key, spec] of Object.entries(group)) metrics[key] = createMetric(spec, registry, prefix);
+  for (const [key, spec] of Object.entries(group)) metrics[key] = createMetric(spec, place);
   return metrics as MetricsOf<Group>;
 }
 
-function createMetric(spec: MetricSpec, registry: Registry, prefix: string): MetricTypes<string>[MetricSpec['type']] {
+function createMetric(spec: MetricSpec, { registry, prefix, deferred }: MetricGroupPlace): MetricTypes<string>[MetricSpec['type']] {
   const common = { name: `${prefix}${spec.name}`, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [registry] };
   switch (spec.type) {
     case 'counter':
       return new Counter(common);
     case 'gauge':
-      return new Gauge(common);
+      return new Gauge({ ...common, collect: () => deferred.publish() });
     case 'histogram':
       return new Histogram({ ...common, buckets: [...spec.buckets] });
     case 'means':

@@ -19,18 +19,16 @@ import { isTaintedForDeletion } from '../../planning/state/deletions.ts';
 import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
-import { publishBuffers, publishPlans } from './plans.ts';
+import { countPlan, publishBuffers, publishPlans } from './plans.ts';
 
 type Mismatch = 'missing' | 'extra' | 'mismatch' | 'unknown';
 
 /** Compares the devices of ready nodes with those of their group's template, by driver and kind of difference. */
-export function publishDevices({ cluster, cloud }: Observation, { deviceMismatches, drivers }: CompatibleMetrics): void {
+function publishDevices({ cluster, cloud }: Observation, { deviceMismatches }: CompatibleMetrics): void {
   const expected = new Map<string, ReadonlyMap<string, number>>();
   for (const { id, template } of cloud.groups) {
     if (template === undefined) continue;
-    const devices = byDriver(template.devicePools ?? []);
-    expected.set(id, devices);
-    if (devices.size > 0) drivers.set(id, [...devices.keys()].toSorted().join(','));
+    expected.set(id, byDriver(template.devicePools ?? []));
   }
   deviceMismatches.reset();
   const noneExpected = [...expected.values()].every(({ size }) => size === 0);
@@ -84,16 +82,24 @@ const TAINTS: ReadonlySet<string> = new Set([
 const IGNORED_PREFIX = 'ignore-taint.cluster-autoscaler.kubernetes.io/';
 const KINDS = ['startup-taint', 'status-taint', IGNORED_PREFIX, 'other'] as const;
 
-/** Publishes the gauges after each loop. `policy` returns the rules that hold now. */
+/** Publishes the gauges of each loop. `policy` returns the rules that hold now. */
 export function clusterAutoscalerGauges(metrics: CompatibleMetrics, policy: () => Policy): LoopListener {
   return (report) => publishClusterAutoscalerGauges(report, policy(), metrics);
 }
 
+/** Counts at once. The gauges are set when they are read. */
 export function publishClusterAutoscalerGauges(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
   publishTimes(report, metrics);
-  const { observation, state } = report;
+  const { observation } = report;
   if (observation === undefined) return;
   updateGpus(observation.cloud.groups, metrics);
+  updateDrivers(observation.cloud.groups, metrics);
+  for (const { plan } of report.rounds) countPlan(plan, observation, metrics);
+  metrics.deferred.defer('cluster-autoscaler', () => publishGauges(report, observation, policy, metrics));
+}
+
+function publishGauges(report: LoopReport, observation: Observation, policy: Policy, metrics: CompatibleMetrics): void {
+  const { state } = report;
   publishDevices(observation, metrics);
   const counts = countNodes({ observation, state, policy });
   publishNodes(counts, observation, policy.cluster?.taints, metrics);
@@ -101,7 +107,7 @@ export function publishClusterAutoscalerGauges(report: LoopReport, policy: Polic
   publishCapacity(report, observation, metrics);
   publishLimits(policy, observation.cloud.groups, metrics);
   publishPods(report, observation, policy, metrics);
-  publishPlans(report, observation, metrics);
+  publishPlans(report, metrics);
   publishBuffers(report, policy, metrics);
   publishScaleDown(report, policy, metrics);
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
@@ -124,6 +130,14 @@ function updateGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): 
     const listed = named === undefined ? 'generic' : LISTED_GPUS.has(named) ? named : 'not-listed';
     const hasNone = resource === undefined && template.origins !== undefined;
     gpus.set(id, { gpu_resource_name: resource ?? GPU_RESOURCES[0], gpu_name: hasNone ? 'unexpected-label' : listed });
+  }
+}
+
+/** As `updateGpus`, for devices. */
+function updateDrivers(groups: readonly NodeGroup[], { drivers }: CompatibleMetrics): void {
+  for (const { id, template } of groups) {
+    const named = byDriver(template?.devicePools ?? []);
+    if (named.size > 0) drivers.set(id, [...named.keys()].toSorted().join(','));
   }
 }
 

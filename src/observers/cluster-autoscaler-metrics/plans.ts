@@ -24,13 +24,12 @@ export function podShapeOverflow(plan: ScaleUpPlan): number {
   return [...shapes.values()].filter((keys) => keys.size > REMEMBERED_SHAPES).length;
 }
 
-export function publishPlans({ rounds }: LoopReport, observation: Observation, metrics: CompatibleMetrics): void {
+export function publishPlans({ rounds }: LoopReport, metrics: CompatibleMetrics): void {
   const plan = rounds.at(-1)?.plan;
   metrics.unschedulablePods.set({ type: 'injected' }, plan?.injection?.injected ?? 0);
   metrics.unschedulablePods.set({ type: 'skipped_injection' }, plan?.injection?.skipped ?? 0);
   metrics.overflowingControllers.set(plan === undefined ? 0 : podShapeOverflow(plan));
   metrics.skippedPods.set({ requestor: 'scaleUp' }, plan === undefined ? 0 : unjudgedPods(plan));
-  for (const round of rounds) publishPlan(round.plan, observation, metrics);
 }
 
 /** Pods that a pool might fit and that the plan had no time for. */
@@ -44,7 +43,7 @@ function unjudgedPods({ cutShortAfter, verdicts }: ScaleUpPlan): number {
 const LIMITS = { cores: 'CpuResourceLimit', memory: 'MemoryResourceLimit' } as const;
 
 /** These are counters, so each plan counts once. */
-function publishPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation, metrics: CompatibleMetrics): void {
+export function countPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation, metrics: CompatibleMetrics): void {
   for (const { reason } of skipped) {
     if (reason.kind !== 'cluster-limit') continue;
     for (const { limit } of [reason, ...(reason.also ?? [])])

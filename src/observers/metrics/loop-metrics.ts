@@ -20,11 +20,12 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
 import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';
 
-/** The gauges of one loop, published as its last step. */
+/** The gauges of one loop, offered as its last step and set when they are read. */
 export function loopGauges(metrics: Metrics): LoopGauges {
+  const { deferred } = metrics;
   return {
-    observation: (observation, state) => publishObservation(observation, state, metrics),
-    verdicts: (plan, nowMs) => publishVerdicts(plan, nowMs, metrics),
+    observation: (observation, state) => deferred.defer('observation', () => publishObservation(observation, state, metrics)),
+    verdicts: (plan, nowMs) => deferred.defer('verdicts', () => publishVerdicts(plan, nowMs, metrics)),
   };
 }
 

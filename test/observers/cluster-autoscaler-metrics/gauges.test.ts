@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { DevicePool, NodeDevices } from '../../../src/domain/devices.ts';
-import { publishDevices } from '../../../src/observers/cluster-autoscaler-metrics/gauges.ts';
+import { publishClusterAutoscalerGauges } from '../../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, aTemplate } from '../../support/builders.ts';
+import { aLoopReport } from '../../support/loop-report.ts';
+import { aPolicy } from '../../support/policy.ts';
 
 const DRIVER = 'gpu.example.com';
 
@@ -26,7 +28,8 @@ describe('devices of a template and of its nodes', () => {
     const template = { ...aTemplate(), ...(devicePools.length === 0 ? {} : { devicePools }) };
     const group = aGroup({ id: 'a', template, instances: [anInstance({ node: 'a-0' })] });
     const node = { ...aNode({ name: 'a-0' }), ...(devices === undefined ? {} : { devices }) };
-    publishDevices(anObservation([group], aCluster({ nodes: [node] })), compatible);
+    const observation = anObservation([group], aCluster({ nodes: [node] }));
+    publishClusterAutoscalerGauges(aLoopReport({ observation }), aPolicy(), compatible);
     const { values } = await compatible.deviceMismatches.get();
     expect(values.map(({ labels, value }) => [`${labels.driver} ${labels.mismatch_type}`, value])).toEqual(expected.map((one) => [one, 1]));
     metrics.scaleUp.nodes.inc({ node_group: 'a' });
