@@ -10,7 +10,7 @@ import type { ArmLatencies } from './arm/state/latencies.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
 import type { RequestFilter } from './base/request-filter.ts';
 import type { SimClock } from './base/sim-clock.ts';
-import { createServerTls } from './base/tls.ts';
+import { serverTlsAt } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
 import { startManagedAutoscaler } from './managed-autoscaler/managed-autoscaler.ts';
 import { createNodeMaintenance } from './node-maintenance.ts';
@@ -57,7 +57,7 @@ export interface World {
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { spec, clock } = options;
   const violations = new ViolationLog();
-  const tls = await createServerTls(clock.now());
+  const tls = await serverTlsAt(clock.now());
   const arm = await startArmEmulator({
     spec,
     clock,

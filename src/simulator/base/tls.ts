@@ -29,6 +29,15 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 /** Clients compare validity with the machine's clock, from which the clock of a virtual world may differ by years. */
 const VALID_FOR_MS = 20 * 365 * 86_400_000;
 
+let known: { readonly madeForMs: number; readonly tls: Promise<ServerTls> } | undefined;
+
+/** The certificates of this process, valid for ten years at least around `nowMs`. To make new ones takes as long as the rest of a small world. */
+export function serverTlsAt(nowMs: number): Promise<ServerTls> {
+  if (known === undefined || Math.abs(nowMs - known.madeForMs) > VALID_FOR_MS / 2)
+    known = { madeForMs: nowMs, tls: createServerTls(nowMs) };
+  return known.tls;
+}
+
 /** Creates a CA and a certificate for `localhost` and 127.0.0.1, valid for twenty years before and after `nowMs`. */
 export async function createServerTls(nowMs: number): Promise<ServerTls> {
   cryptoProvider.set(webcrypto);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
+import { mayHaveBody } from '../../base/request-body.ts';
 import type { ServerTls } from '../../base/tls.ts';
 import { armError } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
@@ -35,6 +36,8 @@ export interface ListeningServer {
   dropDelayedResponses(): void;
   stop(): Promise<void>;
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 type Incoming = Http2ServerRequest | IncomingMessage;
 type Outgoing = Http2ServerResponse | ServerResponse;
@@ -122,6 +125,7 @@ function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void
 }
 
 export async function readText(incoming: Incoming): Promise<string> {
+  if (!mayHaveBody(incoming)) return '';
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
@@ -146,16 +150,16 @@ function sendResponse(outgoing: Outgoing, method: string, { reply, manner }: Res
   }
   const { body } = reply;
   const isText = typeof body === 'string';
-  const text = body === undefined ? '' : isText ? body : JSON.stringify(body);
+  const text = Buffer.from(body === undefined ? '' : isText ? body : JSON.stringify(body));
   const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
   const headers = {
     ...reply.headers,
-    ...(text === '' ? {} : { 'content-type': isText ? 'text/html' : 'application/json; charset=utf-8' }),
-    ...(bodyless ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
+    ...(text.length === 0 ? {} : { 'content-type': isText ? 'text/html' : 'application/json; charset=utf-8' }),
+    ...(bodyless ? {} : { 'content-length': String(text.length) }),
   };
   writeHead(outgoing, reply.status, headers);
-  if (manner === 'half') write(outgoing, text.slice(0, Math.floor(text.length / 2)), () => closeStream(outgoing));
-  else end(outgoing, bodyless ? '' : text);
+  if (manner === 'half') write(outgoing, text.subarray(0, Math.floor(text.length / 2)), () => closeStream(outgoing));
+  else end(outgoing, bodyless ? NO_BYTES : text);
 }
 
 function isHttp2(outgoing: Outgoing): outgoing is Http2ServerResponse {
@@ -167,14 +171,14 @@ function writeHead(outgoing: Outgoing, status: number, headers: Readonly<Record<
   else outgoing.writeHead(status, headers);
 }
 
-function write(outgoing: Outgoing, text: string, then: () => void): void {
-  if (isHttp2(outgoing)) outgoing.write(text, 'utf8', then);
-  else outgoing.write(text, 'utf8', then);
+function write(outgoing: Outgoing, bytes: Buffer, then: () => void): void {
+  if (isHttp2(outgoing)) outgoing.write(bytes, 'utf8', then);
+  else outgoing.write(bytes, then);
 }
 
-function end(outgoing: Outgoing, text: string): void {
-  if (isHttp2(outgoing)) outgoing.end(text);
-  else outgoing.end(text);
+function end(outgoing: Outgoing, bytes: Buffer): void {
+  if (isHttp2(outgoing)) outgoing.end(bytes);
+  else outgoing.end(bytes);
 }
 
 /** Ends the connection, or its stream, without a further message. */

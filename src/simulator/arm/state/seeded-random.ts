@@ -21,6 +21,7 @@ export interface SeededRandom {
   hex(purpose: string, length: number): string;
 }
 
+const DIGITS = '0123456789abcdef';
 /** The standard normal deviate at the 95th percentile. */
 const Z95 = 1.6449;
 
@@ -28,7 +29,9 @@ export function seededRandomOf(seed: number): SeededRandom {
   const stream = (purpose: string) => seededRandom(stableHash(`${seed}|${purpose}`));
   const hex = (purpose: string, length: number): string => {
     const random = stream(purpose);
-    return Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join('');
+    let digits = '';
+    while (digits.length < length) digits += DIGITS[Math.floor(random() * DIGITS.length)] ?? '';
+    return digits;
   };
   return {
     unit: (purpose) => stream(purpose)(),

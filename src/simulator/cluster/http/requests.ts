@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { AutoscalerError } from '../../../lib/errors.ts';
+import { mayHaveBody } from '../../base/request-body.ts';
 import type { KindTable } from '../schemas/kind-table.ts';
 import type { ResourceType, Subresource } from '../store/resource-types.ts';
 import type { KubeStatus } from '../store/status.ts';
@@ -97,11 +98,17 @@ export function isWatch(request: Pick<ApiRequest, 'method' | 'query'>): boolean 
 
 // Reads a request from a socket.
 
-/** @throws AutoscalerError of kind `config` if the body does not match its content type. */
-export async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
+const NO_BYTES = Buffer.alloc(0);
+
+async function readBody(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
+  return Buffer.concat(chunks);
+}
+
+/** @throws AutoscalerError of kind `config` if the body does not match its content type. */
+export async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
+  const bytes = mayHaveBody(message) ? await readBody(message) : NO_BYTES;
   const url = new URL(message.url ?? '/', 'https://localhost');
   const contentType = message.headers['content-type'] ?? '';
   return {

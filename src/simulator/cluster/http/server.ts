@@ -256,9 +256,10 @@ export class ApiServer {
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
       return sendLongList(response, reply.body);
     }
-    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
-    response.writeHead(reply.status, { 'content-type': text === reply.body ? 'text/plain' : 'application/json', ...reply.headers });
-    response.end(text);
+    const bytes = Buffer.from(textOf(reply.body));
+    const type = typeof reply.body === 'string' ? 'text/plain' : 'application/json';
+    response.writeHead(reply.status, { 'content-type': type, 'content-length': bytes.length, ...reply.headers });
+    response.end(bytes);
   }
 
   #record(request: ApiRequest, route: ResourceRoute | undefined, reply: Pick<ApiReply, 'status'>): void {
@@ -318,6 +319,11 @@ function isUnreadable(request: ApiRequest): boolean {
 }
 
 const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the server could not find the requested resource', {}));
+
+function textOf(body: unknown): string {
+  if (body === undefined) return '';
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
 
 function resourceOf(route: ResourceRoute | undefined): string {
   if (route === undefined) return '';
