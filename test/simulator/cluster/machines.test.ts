@@ -208,6 +208,18 @@ describe('a machine that is gone', () => {
     expect(after).toMatchObject({ spec: { nodeName: 'n2' }, status: { phase: 'Running' } });
   });
 
+  it('has its CSINode while it has its node, which owns it, as any object that names it as owner', async () => {
+    stage = await setStage([aMachine('usr-1'), aMachine('usr-2')]);
+    stage.clock.advance(60_000);
+    const owner = { apiVersion: 'v1', kind: 'Node', name: 'usr-1', uid: node('usr-1')?.metadata.uid ?? '' };
+    const metadata = { name: 'of-a-node', namespace: 'default', ownerReferences: [owner] };
+    stage.cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
+    stage.park.end('usr-1', 'gone');
+    stage.clock.advance(60_000);
+    expect(stage.cluster.store.list('csinodes').map(({ metadata: { name } }) => name)).toEqual(['usr-2']);
+    expect(stage.cluster.store.get('configmaps', 'default', 'of-a-node')).toBeUndefined();
+  });
+
   it('keeps its node when a machine of that name runs again by then', async () => {
     stage = await setStage([aMachine('n1')]);
     stage.park.end('n1', 'gone');

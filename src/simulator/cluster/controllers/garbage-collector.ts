@@ -8,7 +8,7 @@ import type { ControllerContext } from '../base/controller-context.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
 /** Kinds that own nothing. Their deletions are the most frequent ones and need no search. */
-const CHILDLESS = new Set(['pods', 'events', 'leases', 'nodes', 'configmaps']);
+const CHILDLESS = new Set(['pods', 'events', 'leases', 'configmaps']);
 
 interface StorageEntry {
   readonly storage: string;

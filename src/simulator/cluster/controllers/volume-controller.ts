@@ -32,10 +32,8 @@ export function startVolumeController(context: ControllerContext): () => void {
     if (bindPresent(context, claim)) return;
     if (isDue(context, claim)) making.add(key, knobs.volumeMs);
   });
-  return onChange(api, [...WATCHED, 'pods', 'nodes'], ({ storage, type, object }) => {
-    if (storage === 'nodes') {
-      if (type === 'DELETED') api.remove(storedType('csinodes'), placeOf(object), {});
-    } else if (storage === 'pods') {
+  return onChange(api, [...WATCHED, 'pods'], ({ storage, type, object }) => {
+    if (storage === 'pods') {
       if (type === 'ADDED') makeEphemeral(context, object as PodObject);
       if (type === 'DELETED') dropEphemeral(context, object as PodObject);
     } else if (storage === 'persistentvolumes' || storage === 'csinodes') {

@@ -13,7 +13,8 @@ export type Field =
         | 'intOrText'
         | 'time'
         | 'microTime'
-        | 'quantities';
+        | 'quantities'
+        | 'quantity';
     }
   | { readonly name: string; readonly kind: 'message' | 'messages'; readonly of: Message }
   | { readonly name: string; readonly kind: 'ignored' };
@@ -26,12 +27,12 @@ export const message = (fields: Readonly<Record<number, Field>>): Message =>
 export const text = (name: string): Field => ({ name, kind: 'text' });
 export const number = (name: string): Field => ({ name, kind: 'number' });
 
-const flag = (name: string): Field => ({ name, kind: 'flag' });
-const texts = (name: string): Field => ({ name, kind: 'texts' });
+export const flag = (name: string): Field => ({ name, kind: 'flag' });
+export const texts = (name: string): Field => ({ name, kind: 'texts' });
 const time = (name: string): Field => ({ name, kind: 'time' });
 const microTime = (name: string): Field => ({ name, kind: 'microTime' });
-const one = (name: string, of: Message): Field => ({ name, kind: 'message', of });
-const many = (name: string, of: Message): Field => ({ name, kind: 'messages', of });
+export const one = (name: string, of: Message): Field => ({ name, kind: 'message', of });
+export const many = (name: string, of: Message): Field => ({ name, kind: 'messages', of });
 const ignored = (name: string): Field => ({ name, kind: 'ignored' });
 
 const OWNER = message({
@@ -59,7 +60,7 @@ const META = message({
   14: texts('finalizers'),
   17: ignored('managedFields'),
 });
-const SELECTOR = message({ 1: { name: 'matchLabels', kind: 'textMap' } });
+export const SELECTOR = message({ 1: { name: 'matchLabels', kind: 'textMap' } });
 const PORT = message({ 1: text('name'), 2: number('hostPort'), 3: number('containerPort'), 4: text('protocol'), 5: text('hostIP') });
 const RESOURCES = message({ 1: { name: 'limits', kind: 'quantities' }, 2: { name: 'requests', kind: 'quantities' } });
 const CONTAINER = message({
@@ -101,7 +102,7 @@ const POD_SPEC = message({
   32: { name: 'overhead', kind: 'quantities' },
   38: many('schedulingGates', message({ 1: text('name') })),
 });
-const TEMPLATE = message({ 1: { name: 'metadata', kind: 'message', of: META }, 2: { name: 'spec', kind: 'message', of: POD_SPEC } });
+export const TEMPLATE = message({ 1: { name: 'metadata', kind: 'message', of: META }, 2: { name: 'spec', kind: 'message', of: POD_SPEC } });
 const DEPLOYMENT_SPEC = message({
   1: number('replicas'),
   2: { name: 'selector', kind: 'message', of: SELECTOR },
@@ -122,8 +123,8 @@ const RULE = message({
 });
 const SUBJECT = message({ 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') });
 const ROLE_REF = message({ 1: text('apiGroup'), 2: text('kind'), 3: text('name') });
-const STATUS: Field = { name: 'status', kind: 'ignored' };
-const metadata: Field = { name: 'metadata', kind: 'message', of: META };
+export const STATUS: Field = { name: 'status', kind: 'ignored' };
+export const metadata: Field = { name: 'metadata', kind: 'message', of: META };
 
 const ROLE = message({ 1: metadata, 2: { name: 'rules', kind: 'messages', of: RULE } });
 const ROLE_BINDING = message({

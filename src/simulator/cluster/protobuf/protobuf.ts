@@ -5,6 +5,7 @@
  */
 import type { ObjectDraft } from '../store/objects.ts';
 import { KINDS, message, number, text, type Field, type Message } from './protobuf-kinds.ts';
+import { WORKLOAD_KINDS } from './protobuf-workloads.ts';
 
 /** One field of an encoded message: a varint, or bytes. */
 interface WireField {
@@ -98,6 +99,8 @@ function readBytes(field: Exclude<Field, { kind: 'ignored' }>, bytes: Buffer): u
       const value = entry?.['value'] as Fields | undefined;
       return entry === undefined ? undefined : { [asText(entry['key'])]: asText(value?.['text']) };
     }
+    case 'quantity':
+      return asText(readMessage(bytes, message({ 1: text('text') }))?.['text']);
     case 'time':
     case 'microTime':
       return readTime(bytes, field.kind === 'microTime' ? 6 : 0);
@@ -136,7 +139,7 @@ export function decodeProtobuf(body: Buffer): ObjectDraft | undefined {
   if (!Buffer.isBuffer(typePiece) || !Buffer.isBuffer(raw)) return undefined;
   const type = readMessage(typePiece, TYPE);
   const [apiVersion, kind] = [asText(type?.['apiVersion']), asText(type?.['kind'])];
-  const fields = KINDS.get(`${apiVersion} ${kind}`);
+  const fields = KINDS.get(`${apiVersion} ${kind}`) ?? WORKLOAD_KINDS.get(`${apiVersion} ${kind}`);
   const object = fields === undefined ? undefined : readMessage(raw, fields);
   return object === undefined ? undefined : { ...object, apiVersion, kind, metadata: object['metadata'] ?? {} };
 }
