@@ -44,3 +44,44 @@ export function rotate<Item>(items: readonly Item[], by: number): readonly Item[
   const first = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }
+
+/** Below this size, entries without a value are kept. */
+const FEW = 1_000;
+
+/** What `WeakRef` offers; a test decides itself when a value is gone. */
+export interface WeakReference<Value> {
+  deref(): Value | undefined;
+}
+
+/**
+ * Values by key, as long as anything else holds them. Entries without a value are removed when the map has doubled, so that its size follows
+ * the number of living values. Which values are gone is up to the garbage collector: use it only where a lost value is made again as it was.
+ */
+export class WeakValues<Value extends object> {
+  readonly #known = new Map<string, WeakReference<Value>>();
+  readonly #refer: (value: Value) => WeakReference<Value>;
+  #sweepAt = FEW;
+
+  constructor(refer: (value: Value) => WeakReference<Value> = (value) => new WeakRef(value)) {
+    this.#refer = refer;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#known.get(key)?.deref();
+  }
+
+  set(key: string, value: Value): void {
+    this.#known.set(key, this.#refer(value));
+    if (this.#known.size >= this.#sweepAt) this.#sweep();
+  }
+
+  /** At most twice the number of living values, or a thousand. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  #sweep(): void {
+    for (const [key, reference] of this.#known) if (reference.deref() === undefined) this.#known.delete(key);
+    this.#sweepAt = Math.max(FEW, 2 * this.#known.size);
+  }
+}

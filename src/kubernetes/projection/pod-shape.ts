@@ -10,7 +10,7 @@ import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequiremen
 import { attachResource, noResources, plus, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from '../api/core-json.ts';
-import { Interner } from '../watch/interner.ts';
+import { WeakInterner } from '../watch/interner.ts';
 import { effectiveRequest, requestsOf } from './pod-requests.ts';
 import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
@@ -19,8 +19,8 @@ import { defined } from '../../lib/defined.ts';
 
 /** Gives each pod its shape, and keeps the shapes seen. */
 export class Shapes {
-  readonly #byFingerprint = new Interner<PodShape>();
-  readonly #byKey = new Interner<PodShape>();
+  readonly #byFingerprint = new WeakInterner<PodShape>();
+  readonly #byKey = new WeakInterner<PodShape>();
   readonly #names: ResourceNames;
 
   constructor(names: ResourceNames) {

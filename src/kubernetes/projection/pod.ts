@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../lib/duration.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
-import { Interner, StringInterner } from '../watch/interner.ts';
+import { Interner, StringInterner, WeakInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { Shapes, withoutOwnNode } from './pod-shape.ts';
 import { defined } from '../../lib/defined.ts';
@@ -16,16 +16,27 @@ const DELETION_COST = /^(?:0|-?[1-9]\d{0,9})$/;
 /** The default that the API server sets. */
 const DEFAULT_GRACE_SECONDS = 30;
 
+/** A kilobyte each. Far more than one state of a cluster has. */
+const MOST_MESSAGES = 2_000;
+
 /** Everything that the pods of one reader share. */
 export interface PodProjection {
   readonly shapes: Shapes;
   readonly strings: StringInterner;
-  readonly controllers: Interner<Controller>;
+  /** Why pods are unschedulable: each text names numbers of nodes, so that new ones come for as long as the cluster lives. */
+  readonly messages: StringInterner;
+  readonly controllers: WeakInterner<Controller>;
   readonly volumes: Interner<readonly LocalVolume[]>;
 }
 
 export function createPodProjection(names: ResourceNames): PodProjection {
-  return { shapes: new Shapes(names), strings: new StringInterner(), controllers: new Interner(), volumes: new Interner() };
+  return {
+    shapes: new Shapes(names),
+    strings: new StringInterner(),
+    messages: new StringInterner(MOST_MESSAGES),
+    controllers: new WeakInterner(),
+    volumes: new Interner(),
+  };
 }
 
 export function projectPod(json: PodJson, shared: PodProjection): Pod {
@@ -49,7 +60,7 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     terminationGraceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000,
     restartPolicy: restartPolicyOf(spec.restartPolicy),
     controller,
-    ...schedulingOf(nodeName, status.conditions, shared.strings),
+    ...schedulingOf(nodeName, status.conditions, shared.messages),
     mirror: annotations['kubernetes.io/config.mirror'] !== undefined,
     daemonSet,
     safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
@@ -118,7 +129,7 @@ function optional(text: string | undefined, strings: StringInterner): string | u
   return text === undefined || text === '' ? undefined : strings.of(text);
 }
 
-function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Controller | undefined {
+function controllerOf(metadata: MetadataJson, known: WeakInterner<Controller>): Controller | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;
   const { apiVersion, kind = '', name = '', uid = '' } = owner;
@@ -132,17 +143,17 @@ function conditionOf(conditions: readonly ConditionJson[] | undefined, type: str
 function schedulingOf(
   nodeName: string | undefined,
   conditions: readonly ConditionJson[] | undefined,
-  strings: StringInterner,
+  messages: StringInterner,
 ): Pick<Pod, 'unschedulable' | 'unseen'> {
   if (nodeName !== undefined) return { unschedulable: undefined };
-  return { unschedulable: unschedulable(conditions, strings), ...(isUnseen(conditions) ? { unseen: true } : {}) };
+  return { unschedulable: unschedulable(conditions, messages), ...(isUnseen(conditions) ? { unseen: true } : {}) };
 }
 
 /** `SchedulingGated` and other reasons are not "unschedulable": no scheduler has tried to place such a pod. */
-function unschedulable(conditions: readonly ConditionJson[] | undefined, strings: StringInterner): Pod['unschedulable'] {
+function unschedulable(conditions: readonly ConditionJson[] | undefined, messages: StringInterner): Pod['unschedulable'] {
   const scheduled = conditionOf(conditions, 'PodScheduled');
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
-  return { sinceMs: timeOf(scheduled.lastTransitionTime) ?? 0, message: strings.of(scheduled.message ?? '') };
+  return { sinceMs: timeOf(scheduled.lastTransitionTime) ?? 0, message: messages.of(scheduled.message ?? '') };
 }
 
 /** A scheduler that has tried a pod writes the condition, whatever the result. */

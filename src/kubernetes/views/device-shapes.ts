@@ -16,7 +16,7 @@ import {
 import type { Node } from '../../domain/node.ts';
 import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
-import { Interner } from '../watch/interner.ts';
+import { Interner, WeakInterner } from '../watch/interner.ts';
 import type { Allocation, ClaimRequests, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -60,8 +60,8 @@ interface ClaimResults {
 
 /** Holds the results, which stay valid until the pods of a list or the tables change. */
 export class DeviceShapes {
-  readonly #shapes = new Interner<PodShape>();
-  readonly #claims = new Interner<DeviceClaim>();
+  readonly #shapes = new WeakInterner<PodShape>();
+  readonly #claims = new WeakInterner<DeviceClaim>();
   readonly #selectors = new Interner<Selector | { readonly refused: string }>(1_000);
   #lists = new WeakMap<readonly Pod[], readonly Pod[]>();
   readonly #pods = new WeakMap<Pod, Pod>();

@@ -5,7 +5,7 @@ import type { Pod, PodShape } from '../../domain/pod.ts';
 import { attachResource, minus, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
-import { Interner } from '../watch/interner.ts';
+import { WeakInterner } from '../watch/interner.ts';
 import { evaluateClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
@@ -21,7 +21,7 @@ interface Occupants {
  */
 class ClaimShapes {
   readonly #names: ResourceNames;
-  readonly #shapes = new Interner<PodShape>();
+  readonly #shapes = new WeakInterner<PodShape>();
   #judged = new WeakMap<readonly Pod[], readonly Pod[]>();
   readonly #pods = new WeakMap<Pod, Pod>();
   #version = -1;

@@ -30,8 +30,8 @@ export class CapacityChanges {
   readonly #evictions = new Map<NodeGroupId, number>();
   /** The last operation of AKS on each group. */
   readonly #operations = new Map<NodeGroupId, { readonly atMs: number; readonly state: string }>();
-  /** The last increase of each group, for failures that come later. */
-  readonly #increases = new Map<NodeGroupId, DecidedIncrease>();
+  /** The last increase of each group, for failures that come later. Without its pods, which would live as long as the process. */
+  readonly #increases = new Map<NodeGroupId, { readonly to: number; readonly decision: string }>();
 
   constructor(limits: RecentLimits, sink: HistorySink) {
     this.#recent = new Recent(limits);
@@ -70,7 +70,7 @@ export class CapacityChanges {
     const { increase, outcome, atMs, decision } = decided;
     if (outcome.kind === 'conflict' || outcome.kind === 'withheld') return;
     const { group, from, to } = increase;
-    if (outcome.kind === 'accepted') this.#increases.set(group, decided);
+    if (outcome.kind === 'accepted') this.#increases.set(group, { to, decision });
     const made = { atMs, group, from, to, actor: 'autoscaler' as const, decision };
     const cause = causeOf(decided);
     if (outcome.kind === 'accepted') this.#record({ ...made, why: cause, outcome: 'accepted' });
@@ -87,7 +87,7 @@ export class CapacityChanges {
     if (event.kind === 'change-attributed') this.#nameWriter(event);
     if (event.kind !== 'increase-failed') return;
     const made = this.#increases.get(group);
-    const to = made?.increase.to ?? event.requested;
+    const to = made?.to ?? event.requested;
     const why = failureText(event.error.code, group, state);
     const decision = made === undefined ? {} : { decision: made.decision };
     this.#record({

@@ -22,24 +22,14 @@ import { bug, UndoLog } from './undo-log.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
-// When the snapshot drops its caches, so that weeks of churn do not let them grow for ever.
-
-/** Beyond these sizes, cached data of shapes and terms is dropped at the next sync. */
-const MAX_SHAPES = 50_000;
+/** Beyond these sizes, cached data is dropped at the next sync, so that weeks of churn do not let it grow for ever. */
 const MAX_COUNTERS = 5_000;
 /** Host names are topology values: every counter keeps a place for each that ever existed, so old ones must be dropped. */
 const SPARE_DOMAINS = 10_000;
 
 /** The labels of namespaces influence which pods a term matches, so a change of them drops the caches too. */
-function mustReset(
-  {
-    shapes,
-    ledger,
-    namespaces,
-  }: { readonly shapes: ShapeTable; readonly ledger: TopologyIndex; readonly namespaces: ClusterView['namespaces'] },
-  cluster: ClusterView,
-): boolean {
-  if (shapes.size > MAX_SHAPES || ledger.size > MAX_COUNTERS) return true;
+function mustReset(ledger: TopologyIndex, namespaces: ClusterView['namespaces'], cluster: ClusterView): boolean {
+  if (ledger.size > MAX_COUNTERS) return true;
   if (ledger.domains > SPARE_DOMAINS + 2 * cluster.nodes.size) return true;
   return ledger.size > 0 && !sameNamespaces(namespaces, cluster.namespaces);
 }
@@ -89,10 +79,14 @@ export class ClusterSnapshot implements Snapshot {
     if (this.#undo.isForked) throw bug('The snapshot was synced while a fork was open.');
     this.#room += 1;
     this.#epoch += 1;
-    if (mustReset({ shapes: this.#shapes, ledger: this.#ledger, namespaces: this.#namespaces }, cluster)) this.#reset();
+    if (mustReset(this.#ledger, this.#namespaces, cluster)) this.#reset();
     this.#namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
-    if (unchanged && this.#undo.dirty.size === 0) return;
+    if (!unchanged || this.#undo.dirty.size > 0) this.#loadChanges(cluster);
+    this.#shapes.beginEpoch();
+  }
+
+  #loadChanges(cluster: ClusterView): void {
     const gone = this.#dropAbsent(cluster);
     const come = this.#loadPresent(cluster);
     if (gone || come) this.#rebuildOrder();
@@ -306,7 +300,11 @@ export class ClusterSnapshot implements Snapshot {
 
   #dropAbsent(cluster: ClusterView): boolean {
     const absent = [...this.#slots.slotOf].filter(([name]) => !cluster.nodes.has(name));
-    for (const [, slot] of absent) this.#unload(slot);
+    for (const [, slot] of absent) {
+      this.#unload(slot);
+      this.#slots.clear(slot);
+      this.#synced[slot] = NO_PODS;
+    }
     return absent.length > 0 || this.#undo.dirty.size > 0;
   }
 

@@ -1,6 +1,6 @@
 /**
  * The nodes of a snapshot in numbered slots. The free resources of all nodes are in one typed array, so that a search reads little memory.
- * A vacated slot keeps its content until it is reused. Must not know forks.
+ * A vacated slot keeps its content until it is cleared or reused. Must not know forks.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
@@ -12,6 +12,7 @@ import { takenDisk } from '../predicates/volumes.ts';
 import { fitsFree, needOf, type Need } from '../predicates/resources-fit.ts';
 import { bug } from './undo-log.ts';
 
+const NO_PODS: readonly Pod[] = [];
 const NO_PORTS: readonly HostPort[] = [];
 const NO_DISKS: readonly InlineDisk[] = [];
 
@@ -134,6 +135,14 @@ export class NodeSlots {
     const node = this.nodes[slot];
     if (node !== undefined && this.slotOf.get(node.name) === slot) this.slotOf.delete(node.name);
     this.live[slot] = 0;
+  }
+
+  /** Drops what the slot of a node that is gone held. Until it is reused, nothing reads it. */
+  clear(slot: number): void {
+    this.nodes[slot] = undefined;
+    this.#pods[slot] = NO_PODS;
+    this.#ports[slot]?.splice(0);
+    this.#disks.delete(slot);
   }
 
   /** Removes the newest slot. */

@@ -1,5 +1,6 @@
 /** Data computed once per pod shape: its need, its static class, its dependence on other pods, and where its last search ended. */
 import type { PodShape } from '../../domain/pod.ts';
+import { WeakValues } from '../../lib/collections.ts';
 import { needOf, type Need } from '../predicates/resources-fit.ts';
 import { compileVolumes, requestsAlone, type CompiledVolume } from '../volumes/attachments.ts';
 import type { NodeSlots } from './node-slots.ts';
@@ -25,13 +26,19 @@ export interface CompiledShape {
   cursorEpoch: number;
   /** The value of the room counter when no node had room for the shape. */
   refusedAt: number;
+  /** The last epoch of its table in which it was used. */
+  usedEpoch: number;
 }
 
 export class ShapeTable {
   readonly #ledger: TopologyIndex;
   readonly #byShape = new WeakMap<PodShape, CompiledShape>();
-  readonly #byKey = new Map<string, CompiledShape>();
-  readonly #classes = new Map<string, StaticClass>();
+  /** Shapes that no pod has any more are dropped: a snapshot lives as long as the process. */
+  readonly #byKey = new WeakValues<CompiledShape>();
+  readonly #classes = new WeakValues<StaticClass>();
+  /** Keeps the ends of searches until the next sync, when they are void: a plan must not depend on the garbage collector. */
+  #inUse: CompiledShape[] = [];
+  #epoch = 0;
 
   constructor(ledger: TopologyIndex) {
     this.#ledger = ledger;
@@ -41,8 +48,19 @@ export class ShapeTable {
     return this.#byKey.size;
   }
 
+  /** To be called at the end of each sync. */
+  beginEpoch(): void {
+    this.#inUse = [];
+    this.#epoch += 1;
+  }
+
   of(shape: PodShape): CompiledShape {
-    return this.#byShape.get(shape) ?? this.#compile(shape);
+    const compiled = this.#byShape.get(shape) ?? this.#compile(shape);
+    if (compiled.usedEpoch !== this.#epoch) {
+      compiled.usedEpoch = this.#epoch;
+      this.#inUse.push(compiled);
+    }
+    return compiled;
   }
 
   #compile(shape: PodShape): CompiledShape {
@@ -56,6 +74,7 @@ export class ShapeTable {
       cursor: 0,
       cursorEpoch: -1,
       refusedAt: -1,
+      usedEpoch: -1,
     };
     this.#byKey.set(shape.key, compiled);
     this.#byShape.set(shape, compiled);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PodJson, PodSpecJson } from '../../../src/kubernetes/api/core-json.ts';
 import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 const NODES = 200;
 
@@ -71,5 +72,30 @@ describe('the shapes of pods that are pinned to their nodes by name', () => {
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
     const { shape } = projectPod(daemonPod('node-1', { bound: true, spec: { affinity } }), createPodProjection(new ResourceNames()));
     expect(shape.nodeAffinity).toHaveLength(1);
+  });
+});
+
+describe('what the pods of a reader share', () => {
+  const job = (index: number): PodJson => ({
+    metadata: {
+      name: `job-${index}-x2x8k`,
+      namespace: 'batch',
+      labels: { 'batch.kubernetes.io/job-name': `job-${index}` },
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: `job-${index}`, uid: `uid-${index}`, controller: true }],
+    },
+    spec: { containers: [{ name: 'work' }] },
+    status: { phase: 'Pending' },
+  });
+
+  it('ends with the pods: ten thousand jobs later, no more is known than before', async () => {
+    const shared = createPodProjection(new ResourceNames());
+    const present = Array.from({ length: 100 }, (_, index) => projectPod(job(index), shared));
+    for (let index = 100; index < 10_000; index++) {
+      projectPod(job(index), shared);
+      if (index % 1_000 === 0) await collectGarbage();
+    }
+    expect(shared.shapes.count).toBeLessThan(3_000);
+    expect(shared.controllers.size).toBeLessThan(3_000);
+    expect(projectPod(job(7), shared).shape).toBe(present[7]?.shape);
   });
 });

@@ -4,6 +4,7 @@ import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { Recent } from '../../../src/observers/history/recent.ts';
 import { aStage } from '../../loop/support.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 import { aHistory } from '../../support/history.ts';
 import { aRecord, aReport, GROUP, type Look } from './support.ts';
 
@@ -217,5 +218,20 @@ describe('the history of a whole loop', () => {
       increases: [{ group: 'a', from: 0, to: 3, podCount: 3, outcome: 'accepted' }],
     });
     expect(stage.history.scaleUps()[0]).toMatchObject({ group: 'a', from: 0, to: 3, decision: change?.decision, pods: 3 });
+  });
+});
+
+describe('an increase', () => {
+  it('does not keep its pods in memory after they are gone', async () => {
+    const history = aHistory();
+    const observeBurst = (): WeakRef<object> => {
+      const pods = [aPod({ name: 'burst-1' })];
+      history.observe(aReport({ pods, records: [aRecord(pods)] }));
+      return new WeakRef<object>(pods[0] ?? {});
+    };
+    const pod = observeBurst();
+    history.observe(aReport({ afterMs: MINUTE }));
+    await collectGarbage();
+    expect(pod.deref()).toBeUndefined();
   });
 });
