@@ -24,6 +24,8 @@ const READS_A_MINUTE = 360;
 const READS_LEFT_EACH = 4;
 /** Clusters of one subscription get their pods in the same half minute, not in the same millisecond. */
 const BETWEEN_CLUSTERS_MS = SECOND;
+const CALL_MS = 250;
+const LIST_OF_SIZES_MS = 3 * SECOND;
 const PRESSURE_MS = 4 * MINUTE;
 /** Azure's for all of a subscription, as the emulator has them. */
 const WRITES_A_MINUTE = 125;
@@ -42,6 +44,8 @@ export interface FleetFigures {
   readonly fellBackAtOnce: number;
   /** Of clusters after the first, from the pods to the accepted write of the other pool, seconds. */
   readonly fallbackSeconds: { readonly median: number; readonly longest: number };
+  /** Of a new process, from its start to its first decision, while the list of sizes takes as long as Azure's does. */
+  readonly handOver: { readonly seconds: number; readonly calls: number };
   /** While other clients used up the limit. */
   readonly pressure: {
     readonly reads: number;
@@ -75,6 +79,7 @@ export async function liveAsFleet(clusters: number, store: FleetFigures['store']
     await run.startDaemons();
     await run.advance(QUIET_MS);
     const quiet = { sharedCalls: callsOf(run, (entry) => SHARED_KINDS.includes(entry.route)), calls: callsOf(run, () => true) };
+    const handedOver = await handOver(run);
     const stockout = await meetStockout(run);
     const pressure = await underPressure(run);
     const writePressure = await underWritePressure(run);
@@ -83,6 +88,7 @@ export async function liveAsFleet(clusters: number, store: FleetFigures['store']
       clusters,
       store,
       ...quiet,
+      handOver: handedOver,
       ...stockout,
       pressure,
       writePressure,
@@ -100,6 +106,23 @@ export async function liveAsFleet(clusters: number, store: FleetFigures['store']
 export function storeOptions(store: FleetFigures['store']): Pick<FleetOptions, 'storeOf'> {
   let memory: MemoryStore | undefined;
   return store === 'none' ? {} : { storeOf: ({ name, simClock }) => (memory ??= new MemoryStore(simClock)).of(name) };
+}
+
+/** The last cluster's process is replaced by another one. Each call takes a quarter of a second, and the list of sizes three (caching 2.1). */
+async function handOver(run: FleetRun): Promise<FleetFigures['handOver']> {
+  const last = run.clusters.at(-1);
+  if (last === undefined) throw new Error('a fleet has a cluster');
+  const { control } = last.world.arm;
+  await run.stopDaemon(last);
+  control.addFault({ id: 'slow-sizes', match: { pathGlob: '**/skus' }, effect: { kind: 'delay', ms: LIST_OF_SIZES_MS } });
+  control.addFault({ id: 'slow', match: { pathGlob: '**/providers/**' }, effect: { kind: 'delay', ms: CALL_MS } });
+  const sinceMs = run.clock.now();
+  const loops = last.loops.length;
+  await run.startDaemon(last);
+  await run.advance(MINUTE, () => last.loops.length > loops);
+  const untilMs = last.loops.at(-1)?.endedAtMs ?? Number.POSITIVE_INFINITY;
+  for (const id of ['slow', 'slow-sizes']) control.removeFault(id);
+  return { seconds: (untilMs - sinceMs) / SECOND, calls: last.calls.filter(({ at }) => at >= sinceMs && at <= untilMs).length };
 }
 
 async function meetStockout(run: FleetRun): Promise<Pick<FleetFigures, 'askedForStockout' | 'fellBackAtOnce' | 'fallbackSeconds'>> {

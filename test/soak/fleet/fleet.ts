@@ -33,6 +33,10 @@ function disappointments(shared: FleetFigures, alone: FleetFigures): readonly st
       shared.sharedCalls <= fair,
       `sizes and usages were read ${shared.sharedCalls} times, not ${fair}: ${alone.sharedCalls} without a store`,
     ],
+    [
+      shared.handOver.seconds < alone.handOver.seconds && shared.handOver.calls < alone.handOver.calls,
+      `a hand-over took ${shared.handOver.seconds} s and ${shared.handOver.calls} calls; ${alone.handOver.seconds} s and ${alone.handOver.calls} without a store`,
+    ],
     [shared.askedForStockout <= 1, `${shared.askedForStockout} clusters asked for the size that is out of stock`],
     // One may probe, and one may ask before it has heard of the stockout.
     [shared.fellBackAtOnce >= clusters - 3, `${shared.fellBackAtOnce} clusters of ${clusters - 1} chose the other pool in the same loop`],
@@ -73,6 +77,7 @@ function describe({ clusters, store, sharedCalls, calls, pressure, ...rest }: Fl
   return [
     `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}`,
     `  reads of sizes and usages in 6 minutes: ${sharedCalls}, of ${calls} calls`,
+    `  a hand-over until the first decision: ${rest.handOver.seconds} s, ${rest.handOver.calls} calls`,
     `  clusters that asked for the size out of stock: ${rest.askedForStockout}; chose the other pool at once: ${rest.fellBackAtOnce}`,
     `  pods to write of the other pool: median ${rest.fallbackSeconds.median} s, longest ${rest.fallbackSeconds.longest} s`,
     `  while others used up the limit: ${pressure.refused} of ${pressure.reads} reads refused, ${pressure.writesRefused} writes refused`,
