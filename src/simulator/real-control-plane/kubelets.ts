@@ -7,7 +7,7 @@ import { NODE_IMAGE } from '../cluster/controllers/kubelets.ts';
 import { cloudLabels, liveConditions, nodeDraft, UNINITIALIZED, zoneOf } from '../cluster/controllers/node-object.ts';
 import { DEFAULT_LATENCIES } from '../cluster/base/latencies.ts';
 import { timestamp, type Condition } from '../cluster/store/objects.ts';
-import type { SimulatedVm, VmChange, VmFeed } from '../base/vm-feed.ts';
+import type { PowerState, SimulatedVm, VmChange, VmFeed } from '../base/vm-feed.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
 import { MERGE, STRATEGIC, type ApiClient, type KubeObject } from './api-client.ts';
@@ -30,6 +30,9 @@ export interface KubeletsOptions {
   /** Version of the kubelets, such as `v1.36.3`. Default: that of the simulated cluster. */
   readonly version?: string;
 }
+
+/** As of the cloud provider for Azure. */
+const SHUT_DOWN: ReadonlySet<PowerState> = new Set(['stopped', 'deallocating', 'deallocated']);
 
 interface RealNode extends KubeObject {
   readonly spec: { readonly taints?: readonly { readonly key: string; readonly effect: string }[]; readonly [field: string]: unknown };
@@ -76,7 +79,9 @@ export class Kubelets {
     if (change.kind === 'gone')
       this.#steps.later(DEFAULT_LATENCIES.nodeDeleteMs, `deletion of node ${hostName}`, () => this.#deleteNode(hostName));
     if (change.kind === 'stopped')
-      this.#steps.later(DEFAULT_LATENCIES.nodeMonitorGraceMs, `shutdown of node ${hostName}`, () => this.#taintAsShutDown(hostName));
+      this.#steps.later(DEFAULT_LATENCIES.nodeMonitorGraceMs, `shutdown of node ${hostName}`, () =>
+        this.#steps.until(`node ${hostName} has the taint of a shutdown`, () => this.#taintAsShutDown(hostName)),
+      );
   }
 
   /** `scale`: 0 for VMs that have been up for long. */
@@ -89,7 +94,9 @@ export class Kubelets {
     await this.#steps.until(`the cloud initializes node ${hostName}`, () => this.#initialize(machine));
     await this.#steps.wait((DEFAULT_LATENCIES.readyMs - DEFAULT_LATENCIES.cloudInitMs) * scale);
     if (!this.#alive.has(hostName)) return;
-    await this.#writeConditions(hostName, liveConditions(true, this.#nowMs()));
+    // The Cluster Autoscaler takes a node as an example for its pool a minute after it became ready.
+    const sinceMs = this.#nowMs() - (scale === 0 ? DEFAULT_LATENCIES.initialNodeAgeMs : 0);
+    await this.#writeConditions(hostName, liveConditions(true, this.#nowMs(), sinceMs));
     await this.#steps.until(`the node controller accepts ${hostName} as ready`, () => this.#isUsable(hostName));
     this.#pods.look(hostName);
   }
@@ -161,13 +168,16 @@ export class Kubelets {
     if (!this.#alive.has(name)) await this.#steps.write('DELETE', `${NODES}/${name}`);
   }
 
-  /** As the cloud's node controller does with a node whose VM is deallocated. */
-  async #taintAsShutDown(name: string): Promise<void> {
-    const node = this.#alive.has(name) ? undefined : ((await this.#options.api.get(`${NODES}/${name}`)) as RealNode | undefined);
-    if (node === undefined) return;
+  /** As the cloud's node controller does with a node whose VM was stopped, and not with one whose system hangs. */
+  async #taintAsShutDown(name: string): Promise<boolean> {
+    const { api, machines } = this.#options;
+    const power = machines.list().find(({ hostName }) => hostName === name)?.power;
+    const node = (await api.get(`${NODES}/${name}`)) as RealNode | undefined;
+    if (node === undefined || power === undefined || !SHUT_DOWN.has(power)) return true;
     const taints = [...(node.spec.taints ?? []).filter(({ key }) => key !== SHUTDOWN), { key: SHUTDOWN, effect: 'NoSchedule' }];
     const { resourceVersion } = node.metadata;
-    await this.#steps.write('PATCH', `${NODES}/${name}`, { metadata: { resourceVersion }, spec: { taints } }, MERGE);
+    await api.must('PATCH', `${NODES}/${name}`, { metadata: { resourceVersion }, spec: { taints } }, MERGE);
+    return true;
   }
 
   #writeConditions(name: string, conditions: readonly Condition[]): Promise<void> {
