@@ -63,7 +63,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const program of programs.toReversed()) await program.stop();
-  for (const client of clients) await client.close();
+  for (const client of clients) client.close();
   await rm(dir, { recursive: true });
 });
 

@@ -40,7 +40,10 @@ export interface SignalSource {
  * `stopped` resolves at the first signal; `release` removes the listeners.
  */
 export function stopSignals(source: SignalSource): { readonly stopped: Promise<void>; readonly release: () => void } {
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  let resolve = (): void => undefined;
+  const stopped = new Promise<void>((done) => {
+    resolve = done;
+  });
   let first = true;
   const onSignal = (): void => {
     if (!first) source.exit(EXIT_BY_SECOND_SIGNAL);

@@ -1,6 +1,7 @@
 /** A small client of the real API server. It shares no code with the client of the program under test. */
-import { Agent, request } from 'undici';
+import { text } from 'node:stream/consumers';
 import { AutoscalerError } from '../../lib/errors.ts';
+import { HttpsConnections } from './https-connections.ts';
 import { pause } from './waits.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -76,28 +77,22 @@ interface ApiClientOptions {
 export class ApiClient {
   readonly server: string;
   readonly #token: string;
-  readonly #agent: Agent;
+  readonly #connections: HttpsConnections;
 
   constructor({ server, caPem, token }: ApiClientOptions) {
     this.server = server;
     this.#token = token;
-    this.#agent = new Agent({ connect: { ca: caPem, timeout: 60_000 }, bodyTimeout: 0 });
+    this.#connections = new HttpsConnections(server, caPem);
   }
 
   /** Returns any response. Rejects only without one. */
   async call(method: Method, path: string, body?: unknown, contentType = 'application/json'): Promise<ApiReply> {
-    const response = await request(this.server + path, {
-      dispatcher: this.#agent,
-      method,
-      headers: {
-        authorization: `Bearer ${this.#token}`,
-        accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': contentType }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.body.text();
-    return { status: response.statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Json) : { text } };
+    const type = body === undefined ? {} : { 'content-type': contentType };
+    const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json', ...type };
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await this.#connections.send({ method, path, headers, ...content });
+    const reply = await text(response);
+    return { status: response.statusCode ?? 0, body: reply.startsWith('{') ? (JSON.parse(reply) as Json) : { text: reply } };
   }
 
   /** @throws AutoscalerError of kind `kube-api` for a response that is no success. */
@@ -156,17 +151,14 @@ export class ApiClient {
   }
 
   async #watch(path: string, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void> {
-    const response = await request(this.server + path, {
-      dispatcher: this.#agent,
-      headers: { authorization: `Bearer ${this.#token}` },
-      signal,
-    });
+    const headers = { authorization: `Bearer ${this.#token}` };
+    const response = await this.#connections.send({ method: 'GET', path, headers, signal });
     let rest = '';
-    response.body.setEncoding('utf8');
-    for await (const chunk of response.body as AsyncIterable<string>) {
+    response.setEncoding('utf8');
+    for await (const chunk of response as AsyncIterable<string>) {
       const lines = `${rest}${chunk}`.split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines.filter((text) => text !== '')) {
+      for (const line of lines.filter((each) => each !== '')) {
         const event = JSON.parse(line) as WatchEvent;
         if (event.type === 'ERROR') return;
         onEvent(event);
@@ -174,8 +166,8 @@ export class ApiClient {
     }
   }
 
-  async close(): Promise<void> {
-    await this.#agent.destroy();
+  close(): void {
+    this.#connections.close();
   }
 }
 

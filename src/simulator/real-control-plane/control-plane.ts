@@ -190,7 +190,7 @@ export class ControlPlane {
   }
 
   async stop(): Promise<void> {
-    for (const client of this.#clients) await client.close();
+    for (const client of this.#clients) client.close();
     await this.#programs.stop();
     await rm(this.dir, { recursive: true, force: true });
   }

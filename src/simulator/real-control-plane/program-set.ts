@@ -27,9 +27,11 @@ export class ProgramSet {
   constructor(options: ProgramSetOptions) {
     this.#options = options;
     this.#watchdog = new Watchdog(options.dir);
-    const { promise, resolve } = Promise.withResolvers<AutoscalerError>();
-    this.failed = promise;
-    this.#fail = resolve;
+    let fail = (_error: AutoscalerError): void => undefined;
+    this.failed = new Promise((resolve) => {
+      fail = resolve;
+    });
+    this.#fail = fail;
   }
 
   start(part: Part, args: readonly string[]): void {

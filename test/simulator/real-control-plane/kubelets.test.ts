@@ -47,7 +47,7 @@ beforeEach(async () => {
 afterEach(async () => {
   kubelets.stop();
   maintenance.stop();
-  await api.close();
+  api.close();
   await cluster.stop();
   expect(failures).toEqual([]);
 });
