@@ -141,7 +141,7 @@ describe('pods on such a node', () => {
 });
 
 describe('a drain by AKS', () => {
-  const drain = (timeoutMs: number): Promise<string | undefined> => new Promise((done) => maintenance.drain('old', timeoutMs, done));
+  const drain = (timeoutMs: number): Promise<string | undefined> => new Promise((done) => maintenance.drain('old', { timeoutMs }, done));
 
   it('cordons the node and ends when its pods are gone; an uncordon takes them back', async () => {
     cluster.apply(aDeployment('web', 2));
@@ -153,6 +153,20 @@ describe('a drain by AKS', () => {
     await until(() => running() === 2);
     await until(() => maintenance.isReady('old'));
     expect(maintenance.isReady('nowhere')).toBe(false);
+  });
+
+  it('evicts nothing once it is called off, and reports no end', async () => {
+    cluster.apply(aDeployment('web', 1));
+    await until(() => running() === 1);
+    let ended = false;
+    maintenance.drain('old', { timeoutMs: 600_000, goesOn: () => false }, () => {
+      ended = true;
+    });
+    await until(() => node('old')?.spec.unschedulable === true);
+    // Its first round would be over before that of a drain that begins now.
+    maintenance.uncordon('old');
+    await until(() => node('old')?.spec.unschedulable !== true);
+    expect({ running: running(), ended }).toEqual({ running: 1, ended: false });
   });
 
   it('fails in time with the refusal of a budget, and evicts nothing', async () => {
