@@ -262,6 +262,7 @@ const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readon
   { pattern: /^esbuild$/, homes: ['api/page/build-page.ts', 'lab/report/build-charts.ts'] },
   { pattern: /^uplot$/, homes: ['lab/report/page/'] },
   { pattern: /^preact(\/|$)/, homes: ['api/page/'] },
+  { pattern: /^@marcbachmann\/cel-js$/, homes: ['simulator/cluster/schemas/cel-environment.ts'] },
   { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
 ];
 

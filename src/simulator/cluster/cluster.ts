@@ -284,7 +284,8 @@ function unwrap<Value>(
 
 function apply(api: Api, kinds: KindTable, given: ObjectDraft): KubeObject {
   const type = typeOf(kinds, given);
-  const object = unwrap(admitDefined(kinds, type, unwrap(typedBody(type, given)) as ObjectDraft));
+  const old = kinds.stored(type, placeOfDraft(given, type.namespaced));
+  const object = unwrap(admitDefined(kinds, type, unwrap(typedBody(type, given)) as ObjectDraft, old));
   const { namespace, name } = placeOfDraft(object, type.namespaced);
   const present = name === '' ? undefined : api.store.get(type.storage, `${namespace ?? ''}/${name}`);
   if (present === undefined) return unwrap(api.create(type, object, namespace));

@@ -52,7 +52,7 @@ function store(
       `Invalid value: ${JSON.stringify(uid)}: field is immutable`,
     );
   }
-  const admitted = admitDefined(kinds, type, applied.object);
+  const admitted = admitDefined(kinds, type, applied.object, live);
   if (!admitted.ok) return admitted;
   // Only the configuration's own version is compared: the merge began with the newest.
   const { resourceVersion: _live, ...metadata } = applied.object.metadata;

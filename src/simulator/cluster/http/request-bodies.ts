@@ -62,7 +62,8 @@ export function readBody(input: BodyInput): Result<ReadBody> {
   const metadata = isRecord(fields['metadata']) ? (fields['metadata'] as ObjectDraft['metadata']) : {};
   const draft: ObjectDraft = { ...fields, kind: type.kind, apiVersion: apiVersionOf(type), metadata };
   const named = { ...draft, metadata: { ...metadata, name: metadata.name ?? route.name ?? '' } };
-  const admitted = admitDefined(kinds, type, named);
+  const { namespace, name } = route;
+  const admitted = admitDefined(kinds, type, named, name === undefined ? undefined : kinds.stored(type, { namespace, name }));
   if (!admitted.ok) return admitted;
   const warnings = [...(input.validation === 'Warn' ? unknown.map((path) => `unknown field "${path}"`) : []), ...ruleWarnings(type, draft)];
   return success({ draft: decodeObject(type, { ...admitted.value, metadata }), warnings });

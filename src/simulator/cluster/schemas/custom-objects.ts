@@ -1,18 +1,21 @@
 /** Objects of custom kinds at the door: their defaults, and what their schema refuses. */
-import type { ObjectDraft } from '../store/objects.ts';
+import type { KubeObject, ObjectDraft } from '../store/objects.ts';
 import type { ResourceType } from '../store/resource-types.ts';
 import { failureStatus, success, type Result } from '../store/status.ts';
+import { ruleProblems } from './cel-rules.ts';
 import { withSchemaDefaults } from './json-schema.ts';
 import type { KindTable } from './kind-table.ts';
 import { schemaProblems, type SchemaProblem } from './schema-validation.ts';
 
-/** The object with its defaults, or why it is invalid. An object of a built-in kind is returned as it is. */
-export function admitCustom(kinds: KindTable, type: ResourceType, draft: ObjectDraft): Result<ObjectDraft> {
+/** The object with its defaults, or why it is invalid. An object of a built-in kind is returned as it is. `old` is what it replaces. */
+export function admitCustom(kinds: KindTable, type: ResourceType, draft: ObjectDraft, old: KubeObject | undefined): Result<ObjectDraft> {
   const custom = kinds.custom(type);
   if (custom === undefined) return success(draft);
   const filled = withSchemaDefaults(custom.json, draft) as ObjectDraft;
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = filled;
-  const problems = schemaProblems(custom.json, content);
+  const misfits = schemaProblems(custom.json, content);
+  // Rules see objects that fit the schema only.
+  const problems = misfits.length > 0 ? misfits : ruleProblems(custom.json, filled, old);
   return problems.length === 0 ? success(filled) : invalidObject(type, draft.metadata.name ?? '', problems);
 }
 

@@ -1,8 +1,9 @@
 /** CustomResourceDefinitions at the door: their defaults, and what an API server refuses (recorded from Kubernetes 1.35). */
-import type { ObjectDraft } from '../store/objects.ts';
+import type { KubeObject, ObjectDraft } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { success, type Result } from '../store/status.ts';
 import type { ResourceType } from '../store/resource-types.ts';
+import { definitionProblems, unevaluatedRules } from './cel-rules.ts';
 import { admitCustom, invalidObject } from './custom-objects.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { DEFINITIONS, type DefinitionSpec, type KindTable } from './kind-table.ts';
@@ -12,16 +13,15 @@ const KIND = { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }
 const APPROVAL = 'api-approved.kubernetes.io';
 const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
 
-/** An object at the door, with the defaults of its schema, or why it is invalid. An object of a built-in kind is returned as it is. */
-export function admitDefined(kinds: KindTable, type: ResourceType, draft: ObjectDraft): Result<ObjectDraft> {
-  return type.storage === DEFINITIONS ? admitDefinition(draft) : admitCustom(kinds, type, draft);
+/** An object at the door, with the defaults of its schema, or why it is invalid. An object of a built-in kind is returned as it is. `old` is what it replaces. */
+export function admitDefined(kinds: KindTable, type: ResourceType, draft: ObjectDraft, old?: KubeObject): Result<ObjectDraft> {
+  return type.storage === DEFINITIONS ? admitDefinition(draft) : admitCustom(kinds, type, draft, old);
 }
 
-/** A definition with rules that this server does not evaluate has a warning. */
+/** A definition with rules that this server does not evaluate has warnings. */
 export function ruleWarnings(type: ResourceType, { spec }: ObjectDraft): readonly string[] {
   const { versions = [] } = (type.storage === DEFINITIONS && isRecord(spec) ? spec : {}) as Partial<DefinitionSpec>;
-  const isUnread = versions.some(({ schema }) => hasRules(schema?.openAPIV3Schema ?? {}));
-  return isUnread ? ['the simulated cluster does not evaluate x-kubernetes-validations'] : [];
+  return [...new Set(versions.flatMap(({ schema }) => unevaluatedRules(schema?.openAPIV3Schema ?? {})))];
 }
 
 /** The definition with its defaults, or why it is invalid. */
@@ -66,6 +66,7 @@ function problemsOf(draft: ObjectDraft, spec: DraftedSpec): readonly SchemaProbl
       schema?.openAPIV3Schema === undefined ? [required(`spec.versions[${index}].schema.openAPIV3Schema`)] : [],
     ),
     ...versions.flatMap(({ schema }, index) => structureProblems(schema?.openAPIV3Schema ?? {}, placeOf(versions.length, index), true)),
+    ...versions.flatMap(({ schema }, index) => definitionProblems(schema?.openAPIV3Schema ?? {}, placeOf(versions.length, index))),
     ...(isUnapproved
       ? [
           required(
@@ -99,15 +100,4 @@ function structureProblems(json: JsonSchema, field: string, isRoot = false): rea
     ...(isRecord(rest) ? structureProblems(rest, `${field}.additionalProperties`) : []),
     ...(items === undefined ? [] : structureProblems(items, `${field}.items`)),
   ];
-}
-
-/** Whether the schema has rules that this server does not evaluate. */
-function hasRules(json: JsonSchema): boolean {
-  const { properties = {}, additionalProperties: rest, items } = json;
-  return (
-    json['x-kubernetes-validations'] !== undefined ||
-    Object.values(properties).some(hasRules) ||
-    (isRecord(rest) && hasRules(rest)) ||
-    (items !== undefined && hasRules(items))
-  );
 }

@@ -81,6 +81,14 @@ export class KindTable {
       : this.#read().find(({ type: { version, storage } }) => version === type.version && storage === type.storage);
   }
 
+  /** The stored object of a kind. */
+  stored(
+    { storage }: Pick<ResourceType, 'storage'>,
+    { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
+  ): KubeObject | undefined {
+    return this.#store.get(storage, `${namespace ?? ''}/${name}`);
+  }
+
   /** undefined: this server does not know the fields of the kind. */
   schemaOf(type: ResourceType): StructSchema | undefined {
     return type.custom === undefined ? builtInSchema(type) : this.custom(type)?.schema;

@@ -1,6 +1,5 @@
 /**
  * Validation of a custom object by the schema of its definition, in the words of an API server (recorded from Kubernetes 1.35).
- * `x-kubernetes-validations` are not evaluated.
  */
 import { isRecord, sameJson } from '../store/patches.ts';
 import type { JsonSchema } from './json-schema.ts';

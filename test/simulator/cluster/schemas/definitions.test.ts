@@ -81,13 +81,16 @@ describe('a definition', () => {
 
   it('with rules that are not evaluated has a warning, and so has each use of a deprecated version', async () => {
     stage = await setStage();
-    const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: 'true' }] };
+    const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: "isQuantity('1')" }] };
     const created = await stage.client.call(
       'POST',
       DEFINITIONS_PATH,
       aDefinition({ deprecated: true, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } }),
     );
-    expect(created.headers['warning']).toBe('299 - "the simulated cluster does not evaluate x-kubernetes-validations"');
+    const rule = String.raw`\"isQuantity('1')\"`;
+    expect(created.headers['warning']).toBe(
+      `299 - "the simulated cluster does not evaluate the rule ${rule}: it lacks the function isQuantity"`,
+    );
     stage.clock.advance(1_000);
     expect((await stage.client.call('GET', WIDGETS_PATH)).headers['warning']).toBe('299 - "example.com/v1 Widget is deprecated"');
   });
