@@ -3,7 +3,7 @@
  * processes calls Azure; the others wait for it for a limited time.
  */
 import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
-import { loadTogether, type SharedLoadDeps, type SharingProblem } from '../../cache/agents/shared-load.ts';
+import { authorityOf, loadTogether, type SharedLoadDeps, type SharingProblem } from '../../cache/agents/shared-load.ts';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -86,10 +86,12 @@ async function readTogether(deps: SkuAgentDeps, share: SharedText, signal: Abort
     mayGoOn: current !== undefined && clock.now() - current.observedAtMs < LIVES * ttlMs,
     rest: { successMs: 0.9 * Math.min(RESTRICTED_TTL_MS, ttlMs), failureMs: REST_AFTER_FAILURE_MS },
   };
-  const { value, error, origin, by } = await loadTogether(together, signal);
+  const result = await loadTogether(together, signal);
+  const { value, error, by } = result;
+  const authority = authorityOf(result);
   // Another process may publish a list that lacks sizes. Only a list of Azure itself shows that a size is gone.
-  const catalog = origin === 'shared' ? addSharedSizes(current, value) : value;
-  return { ...loaded(deps, catalog, by), ...defined({ error }) };
+  const catalog = authority === 'informative' ? addSharedSizes(current, value) : value;
+  return { ...loaded(deps, catalog, { readBy: by, authority }), ...defined({ error }) };
 }
 
 function logProblem(log: Log, problem: SharingProblem): void {
@@ -107,11 +109,11 @@ function lifeMs({ ttlMs, isRestricted }: SkuAgentDeps): number {
   return isRestricted?.() === true ? Math.min(RESTRICTED_TTL_MS, ttlMs) : ttlMs;
 }
 
-function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog, readBy?: string): Loaded {
+function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog, from: Pick<CommitSummary, 'readBy' | 'authority'> = {}): Loaded {
   const commit = (): CommitSummary => {
     keep(catalog);
     const rows = catalog.byName.size;
-    return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined({ readBy }) };
+    return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined(from) };
   };
   return { commit };
 }

@@ -106,7 +106,8 @@ function loaded({ keep }: UsageAgentDeps, list: UsageList, readBy?: string): Loa
     commit: () => {
       keep(list);
       const rows = list.rows.length;
-      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined({ readBy }) };
+      const from = readBy === undefined ? {} : ({ readBy, authority: 'informative' } as const);
+      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...from };
     },
   };
 }

@@ -1,5 +1,6 @@
 /** A caching agent: one unit of reading. It loads and returns how to commit; only the scheduler commits. */
 import type { AutoscalerError } from '../../lib/errors.ts';
+import type { ListAuthority } from '../table/row.ts';
 
 /** Unique per run and never reused: a run that timed out cannot pass for its successor. */
 export interface RunToken {
@@ -45,6 +46,8 @@ export interface CommitSummary {
   readonly runAgain: boolean;
   /** The process that read it for all, if it was another one. */
   readonly readBy?: string | undefined;
+  /** If absent, authoritative. */
+  readonly authority?: ListAuthority;
 }
 
 /** The result of a run's reads. */

@@ -5,6 +5,7 @@
 import type { PublishedText, SharedText } from '../../domain/ports/shared-text.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ListAuthority } from '../table/row.ts';
 
 /** A failure is expected: the text of an older program, of another scope, or half written. */
 export type TextReading<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: string };
@@ -41,6 +42,11 @@ export interface LoadedTogether<Value> {
   readonly by?: string | undefined;
   /** If set, the source could not be read, and `value` is an old one that others published. */
   readonly error?: AutoscalerError;
+}
+
+/** What another process published is informative, however complete it seems: it may have read with fewer rights, or lie. */
+export function authorityOf({ origin }: Pick<LoadedTogether<unknown>, 'origin'>): ListAuthority {
+  return origin === 'shared' ? 'informative' : 'authoritative';
 }
 
 /** How long to wait for the process that has the turn, and how often to check. */

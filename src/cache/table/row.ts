@@ -114,12 +114,14 @@ export interface ListPage<V> {
   readonly rows: readonly ListedRow<V>[];
 }
 
+/** `authoritative`: absence from a complete list means gone. `informative`: it only adds to what is known. */
+export type ListAuthority = 'authoritative' | 'informative';
+
 export interface ListResult<V> {
   readonly agentId: string;
   /** Only rows of this scope can be missing from the list. If absent, all rows of the agent can. */
   readonly scope?: string;
-  /** `authoritative`: absence from a complete list means gone. `informative`: only adds to existing rows. */
-  readonly authority: 'authoritative' | 'informative';
+  readonly authority: ListAuthority;
   /** True only if every page was read. */
   readonly complete: boolean;
   /** In the order read. A complete list has at least one page, possibly empty. */

@@ -10,7 +10,7 @@ import { useUpLimit } from './other-clients.ts';
 /** Azure's for all principals of a subscription. */
 const WRITES_A_MINUTE = 9_000;
 /** The node of each of these pools joins before the daemons start, and nothing runs on it. */
-const IDLE_POOLS = 12;
+const idlePoolsOf = (clusters: number): number => 8 + clusters;
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1s'];
 const UNTIL_REMOVALS_MS = 10 * SECOND;
 const MEASURED_MS = 2 * MINUTE;
@@ -36,7 +36,8 @@ export interface GreedyFigures {
 /** @throws Error if the world does not come to rest. */
 export async function liveWithGreedy(clusters: number, store: FleetFigures['store']): Promise<GreedyFigures> {
   const web = aPool({ name: 'web', count: 0, max: 30 });
-  const idle = Array.from({ length: IDLE_POOLS }, (_, at) => aPool({ name: `idle${at}` }));
+  const idlePools = idlePoolsOf(clusters);
+  const idle = Array.from({ length: idlePools }, (_, at) => aPool({ name: `idle${at}` }));
   const run = await FleetRun.start({
     clusters,
     pools: [web],
@@ -63,7 +64,7 @@ export async function liveWithGreedy(clusters: number, store: FleetFigures['stor
       clusters,
       store,
       greedy: {
-        idlePools: IDLE_POOLS,
+        idlePools,
         deletions: deletions.filter(({ status }) => status < 300).length,
         refused: deletions.filter(({ status }) => status === 429).length,
         postponed: greedy.lines.filter((line) => line.includes('Write postponed')).length,
