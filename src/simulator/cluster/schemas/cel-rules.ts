@@ -90,7 +90,12 @@ function failureOf({ evaluate }: Expression, variables: Readonly<Record<string, 
   try {
     return evaluate(variables) === true ? undefined : '';
   } catch (error) {
-    return firstLine(error).replace(/^No such key/, 'no such key') || 'error';
+    const text = firstLine(error);
+    return (
+      text
+        .replace(/^No such key: index out of bounds, index (\d+) .*$/, 'index out of bounds: $1')
+        .replace(/^No such key/, 'no such key') || 'error'
+    );
   }
 }
 
@@ -197,8 +202,30 @@ interface CompileInput {
 function compileProblem(text: string, { field, rule, what }: CompileInput): readonly SchemaProblem[] {
   const expression = compile(text);
   if (typeof expression !== 'string' || missingLibrary(text) !== undefined) return [];
-  return [{ field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(rule)}: ${what}: ${expression}` }];
+  return [{ field, reason: 'FieldValueInvalid', message: `Invalid value: ${goText(rule)}: ${what}: ${expression}` }];
 }
+
+/** The rule as Go prints it: all fields, with escaped comparisons. */
+function goText({
+  rule = '',
+  message = '',
+  messageExpression = '',
+  reason = null,
+  fieldPath = '',
+  optionalOldSelf = null,
+}: Nullable<ValidationRule>): string {
+  const fields = {
+    Rule: rule,
+    Message: message,
+    MessageExpression: messageExpression,
+    Reason: reason,
+    FieldPath: fieldPath,
+    OptionalOldSelf: optionalOldSelf,
+  };
+  return JSON.stringify(fields).replaceAll(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
+}
+
+type Nullable<Value> = { readonly [Key in keyof Value]: Value[Key] | null };
 
 /** The rules that are not evaluated here, since they need a library that this server does not have. */
 export function unevaluatedRules(json: JsonSchema): readonly string[] {

@@ -163,11 +163,13 @@ describe('a rule of a custom kind', () => {
     );
   });
 
-  it('that has no result is refused with the reason', async () => {
-    await define([{ rule: 'self.min > 1' }]);
-    expect((await create({})).body['message']).toBe(
-      'Widget.example.com "one" is invalid: spec: Invalid value: "object": no such key: min evaluating rule: self.min > 1',
-    );
+  it.each([
+    { rule: 'self.min > 1', spec: {}, why: 'no such key: min' },
+    { rule: 'self.numbers[2] > 1', spec: { numbers: [1] }, why: 'index out of bounds: 2' },
+  ])('that has no result is refused with the reason: $why', async ({ rule, spec, why }) => {
+    await define([{ rule }]);
+    const { body } = await create(spec);
+    expect(body['message']).toBe(`Widget.example.com "one" is invalid: spec: Invalid value: "object": ${why} evaluating rule: ${rule}`);
   });
 
   it.each([
