@@ -84,7 +84,7 @@ async function join(input: JoinInput): Promise<RealWorld> {
   };
   try {
     const version = await versionOf(plane);
-    await startComponents(input, version, stops);
+    await startComponents(input, stops);
     const [name, { url, caPem, adminToken }] = [spec.clusterName, plane];
     arm.publishApiServer({ url, caPem, token: adminToken });
     const text = kubeconfig({ name, server: url, caPem, token: adminToken });
@@ -100,11 +100,11 @@ async function versionOf({ admin }: ControlPlane): Promise<string> {
 }
 
 /** Resolves when all nodes are ready. `stops` receives functions that stop what was started. */
-async function startComponents({ options, arm, plane, violations }: JoinInput, version: string, stops: (() => void)[]): Promise<void> {
+async function startComponents({ options, arm, plane, violations }: JoinInput, stops: (() => void)[]): Promise<void> {
   const { spec } = options;
   const given: StepsOptions = { api: plane.admin, clock: realTime, onFailure: options.onFailure };
   for (const object of addedByAks(spec)) await plane.admin.apply(object);
-  const kubelets = new Kubelets({ ...given, machines: arm.machines, spec, version });
+  const kubelets = new Kubelets({ ...given, machines: arm.machines, spec });
   const maintenance = createRealNodeMaintenance(given);
   arm.publishNodes(maintenance);
   stops.push(

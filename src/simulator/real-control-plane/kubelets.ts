@@ -27,8 +27,6 @@ export interface KubeletsOptions {
   readonly spec: WorldSpec;
   /** Called with one sentence for each step that failed. */
   readonly onFailure: (what: string) => void;
-  /** Version of the kubelets, such as `v1.36.3`. Default: that of the simulated cluster. */
-  readonly version?: string;
 }
 
 /** As of the cloud provider for Azure. */
@@ -96,7 +94,7 @@ export class Kubelets {
     if (!this.#alive.has(hostName)) return;
     // The Cluster Autoscaler takes a node as an example for its pool a minute after it became ready.
     const sinceMs = this.#nowMs() - (scale === 0 ? DEFAULT_LATENCIES.initialNodeAgeMs : 0);
-    await this.#writeConditions(hostName, liveConditions(true, this.#nowMs(), sinceMs));
+    await this.#writeStatus(hostName, { conditions: liveConditions(true, this.#nowMs(), sinceMs), nodeInfo: versionsOf(machine) });
     await this.#steps.until(`the node controller accepts ${hostName} as ready`, () => this.#isUsable(hostName));
     this.#pods.look(hostName);
   }
@@ -106,17 +104,9 @@ export class Kubelets {
     const { hostName } = machine;
     const sequence = this.#alive.get(hostName) ?? 0;
     const draft = nodeDraft(machine, { spec, maxPods: DEFAULT_LATENCIES.maxPods, nowMs: this.#nowMs(), sequence });
-    await this.#steps.write('POST', NODES, this.#withVersion(draft));
+    await this.#steps.write('POST', NODES, draft);
     await this.#steps.write('POST', LEASES, this.#lease(hostName));
     await this.#steps.write('POST', '/apis/storage.k8s.io/v1/csinodes', csiNode(machine, await api.get(`${NODES}/${hostName}`)));
-  }
-
-  #withVersion(draft: ReturnType<typeof nodeDraft>): unknown {
-    const { version } = this.#options;
-    if (version === undefined) return draft;
-    const status = draft['status'] as RealNode['status'];
-    const nodeInfo = { ...(status['nodeInfo'] as object), kubeletVersion: version, kubeProxyVersion: version };
-    return { ...draft, status: { ...status, nodeInfo } };
   }
 
   /** What the cloud node controller adds: provider id, topology labels, and the end of its own taints. */
@@ -155,12 +145,12 @@ export class Kubelets {
   async #correctStatus(name: string): Promise<void> {
     const node = (await this.#options.api.get(`${NODES}/${name}`)) as RealNode | undefined;
     const isUnknown = (node?.status.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'Unknown');
-    if (isUnknown && this.#alive.has(name)) await this.#writeConditions(name, liveConditions(true, this.#nowMs()));
+    if (isUnknown && this.#alive.has(name)) await this.#writeStatus(name, { conditions: liveConditions(true, this.#nowMs()) });
   }
 
   #reportLater(name: string, notBeforeMs: number): void {
     this.#steps.later(DEFAULT_LATENCIES.scheduledEventMs, `announcement of the eviction of ${name}`, async () => {
-      if (this.#alive.has(name)) await this.#writeConditions(name, [preemptCondition(this.#nowMs(), notBeforeMs)]);
+      if (this.#alive.has(name)) await this.#writeStatus(name, { conditions: [preemptCondition(this.#nowMs(), notBeforeMs)] });
     });
   }
 
@@ -180,8 +170,8 @@ export class Kubelets {
     return true;
   }
 
-  #writeConditions(name: string, conditions: readonly Condition[]): Promise<void> {
-    return this.#steps.write('PATCH', `${NODES}/${name}/status`, { status: { conditions } }, STRATEGIC);
+  #writeStatus(name: string, status: { readonly conditions: readonly Condition[]; readonly nodeInfo?: object }): Promise<void> {
+    return this.#steps.write('PATCH', `${NODES}/${name}/status`, { status }, STRATEGIC);
   }
 
   #lease(node: string): unknown {
@@ -204,6 +194,11 @@ function preemptCondition(nowMs: number, notBeforeMs: number): Condition {
   const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
   const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
   return { type: 'PreemptScheduled', status: 'True', reason: 'PreemptScheduled', message, ...time };
+}
+
+/** A VM that was reimaged has a node already, which shows the new versions. */
+function versionsOf({ kubernetesVersion }: SimulatedVm): object {
+  return { kubeletVersion: `v${kubernetesVersion}`, kubeProxyVersion: `v${kubernetesVersion}` };
 }
 
 /** A VM that was reimaged shows its new image. */

@@ -39,7 +39,7 @@ beforeEach(async () => {
     if (JSON.stringify(object['spec'] ?? '').includes(SHUTDOWN)) shutDown.add(object.metadata.name);
   });
   const onFailure = (what: string): void => void failures.push(what);
-  kubelets = new Kubelets({ api, machines: park, clock, spec: SPEC, onFailure, version: 'v1.99.1' });
+  kubelets = new Kubelets({ api, machines: park, clock, spec: SPEC, onFailure });
   maintenance = createRealNodeMaintenance({ api, clock, onFailure });
   await kubelets.start();
 });
@@ -69,7 +69,7 @@ describe('a VM of the feed', () => {
     expect(node('old')).toMatchObject({
       metadata: { labels: { 'topology.kubernetes.io/zone': 'westeurope-2', 'topology.disk.csi.azure.com/zone': 'westeurope-2' } },
       spec: { providerID: aMachine('old').providerId },
-      status: { nodeInfo: { kubeletVersion: 'v1.99.1' } },
+      status: { nodeInfo: { kubeletVersion: 'v1.33.2', operatingSystem: 'linux' } },
     });
     expect(isReady('old')).toBe(true);
     const since = Date.parse(conditionOf(node('old') as NodeObject, 'Ready')?.lastTransitionTime ?? '');
@@ -84,6 +84,14 @@ describe('a VM of the feed', () => {
     await until(() => node('late') !== undefined && isReady('late') && taintsOf('late').length === 0);
     park.end('late', 'gone');
     await until(() => node('late') === undefined);
+  });
+
+  it('shows its new image and version when it runs again', async () => {
+    park.end('old', 'stopped');
+    const image = 'kubernetes.azure.com/node-image-version';
+    park.boot(aMachine('old', { kubernetesVersion: '1.34.1', labels: { [image]: 'new' } }));
+    const isNew = (): boolean => JSON.stringify(node('old')?.status['nodeInfo']).includes('"kubeletVersion":"v1.34.1"');
+    await until(() => isNew() && node('old')?.metadata.labels?.[image] === 'new');
   });
 
   it('leaves a node with the taint of a shutdown if it was stopped, until it runs again', async () => {
