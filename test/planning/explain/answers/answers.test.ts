@@ -46,6 +46,14 @@ it.each([
   expect(answer?.sentence).toBe(`Pending: it causes no scale-up, ${why}.`);
 });
 
+it('a pool of last resort is said to be able to grow, and why it does not', () => {
+  const lastResort = 'another cluster got no Standard_D4s_v5, and it grows only for pods that no other pool can take';
+  const other = aGroup({ id: 'b', target: 0, lastResort });
+  expect(answerOn({ kind: 'pool', name: 'b' }, answers({ others: [other] }))?.sentence).toBe(
+    `May grow, and does not: ${lastResort} (0 of at most 10 nodes).`,
+  );
+});
+
 describe('the expected time of a node', () => {
   const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
   const accepted = new Map([[A, [{ nodes: 1, acceptedAtMs: START_MS - MINUTE, pods: [{ class: 'c', count: 1, uids: [pod.uid] }] }]]]);
