@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { imageEnvironment } from './daemon-bundle.ts';
 import type { BenchRow } from './row.ts';
 import type { SizingReport } from './sizing-reader.ts';
 
@@ -51,7 +52,7 @@ async function measure({ nodes, pods }: (typeof SIZES)[number]): Promise<SizingR
 function start(file: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(HERE, file), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...imageEnvironment(), ...env },
   });
 }
 

@@ -109,6 +109,12 @@ describe('the bundle', () => {
     expect(loaded.filter((path) => /node_modules\/(@azure|@kubernetes|undici|prom-client)\//.test(path))).toEqual([]);
   });
 
+  it('loads the clients of Redis and of kubeconfigs only when they are used: a process in a small cluster is mostly modules', () => {
+    const loaded = staticallyLoaded(['main.mjs', 'run', 'compose']);
+    expect(loaded.some((path) => path.includes('node_modules/@azure/arm-compute/'))).toBe(true);
+    expect(loaded.filter((path) => /node_modules\/(@redis|@kubernetes)\//.test(path))).toEqual([]);
+  });
+
   it('carries no simulated world and nothing that only it needs', () => {
     expect(inputs.length).toBeGreaterThan(500);
     expect(inputs.filter((path) => /^src\/simulator\/|^src\/cli\/demo\/|@peculiar|reflect-metadata/.test(path))).toEqual([]);
@@ -250,6 +256,7 @@ describe('the image', () => {
     expect(last).toContain('USER 65532:65532\n');
     expect(last).toContain('ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]\n');
     expect(last).toContain('ENV MALLOC_ARENA_MAX=1\n');
+    expect(last).toContain('ENV NODE_OPTIONS=--max-semi-space-size=16\n');
     expect(last).not.toMatch(/\bRUN\b/);
   });
 

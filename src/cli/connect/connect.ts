@@ -15,7 +15,8 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { BoundedPlace, boundedFile } from './bounded-place.ts';
 import { keptFile } from './shared-files.ts';
-import { connectSharedTexts, type ConnectedStore } from './shared-texts.ts';
+import type { ConnectedStore } from './shared-texts.ts';
+import { connectSharedTexts } from './connect-shared-texts.ts';
 import { ConfigMapPriorityRules } from './config-map-stores.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -92,7 +93,7 @@ async function connectCloud(
     const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
     const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
-    const store = input.sharedStore ?? connectSharedTexts({ config, scope: options, clock, log, metrics });
+    const store = input.sharedStore ?? (await connectSharedTexts({ config, scope: options, clock, log, metrics }));
     const cloud = connectAzure({
       options,
       sharedTexts: store.texts,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BoundedPlace, boundedFile, boundedText } from '../../../src/cli/connect/bounded-place.ts';
-import { connectSharedTexts } from '../../../src/cli/connect/shared-texts.ts';
+import { connectSharedTexts } from '../../../src/cli/connect/connect-shared-texts.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors } from '../../../src/config/types/config.ts';
 import type { SharedText } from '../../../src/domain/ports/shared-text.ts';
@@ -149,7 +149,7 @@ describe('the folder of a daemon', () => {
     });
     if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
     const scope = { subscriptionId: 'sub-1', location: 'westeurope' };
-    const store = connectSharedTexts({ config, scope, clock, log: createLog('silent'), metrics: createMetrics() });
+    const store = await connectSharedTexts({ config, scope, clock, log: createLog('silent'), metrics: createMetrics() });
     const call = store.texts.skus?.latest(50).catch((thrown: Error) => thrown.message);
     await clock.advance(50);
     expect(await call).toBe('The folder cannot be used: no answer within 50 ms.');

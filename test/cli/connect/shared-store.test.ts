@@ -1,7 +1,8 @@
 /** The store as a daemon connects it, with a real server: what is in it, under which keys, and what is counted. */
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { connectSharedTexts, type ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
+import { connectSharedTexts } from '../../../src/cli/connect/connect-shared-texts.ts';
+import type { ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
 import { RedisConnection } from '../../../src/store/redis/redis-connection.ts';
@@ -39,7 +40,13 @@ describe.skipIf(!hasRedis)('the store of a daemon', () => {
 
   async function aStore(cluster: string): Promise<{ readonly store: ConnectedStore; readonly counted: () => Promise<readonly unknown[]> }> {
     const metrics = createMetrics();
-    const store = connectSharedTexts({ config: configOf(server.url, cluster), scope: SCOPE, clock, log: createLog('silent'), metrics });
+    const store = await connectSharedTexts({
+      config: configOf(server.url, cluster),
+      scope: SCOPE,
+      clock,
+      log: createLog('silent'),
+      metrics,
+    });
     stores.push(store);
     await expect.poll(() => store.texts.skus?.latest().then(() => 'here')).toBe('here');
     const counted = async (): Promise<readonly unknown[]> =>

@@ -3,7 +3,8 @@
  * lies at random, while pods come and go. Time is virtual for the clusters and real for the server, so two runs differ; what must hold
  * does not: no unsafe write, no loop that waits, every pod with a node, every idle node gone, each trouble logged once.
  */
-import { connectSharedTexts, type ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
+import { connectRedis } from '../../../src/cli/connect/redis-store.ts';
+import type { ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
 import { seededStreams, type Random } from '../../../src/lib/random.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
@@ -81,10 +82,10 @@ class StoreChaos {
       pools: POOLS,
       flags: FLAGS,
       storeOf: ({ name, config, clock, metrics }) => {
-        const azure = { ...config.azure, redis: { url: server.url, keyPrefix: 'soak' } };
+        const redis = { url: server.url, keyPrefix: 'soak' };
         const log = createLog('info', { write: (line) => void logged.push(`${name} ${line}`) }, clock);
         const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
-        const store = connectSharedTexts({ config: { ...config, azure }, scope, clock, log, metrics });
+        const store = connectRedis({ config: { ...config, azure: { ...config.azure, redis } }, scope, clock, log, metrics }, redis);
         stores.set(name, store);
         return store;
       },
