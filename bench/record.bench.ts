@@ -25,7 +25,7 @@ export async function recordBench(): Promise<BenchRow[]> {
     const bytes = (await stat(path)).size;
     const { scenario, isComplete } = await readRecording(path);
     const count = (kind: string): number => scenario.events.filter((event) => event.kind === kind).length;
-    const note = `${scenario.durationMs / 86_400_000} days, ${scenario.workloads.length} workloads, ${count('run')} runs, ${count('replicas')} changes of replicas, ${count('spot-eviction')} evictions, ${count('node-failure')} node failures, ${isComplete ? 'complete' : 'not complete'}`;
+    const note = `${scenario.durationMs / 86_400_000} days, ${scenario.workloads.length} workloads, ${count('run')} runs, ${count('replicas')} changes of replicas, ${count('spot-eviction')} evictions, ${count('node-failure')} node failures, ${count('stock')} changes of stock, ${isComplete ? 'complete' : 'not complete'}`;
     return [
       { name: 'record: a week of 500 nodes, compressed', samples: [bytes / MB], unit: 'MB', note },
       { name: 'record: a week of 500 nodes, CPU', samples: [(user + system) / 1_000], unit: 'ms' },

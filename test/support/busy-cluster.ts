@@ -30,6 +30,7 @@ export class BusyCluster {
   #runs = 0;
   #oldestNode = 0;
   #newestNode = 0;
+  #sickNode = 0;
 
   constructor(recorder: LoadRecorder, share = 1) {
     this.#recorder = recorder;
@@ -77,8 +78,10 @@ export class BusyCluster {
       this.#addNode(nowMs);
       this.#recorder.forgetNode(`node-${this.#oldestNode++}`, nowMs);
     }
-    if (minute % 10 === 0) this.#seeNode(this.#oldestNode, { readyMs: nowMs, isReady: false }, nowMs);
-    if (minute % 10 === 5) this.#seeNode(this.#oldestNode, { readyMs: nowMs, isReady: true }, nowMs);
+    // Regular ones that are not the next to be removed.
+    if (minute % 10 === 0) this.#sickNode = 10 * Math.ceil(this.#oldestNode / 10) + 15;
+    if (minute % 10 === 0) this.#seeNode(this.#sickNode, { readyMs: nowMs, isReady: false }, nowMs);
+    if (minute % 10 === 5) this.#seeNode(this.#sickNode, { readyMs: nowMs, isReady: true }, nowMs);
     if (minute % 30 === 0) this.#recorder.seeRefusal({ atMs: nowMs, pool: 'pool-1', why: 'stock', code: 'ZonalAllocationFailed' });
   }
 
