@@ -49,13 +49,19 @@ export interface FigureRow {
 export function figureRow(figure: ComparedFigure, currency: string): FigureRow {
   return {
     label: labelText(figure, currency),
-    values: figure.values.map((value) => shownNumber(value, figure.decimals)),
+    values: figure.values.map((value) => shownNumber(value, decimalsOf(figure))),
     differences: figure.differences.map((each) => ({
       difference: differenceText(figure, each),
       sure: sureText(each),
       better: betterness(figure, each),
     })),
   };
+}
+
+/** Small means of counts need a decimal: else 0.6 and 1.6 are shown as 1 and 2, and their difference looks wrong. */
+function decimalsOf({ unit, decimals, values }: Pick<ComparedFigure, 'unit' | 'decimals' | 'values'>): number {
+  const isSmall = values.some((value) => Math.abs(value) < 10 && !Number.isInteger(value));
+  return unit === 'count' && isSmall ? Math.max(decimals, 1) : decimals;
 }
 
 /** Which way a sure difference is. undefined: it is not sure, or no direction is better. */

@@ -50,7 +50,7 @@ ${strengthSection(report)}
 <div class="scroll">${figureTable(report)}</div></section>
 ${seedPlots(report)}
 <section aria-labelledby="plots"><h2 id="plots">Over time</h2>
-<p class="hint">Lines are means over the seeds, bands reach from the lowest to the highest seed. Drag to zoom, double-click to zoom out.</p>
+<p class="hint">Times are UTC. Lines are means over the seeds, bands reach from the lowest to the highest seed. Drag to zoom, double-click to zoom out.</p>
 <noscript><p>The plots need JavaScript, which is part of this file.</p></noscript>
 <div id="charts"></div></section>
 ${listSection('notes', 'Notes', report.notes)}
@@ -86,7 +86,7 @@ function strengthSection(report: LabReport): string {
   const base = report.comparison.policies[0] ?? '';
   return lists.length === 0
     ? ''
-    : `<section aria-labelledby="strengths"><h2 id="strengths">Beside ${escaped(base)}</h2>${lists.join('\n')}</section>`;
+    : `<section aria-labelledby="strengths"><h2 id="strengths">Compared with ${escaped(base)}</h2>${lists.join('\n')}</section>`;
 }
 
 function itemsText(items: readonly string[]): string {

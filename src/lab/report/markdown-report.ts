@@ -50,7 +50,7 @@ function figureTable({ comparison, scenario }: LabReport): readonly string[] {
 
 function strengthLines(report: LabReport): readonly string[] {
   return strengths(report).flatMap(({ policy, better, worse, unsure }) => [
-    `## ${escaped(policy)} beside ${escaped(report.comparison.policies[0] ?? '')}`,
+    `## ${escaped(policy)} compared with ${escaped(report.comparison.policies[0] ?? '')}`,
     '',
     `- Better: ${listText(better)}`,
     `- Worse: ${listText(worse)}`,

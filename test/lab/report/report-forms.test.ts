@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compareRuns } from '../../../src/lab/judge/comparison.ts';
 import { buildCharts } from '../../../src/lab/report/build-charts.ts';
+import { figureRow } from '../../../src/lab/report/figure-text.ts';
 import { htmlReport, type PageAssets } from '../../../src/lab/report/html-report.ts';
 import { jsonReport } from '../../../src/lab/report/lab-report.ts';
 import { markdownReport } from '../../../src/lab/report/markdown-report.ts';
@@ -120,4 +121,12 @@ describe('the data of the plots', () => {
     const report = aReport([{}]);
     expect(plotData({ ...report, runs: [report.runs[0]!, short] }).policies[1]?.nodes.mean).toEqual([0, 0, 0, 0]);
   });
+});
+
+it('shows small counts with a decimal, so that their difference is what the values show', () => {
+  const others = [0.6, 0.6, 0.6].map((interrupted) => ({ hours: 24, jobs: { finished: 50, interrupted } }));
+  const [row] = aReport(others)
+    .comparison.figures.filter(({ key }) => key === 'interruptedPerDay')
+    .map((figure) => figureRow(figure, 'USD'));
+  expect([row?.values, row?.differences[0]?.difference]).toEqual([['2.0', '0.6'], '-1.4']);
 });
