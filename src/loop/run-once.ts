@@ -134,7 +134,7 @@ async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, steps
   await steps.nextTurn();
   const cloud = deps.cloud.observe(cluster, nowMs);
   await steps.nextTurn();
-  snapshot.sync(cluster);
+  await steps.inSlices(snapshot.syncInSlices(cluster));
   return { loopId, nowMs, cluster, cloud };
 }
 

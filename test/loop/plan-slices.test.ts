@@ -130,6 +130,15 @@ describe('the steps of a loop', () => {
     expect(seen).toEqual([first, first + 1, first + 2]);
   });
 
+  it('leave other work its turn after each node that the model of the cluster takes in', async () => {
+    const nodes = Array.from({ length: 20 }, (_, index) => aNode({ name: `a-${index}` }));
+    const few = pausing({ groups: [] });
+    const many = pausing({ groups: [], nodes });
+    await few.stage.runOnce();
+    await many.stage.runOnce();
+    expect(many.pauses() - few.pauses()).toBeGreaterThanOrEqual(20);
+  });
+
   it('do not see what changes in between', async () => {
     const { stage } = pausing(SHRINKS, (_pause, { cluster }) => cluster.nodes.clear());
     const { observation, failures } = await stage.runOnce();

@@ -20,6 +20,7 @@ import { SimulatedNodes } from './simulated-nodes.ts';
 import { type PlacementRules, type ShapeTies, type SplitRules, TopologyIndex } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
 /** Beyond these sizes, cached data is dropped at the next sync, so that weeks of churn do not let it grow for ever. */
@@ -76,19 +77,24 @@ export class ClusterSnapshot implements Snapshot {
    * @throws AutoscalerError `bug` while a fork is open.
    */
   sync(cluster: ClusterView): void {
+    finishAtOnce(this.syncInSlices(cluster));
+  }
+
+  /** The same in slices. Nothing else may use the snapshot before it ends. */
+  *syncInSlices(cluster: ClusterView): SlicedWork<void> {
     if (this.#undo.isForked) throw bug('The snapshot was synced while a fork was open.');
     this.#room += 1;
     this.#epoch += 1;
     if (mustReset(this.#ledger, this.#namespaces, cluster)) this.#reset();
     this.#namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
-    if (!unchanged || this.#undo.dirty.size > 0) this.#loadChanges(cluster);
+    if (!unchanged || this.#undo.dirty.size > 0) yield* this.#loadChanges(cluster);
     this.#shapes.beginEpoch();
   }
 
-  #loadChanges(cluster: ClusterView): void {
+  *#loadChanges(cluster: ClusterView): SlicedWork<void> {
     const gone = this.#dropAbsent(cluster);
-    const come = this.#loadPresent(cluster);
+    const come = yield* this.#loadPresent(cluster);
     if (gone || come) this.#rebuildOrder();
     this.#undo.dirty.clear();
     this.#seen = { nodes: cluster.nodes, podsByNode: cluster.podsByNode };
@@ -308,7 +314,7 @@ export class ClusterSnapshot implements Snapshot {
     return absent.length > 0 || this.#undo.dirty.size > 0;
   }
 
-  #loadPresent(cluster: ClusterView): boolean {
+  *#loadPresent(cluster: ClusterView): SlicedWork<boolean> {
     const vacant = this.#slots.nodes.map((_, slot) => slot).filter((slot) => this.#slots.live[slot] !== 1);
     let come = false;
     for (const [name, node] of cluster.nodes) {
@@ -321,6 +327,7 @@ export class ClusterSnapshot implements Snapshot {
       this.#load(slot, node, pods);
       this.#synced[slot] = pods;
       come ||= known === undefined;
+      yield;
     }
     return come;
   }
