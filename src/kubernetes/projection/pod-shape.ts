@@ -3,6 +3,7 @@
  * raw pieces of JSON. The key is made once per fingerprint, from the projected content. So pods with different JSON but
  * equal meaning share one shape, for example a running pod whose status repeats its resources.
  */
+import { hash } from 'node:crypto';
 import { describeClaimRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
@@ -28,7 +29,8 @@ export class Shapes {
   }
 
   of(pod: PodJson): PodShape {
-    return this.#byFingerprint.of(fingerprint(pod), () => {
+    // Of a fixed length: the text has 1 to 2 kB, and pods with labels of their own, as in StatefulSets, have a text each.
+    return this.#byFingerprint.of(hash('sha256', fingerprint(pod), 'base64'), () => {
       const shape = projectShape(pod, this.#names);
       return this.#byKey.of(shape.key, () => shape);
     });
