@@ -124,16 +124,23 @@ export class ControlPlane {
   /** @internal */
   static async start(input: ControlPlaneInput): Promise<ControlPlane> {
     const plane = new ControlPlane(input);
-    const { files } = input;
-    await files.kubeconfigFor('admin', plane.url, plane.adminToken);
+    try {
+      await plane.#startAll(input);
+      return plane;
+    } catch (thrown) {
+      plane.#closeClients();
+      throw thrown;
+    }
+  }
+
+  async #startAll({ files, options }: ControlPlaneInput): Promise<void> {
+    await files.kubeconfigFor('admin', this.url, this.adminToken);
     const keys = await files.writeKeys();
-    await plane.#startStore();
-    plane.#apiArgs = await plane.#apiServerArgs(keys);
-    await plane.#startApiServer();
-    for (const part of input.options.parts ?? (['kube-controller-manager', 'kube-scheduler'] as const))
-      await plane.#startClient(part, keys);
-    await plane.#waitForAccounts();
-    return plane;
+    await this.#startStore();
+    this.#apiArgs = await this.#apiServerArgs(keys);
+    await this.#startApiServer();
+    for (const part of options.parts ?? (['kube-controller-manager', 'kube-scheduler'] as const)) await this.#startClient(part, keys);
+    await this.#waitForAccounts();
   }
 
   /** A client with this bearer token. */
@@ -190,9 +197,13 @@ export class ControlPlane {
   }
 
   async stop(): Promise<void> {
-    for (const client of this.#clients) client.close();
+    this.#closeClients();
     await this.#programs.stop();
     await rm(this.dir, { recursive: true, force: true });
+  }
+
+  #closeClients(): void {
+    for (const client of this.#clients) client.close();
   }
 
   get #etcd(): string {
@@ -239,6 +250,9 @@ export class ControlPlane {
   }
 
   async #until(part: Part, what: string, check: () => Promise<boolean>): Promise<void> {
-    await waitUntil({ what, check, limitMs: START_LIMIT_MS, givesUp: () => this.#programs.endOf(part) });
+    const started = waitUntil({ what, check, limitMs: START_LIMIT_MS, givesUp: () => this.#programs.endOf(part) });
+    // Another server at the same port may never answer the check.
+    const failed = this.failed.then((error) => Promise.reject(error));
+    await Promise.race([started, failed]);
   }
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../src/simulator/real-control-plane/control-plane.ts';
@@ -96,5 +97,20 @@ describe('the start of a control plane', () => {
     await expect(startControlPlane({ programs, searchPath: process.env['PATH'] })).rejects.toThrow(
       'etcd ended with 1. The end of its log:\nlisten tcp 127.0.0.1: address already in use',
     );
+  });
+
+  it('fails at once although another server has the port of the API server, and never answers', async () => {
+    const silent = createServer();
+    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
+    const { port } = silent.address() as AddressInfo;
+    const store = `
+      const url = process.argv.find((argument) => argument.startsWith('--listen-client-urls=')).split('=')[1];
+      require('node:http').createServer((_request, response) => response.end('{}')).listen(new URL(url).port, '127.0.0.1');
+    `;
+    const programs = { ...shells('echo "bind: address already in use" >&2; exit 1'), etcd: [process.execPath, '-e', store, '--'] as const };
+    await expect(startControlPlane({ programs, searchPath: process.env['PATH'], port })).rejects.toThrow(
+      'kube-apiserver ended with 1. The end of its log:\nbind: address already in use',
+    );
+    silent.close();
   });
 });
