@@ -1,14 +1,16 @@
 /**
  * Requests that a client in this process has begun and whose response it has not read to the end. The server counts a request
- * only when it arrives; connection, handshake and load delay that.
+ * only when it arrives; connection, handshake and load delay that. Also the connections of these clients.
  */
 import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 
 interface RequestMessage {
   readonly request: { readonly path?: string };
 }
 
 const open = new Set<object>();
+const sockets = new Set<Socket>();
 
 function requestOf(message: unknown): RequestMessage['request'] {
   return (message as RequestMessage).request;
@@ -26,6 +28,17 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) {
   subscribe(end, (message) => {
     open.delete(requestOf(message));
   });
+}
+
+subscribe('undici:client:connected', (message) => {
+  const { socket } = message as { readonly socket: Socket };
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+});
+
+/** Connections that are not closed. */
+export function clientSockets(): Iterable<Socket> {
+  return sockets;
 }
 
 export function openClientRequests(): number {

@@ -16,6 +16,7 @@ import { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { startWorld, type World } from '../simulator/world.ts';
 import type { InstantListener } from '../simulator/world-hash.ts';
+import { Arrivals } from './arrivals.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from './client-files.ts';
 import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
 import { MortalProcess, type CrashPlan } from './mortal-process.ts';
@@ -64,6 +65,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly #dir: string;
   readonly #input: VirtualRunInput;
   readonly #process: MortalProcess;
+  readonly #arrivals: Arrivals;
   #daemon: Daemon | undefined;
   /** Daemons on the same world beside the first. */
   readonly #beside: Daemon[] = [];
@@ -81,6 +83,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.world = made.world;
     this.#process = made.process;
     this.#dir = made.dir;
+    this.#arrivals = new Arrivals(made.world.cluster);
     this.world.arm.control.onEntry((entry) => {
       if (entry.principal === CLIENT.clientId && WRITE.test(entry.route)) this.#writes.push(entry);
     });
@@ -277,6 +280,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
       if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
       if (openClientRequests() > this.#process.unansweredRequests) return 'a request of the daemon is in flight';
+      if (this.#arrivals.arePending()) return 'the daemon has not received what the API server sent';
       // Only time completes a call whose response is delayed by the clock.
       const daemons = this.#daemon === undefined ? this.#beside : [this.#daemon, ...this.#beside];
       if (daemons.reduce((sum, { cloud }) => sum + cloud.inFlightCalls(), 0) > arm.delayedRequests()) return 'the daemon waits for ARM';

@@ -139,6 +139,8 @@ export interface SimCluster {
   resourceVersion(): number;
   /** Requests without a response yet, without watches. */
   pendingRequests(): number;
+  /** Bytes sent so far to the client at this port; undefined: there is no such connection. */
+  bytesSentTo(clientPort: number): number | undefined;
   /** Open watches. */
   openWatches(): number;
   stop(): Promise<void>;
@@ -203,6 +205,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     onChange: (listener) => api.store.subscribe(listener),
     resourceVersion: () => api.store.version,
     pendingRequests: () => server.pending,
+    bytesSentTo: (clientPort) => server.bytesSentTo(clientPort),
     openWatches: () => server.watches.count,
     stop: async () => {
       stopControllers();

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
@@ -12,6 +12,7 @@ import type { ServerTls } from '../../base/tls.ts';
 import type { KindTable } from '../schemas/kind-table.ts';
 import type { Api } from '../store/api.ts';
 import { failureStatus } from '../store/status.ts';
+import { ClientConnections } from '../../base/client-connections.ts';
 import { handleDiscovery, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
 import { isLongList, sendLongList } from './portions.ts';
@@ -90,7 +91,7 @@ export class ApiServer {
   readonly lists: Lists;
   readonly #options: ServerOptions;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: ClientConnections;
   readonly #faults: Fault[] = [];
   /** By `namespace/name:port`. */
   readonly #podPorts = new Map<string, number>();
@@ -98,7 +99,6 @@ export class ApiServer {
   readonly #listeners = new Set<(entry: JournalEntry) => void>();
   #sequence = 0;
   #pending = 0;
-  #reachable = true;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -112,7 +112,7 @@ export class ApiServer {
         });
       },
     );
-    this.#server.on('connection', (socket: Socket) => this.#admit(socket));
+    this.#connections = new ClientConnections(this.#server);
     this.#server.on('upgrade', (message: IncomingMessage, socket: Duplex) => this.#upgrade(message, socket));
   }
 
@@ -141,6 +141,11 @@ export class ApiServer {
     return this.#pending;
   }
 
+  /** Bytes sent so far to the client at this port, before encryption; undefined: there is no such connection. */
+  bytesSentTo(clientPort: number): number | undefined {
+    return this.#connections.bytesSentTo(clientPort);
+  }
+
   get journal(): readonly JournalEntry[] {
     return this.#journal;
   }
@@ -162,27 +167,12 @@ export class ApiServer {
 
   /** While unreachable, it closes present and new connections at once. */
   setReachable(reachable: boolean): void {
-    this.#reachable = reachable;
-    if (!reachable) this.#cutAll();
+    this.#connections.setReachable(reachable);
   }
 
   async stop(): Promise<void> {
-    this.#cutAll();
+    this.#connections.cutAll();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
-  }
-
-  #cutAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #admit(socket: Socket): void {
-    if (!this.#reachable) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.add(socket);
-    socket.on('close', () => this.#sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
   }
 
   async #receive(message: IncomingMessage, response: ServerResponse): Promise<void> {
