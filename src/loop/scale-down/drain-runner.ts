@@ -83,7 +83,9 @@ export class DrainRunner {
     const own = removal.cause === 'empty' && this.#deps.policy.scaleDown.maxEmptyRemovalsPerWindow !== undefined;
     const empty = own ? ({ empty: true } as const) : {};
     this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, atMs: this.#deps.clock.now() });
-    this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, undo: this.#undo.signal }));
+    // Signals of its own: a wait looks through all listeners of its signal, and a thousand removals wait at once.
+    const signals = { work: AbortSignal.any([how.work]), undo: AbortSignal.any([this.#undo.signal]) };
+    this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, ...signals }));
   }
 
   async #run(removal: Removal, deps: DrainNodeDeps): Promise<void> {

@@ -155,68 +155,81 @@ function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Rem
   return [[kept.node, { reason, untilMs, ...defined({ blocker }) }]];
 }
 
-/** Takes in the outcomes of background removals since the last call. */
+/** What removals change of the state, while their outcomes are taken in. */
+interface RemovalChanges {
+  readonly deleting: Map<NodeName, NonNullable<ReturnType<LoopState['deleting']['get']>>>;
+  readonly unneededSince: Map<NodeName, number>;
+  readonly unremovable: Map<NodeName, RememberedUnremovable>;
+  readonly groupTimes: Map<NodeGroupId, GroupTimes>;
+  readonly removals: number[];
+  readonly emptyRemovals: number[];
+  lastScaleDownMs: number;
+  lastScaleDownFailureMs: number;
+}
+
+/** Takes in the outcomes of background removals since the last call. A thousand may start at once, so the state is copied once for all. */
 export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutcome[], nowMs: number): LoopState {
-  return outcomes.reduce((next, outcome) => reduceRemoval(next, outcome, nowMs), state);
-}
-
-function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number): LoopState {
-  switch (outcome.kind) {
-    case 'started': {
-      const entry = { group: outcome.group, instance: outcome.instance, sinceMs: outcome.atMs };
-      return {
-        ...state,
-        deleting: new Map([...state.deleting, [outcome.node, entry]]),
-        unneededSince: withoutKey(state.unneededSince, outcome.node),
-        ...(outcome.empty === true
-          ? { emptyRemovals: [...(state.emptyRemovals ?? []), outcome.atMs] }
-          : { removals: [...state.removals, outcome.atMs] }),
-        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
-        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
-      };
-    }
-    case 'deleted':
-      // The entry stays until the node has gone from the cluster: until then the node must not be a candidate again.
-      return {
-        ...state,
-        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
-        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
-      };
-    case 'undone':
-      return reduceUndone(state, outcome, nowMs);
-    case 'instances':
-      return outcome.accepted ? { ...state, removals: [...state.removals, ...outcome.instances.map(() => outcome.atMs)] } : state;
-  }
-}
-
-function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): LoopState {
-  // As in the Cluster Autoscaler: a failed drain delays that node only. A failed write would affect the next node, too, so it starts the
-  // cooldown of all.
-  const isFailure = outcome.step === 'taint' || outcome.step === 'delete';
-  const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
-  const rests = outcome.retryAtMs > nowMs;
-  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal failed (${outcome.step}): ${outcome.message}` };
+  if (outcomes.length === 0) return state;
+  const changes: RemovalChanges = {
+    deleting: new Map(state.deleting),
+    unneededSince: new Map(state.unneededSince),
+    unremovable: new Map(state.unremovable),
+    groupTimes: new Map(state.groupTimes ?? []),
+    removals: [...state.removals],
+    emptyRemovals: [...(state.emptyRemovals ?? [])],
+    lastScaleDownMs: state.lastScaleDownMs,
+    lastScaleDownFailureMs: state.lastScaleDownFailureMs,
+  };
+  for (const outcome of outcomes) takeInRemoval(changes, outcome, nowMs);
+  const { groupTimes, emptyRemovals, ...rest } = changes;
   return {
     ...state,
-    deleting: withoutKey(state.deleting, outcome.node),
-    unremovable: rests ? new Map([...state.unremovable, [outcome.node, verdict]]) : state.unremovable,
-    ...(isFailure ? withFailureTime(state, outcome) : {}),
+    ...rest,
+    ...(state.groupTimes === undefined && groupTimes.size === 0 ? {} : { groupTimes }),
+    ...(state.emptyRemovals === undefined && emptyRemovals.length === 0 ? {} : { emptyRemovals }),
   };
 }
 
-function withFailureTime(state: LoopState, { group, atMs }: { readonly group: NodeGroupId; readonly atMs: number }): Partial<LoopState> {
-  const lastScaleDownFailureMs = Math.max(state.lastScaleDownFailureMs, atMs);
-  return { lastScaleDownFailureMs, groupTimes: withTimes(state, group, { scaleDownFailureMs: atMs }) };
+function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: number): void {
+  switch (outcome.kind) {
+    case 'started': {
+      const { node, group, instance, empty, atMs } = outcome;
+      changes.deleting.set(node, { group, instance, sinceMs: atMs });
+      changes.unneededSince.delete(node);
+      (empty === true ? changes.emptyRemovals : changes.removals).push(atMs);
+      return noteScaleDown(changes, group, atMs);
+    }
+    case 'deleted':
+      // The entry stays until the node has gone from the cluster: until then the node must not be a candidate again.
+      return noteScaleDown(changes, outcome.group, outcome.atMs);
+    case 'undone':
+      return takeInUndone(changes, outcome, nowMs);
+    case 'instances':
+      if (outcome.accepted) for (const _instance of outcome.instances) changes.removals.push(outcome.atMs);
+  }
+}
+
+function noteScaleDown(changes: RemovalChanges, group: NodeGroupId, atMs: number): void {
+  changes.lastScaleDownMs = Math.max(changes.lastScaleDownMs, atMs);
+  changes.groupTimes.set(group, { ...changes.groupTimes.get(group), scaleDownMs: atMs });
+}
+
+function takeInUndone(changes: RemovalChanges, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): void {
+  const { node, group, step, atMs } = outcome;
+  changes.deleting.delete(node);
+  const reason: UnremovableReason = step === 'evict' || step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
+  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal failed (${step}): ${outcome.message}` };
+  if (outcome.retryAtMs > nowMs) {
+    changes.unremovable.set(node, verdict);
+  }
+  // As in the Cluster Autoscaler: a failed drain delays that node only. A failed write would affect the next node, too, so it starts the
+  // cooldown of all.
+  if (step !== 'taint' && step !== 'delete') return;
+  changes.lastScaleDownFailureMs = Math.max(changes.lastScaleDownFailureMs, atMs);
+  changes.groupTimes.set(group, { ...changes.groupTimes.get(group), scaleDownFailureMs: atMs });
 }
 
 /** Outcomes of one group arrive in order of time. */
 function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): ReadonlyMap<NodeGroupId, GroupTimes> {
   return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
-}
-
-function withoutKey<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {
-  if (!map.has(key)) return map;
-  const rest = new Map(map);
-  rest.delete(key);
-  return rest;
 }

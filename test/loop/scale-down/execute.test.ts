@@ -35,6 +35,20 @@ describe('a removal', () => {
     expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
   });
 
+  it('waits by signals of its own: each looks through all waits of its signal, and a thousand removals wait at once', async () => {
+    const world = setUp({ nodes: 4 });
+    const read = world.cluster.readFresh.bind(world.cluster);
+    const signals = new Set<AbortSignal>();
+    world.cluster.readFresh = (name, signal) => {
+      signals.add(signal);
+      return read(name, signal);
+    };
+    for (let index = 0; index < 4; index++) world.runner.start(removalOf(`g-${index}`));
+    await world.clock.advance(MINUTE);
+    expect(signals.size).toBeGreaterThanOrEqual(4);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toHaveLength(4);
+  });
+
   it('DR13: a node is not touched when the ReplicaSet of one of its pods turns out to be gone', async () => {
     const known = new Map<string, OwnerState>();
     const read: OwnerReader['read'] = (owners) => {

@@ -339,6 +339,29 @@ describe('scale-down', () => {
     expect(accepted.lastScaleDownMs).toBe(START_MS + 1);
   });
 
+  it('takes in outcomes together as one after the other, and edits no state', () => {
+    const empty = { ...started, node: 'g-1', instance: keyOf('g-1'), empty: true as const, atMs: START_MS + 1 };
+    const gone = { kind: 'deleted' as const, group: G, node: 'g-1', instance: keyOf('g-1'), drained: false, atMs: START_MS + 2 };
+    const instances = { kind: 'instances' as const, group: G, instances: [keyOf('x'), keyOf('y')], cause: 'failed' as const, message: '' };
+    const accepted = { ...instances, accepted: true, atMs: START_MS + 3 };
+    const outcomes = [started, empty, undone('delete'), gone, accepted, started, undone('evict')];
+    const state: LoopState = {
+      ...START,
+      unneededSince: new Map([
+        ['g-0', 1],
+        ['g-1', 2],
+        ['g-2', 3],
+      ]),
+    };
+    const before = structuredClone(state);
+
+    const together = reduceRemovals(state, outcomes, START_MS);
+
+    expect(together).toEqual(outcomes.reduce<LoopState>((next, outcome) => reduceRemovals(next, [outcome], START_MS), state));
+    expect([together.removals.length, together.emptyRemovals?.length, [...together.unneededSince.keys()]]).toEqual([4, 1, ['g-2']]);
+    expect(state).toEqual(before);
+  });
+
   it.each([
     { step: 'recheck', cooldown: false, memory: undefined },
     { step: 'taint', cooldown: true, memory: 'UnexpectedError' },
