@@ -30,6 +30,11 @@ async function withRig(act: (rig: Rig) => Promise<void>, options: RigOptions = {
 describe('every answer', () => {
   const rig = sharedRig(aWorld([aPool('a')]));
 
+  it('leaves its connection open for four idle minutes: a client in virtual time may be slow', async () => {
+    const read = await rig().call('GET', `${setPath(rig(), 'a')}?${VERSION}`);
+    expect(read.headers['keep-alive']).toBe('timeout=240');
+  });
+
   it('carries the headers of ARM, the ids of the client among them', async () => {
     const headers = {
       'x-ms-client-request-id': 'mine',
