@@ -14,6 +14,25 @@ COPY deploy/image ./deploy/image
 RUN npm run bundle && npm run sbom && npm run licences \
  && mkdir licenses && mv dist/sbom.cdx.json dist/third-party-licences.txt licenses/
 
+# The simulated cluster, for tests of other programs: `--target world`. Run it in the network of the host, since its certificates name localhost.
+FROM build AS package
+COPY LICENSE ./
+COPY deploy/package ./deploy/package
+COPY docs/world/README.md ./docs/world/README.md
+RUN npm run package
+
+FROM $RUNTIME_IMAGE AS world
+LABEL org.opencontainers.image.title="aks-autoscaler-world" \
+      org.opencontainers.image.description="A simulated AKS cluster: Azure Resource Manager and the Kubernetes API" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY LICENSE /licenses/LICENSE
+COPY --from=package /build/licenses /licenses
+COPY --from=package /build/dist/npm/package /world
+WORKDIR /
+USER 65532:65532
+ENTRYPOINT ["/nodejs/bin/node", "/world/aks-autoscaler.mjs", "emulate"]
+CMD ["--dir", "/tmp/world"]
+
 FROM $RUNTIME_IMAGE
 ARG VERSION=0.1.0
 LABEL org.opencontainers.image.title="aks-autoscaler" \

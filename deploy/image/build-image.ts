@@ -1,6 +1,7 @@
 /**
  * `npm run image`: builds the image of the Dockerfile on a machine that has no container engine and no registry of images, looks at every
- * file in it, and starts it against a simulated cluster. Needs root, Debian's packages and those of npm.
+ * file in it, and starts it against a simulated cluster. `npm run image -- world` builds that of the simulated cluster and starts it. Needs root, Debian's
+ * packages and those of npm.
  */
 import { mkdtempSync, rmSync, statSync, writeFileSync, existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +9,11 @@ import { join } from 'node:path';
 import { makeBuildBase, makeRuntimeBase } from './base-images.ts';
 import { missingCommands, run } from './commands.ts';
 import { findingsIn } from './image-contents.ts';
+import { runWorldInChroot } from './world-trial.ts';
 import { OTHER_COMMAND, runInChroot, runInContainer, startEmulator, type TrialResult } from './trial-run.ts';
 
 const IMAGE = 'localhost/aks-autoscaler';
+const WORLD_IMAGE = 'localhost/aks-autoscaler-world';
 const NEEDED = ['buildah', 'mmdebstrap', 'dpkg-deb', 'apt-get', 'unshare', 'chroot'];
 const FILE_LIST = join('dist', 'image-files.txt');
 const PORTS = { chroot: 18_085, container: 18_086 };
@@ -25,12 +28,12 @@ function buildMounts(): readonly string[] {
   return existsSync(settings) ? [`--volume=${settings}:/root/.npmrc:ro`] : [];
 }
 
-function build(workDir: string): void {
+function build(workDir: string, target: readonly string[]): void {
   say('image: making the base images from Debian packages');
   const [buildBase, runtimeBase] = [makeBuildBase(workDir), makeRuntimeBase(workDir)];
   say('image: building the Dockerfile');
   const args = [`--build-arg=BUILD_IMAGE=${buildBase}`, `--build-arg=RUNTIME_IMAGE=${runtimeBase}`];
-  run('buildah', ['build', '--isolation=chroot', '--network=host', '--format=oci', ...args, ...buildMounts(), `--tag=${IMAGE}`, '.']);
+  run('buildah', ['build', '--isolation=chroot', '--network=host', '--format=oci', ...args, ...buildMounts(), ...target, '.']);
 }
 
 /** @returns how many findings there are. */
@@ -70,18 +73,31 @@ async function main(): Promise<number> {
   }
   const workDir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-image-'));
   try {
-    build(workDir);
-    const container = run('buildah', ['from', '--pull-never', IMAGE]).trim();
-    try {
-      const root = run('buildah', ['mount', container]).trim();
-      const findings = inspectFiles(root);
-      await tryOut(root);
-      return findings === 0 ? 0 : 1;
-    } finally {
-      run('buildah', ['rm', container]);
+    if (process.argv[2] !== 'world') {
+      build(workDir, [`--tag=${IMAGE}`]);
+      return await inRootOf(IMAGE, async (root) => {
+        const findings = inspectFiles(root);
+        await tryOut(root);
+        return findings;
+      });
     }
+    build(workDir, ['--target=world', `--tag=${WORLD_IMAGE}`]);
+    return await inRootOf(WORLD_IMAGE, async (root) => {
+      say(`image: the world in a chroot: ${await runWorldInChroot(root)}`);
+      return 0;
+    });
   } finally {
     rmSync(workDir, { recursive: true, force: true });
+  }
+}
+
+/** @returns 0 if `look` finds nothing. */
+async function inRootOf(image: string, look: (root: string) => Promise<number>): Promise<number> {
+  const container = run('buildah', ['from', '--pull-never', image]).trim();
+  try {
+    return (await look(run('buildah', ['mount', container]).trim())) === 0 ? 0 : 1;
+  } finally {
+    run('buildah', ['rm', container]);
   }
 }
 

@@ -45,14 +45,14 @@ export async function startEmulator(): Promise<World> {
   return { folder, env: endpointsIn(readFileSync(join(folder, 'env'), 'utf8')), stop: () => stop(child) };
 }
 
-/** It says how to stop it when all of its files are written. @throws Error if it ends before. */
-function untilRunning(child: ChildProcess): Promise<void> {
+/** It says how to stop it when all of its files are written. @returns what it said. @throws Error if it ends before. */
+export function untilRunning(child: ChildProcess): Promise<string> {
   let said = '';
   return new Promise((resolve, reject) => {
     // It is read on, so that what the cluster says later does not fill its pipe.
     child.stdout?.on('data', (part: Buffer) => {
       said += part.toString();
-      if (said.includes('stops it.')) resolve();
+      if (said.includes('stops it.')) resolve(said);
     });
     child.once('close', (code) => reject(new Error(`the simulated cluster ended with ${code}`)));
   });
@@ -229,7 +229,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
 }
 
 /** @returns its exit code. */
-async function stop(child: ChildProcess): Promise<number> {
+export async function stop(child: ChildProcess): Promise<number> {
   if (child.exitCode !== null) return child.exitCode;
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
