@@ -1,6 +1,7 @@
 /** The page of supported versions: what the e2e suite was really run with (test/e2e/versions.json), and the sizes of measured clusters. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BigReport } from '../bench/big/big.bench.ts';
 import type { SizingReport } from '../bench/sizing-reader.ts';
 
 /** As `test/e2e/main.ts --record` writes it. */
@@ -43,6 +44,7 @@ export function supportedVersionsDocument(root: string): string {
     'The daemon needs no API that is newer than the oldest row. Helm 3 renders the chart; no value depends on the version.',
     '',
     ...sizingLines(root),
+    ...largeClusterLines(root),
   ].join('\n');
 }
 
@@ -83,6 +85,49 @@ function sizingLines(root: string): readonly string[] {
     `Measured on ${measuredOn} by \`npm run bench -- sizing\` with Node.js ${node} on a machine with an ${processor} that other programs used, too.`,
     '',
   ];
+}
+
+/** What is aimed at, by the name of the measurement. */
+const TARGETS: Readonly<Record<string, number>> = {
+  'start to ready': 20_000,
+  'peak memory of the start': 450,
+  'loop without news': 20,
+  'memory at rest': 350,
+  'unschedulable to write, p50': 400,
+  'unschedulable to write, p99': 1_500,
+};
+const LONGEST_TURN_MS = 100;
+
+/** No table before `npm run bench -- big` has run. */
+function largeClusterLines(root: string): readonly string[] {
+  if (!existsSync(join(root, 'bench', 'big.json'))) return [];
+  const { measuredOn, node, processor, nodes, pods, note, rows } = JSON.parse(
+    readFileSync(join(root, 'bench', 'big.json'), 'utf8'),
+  ) as BigReport;
+  const lines = rows.map(({ name, value, unit }) => {
+    const target = TARGETS[name] ?? (name.includes('longest turn') ? LONGEST_TURN_MS : undefined);
+    const isMissed = target !== undefined && (value === null || value > target);
+    const aim = target === undefined ? '' : `${grouped(target)} ${unit}${isMissed ? ', **missed**' : ''}`;
+    return `| ${name} | ${value === null ? 'not done' : `${shortened(value)} ${unit}`} | ${aim} |`;
+  });
+  return [
+    '## A large cluster from end to end',
+    '',
+    `The bundled daemon beside a simulated cluster of ${grouped(nodes)} nodes and ${grouped(pods)} pods, ten times as fast as Azure. A turn is what keeps the`,
+    'process from other work. Rows with CPU are processor time of the daemon; the others are times of day, which only an idle machine shows.',
+    '',
+    '| What | Measured | Aim |',
+    '| --- | --- | --- |',
+    ...lines,
+    '',
+    `Measured on ${measuredOn} by \`npm run bench -- big\` with Node.js ${node} on a machine with an ${processor}.`,
+    ...(note === undefined ? [] : [`${note}.`]),
+    '',
+  ];
+}
+
+function shortened(value: number): string {
+  return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
 }
 
 function grouped(value: number): string {

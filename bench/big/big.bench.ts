@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bundleInto } from '../daemon-bundle.ts';
@@ -24,6 +24,19 @@ export interface BigOptions {
   readonly profileDir?: string | undefined;
 }
 
+/** `bench/big.json`, from which the docs' table is made. */
+export interface BigReport extends Pick<BigOptions, 'nodes' | 'pods'> {
+  readonly measuredOn: string;
+  readonly processor: string;
+  readonly node: string;
+  /** What a reader must know of this measurement. */
+  readonly note?: string;
+  /** `null`: it was not done in time. */
+  readonly rows: readonly { readonly name: string; readonly unit: string; readonly value: number | null }[];
+}
+
+/** The size whose figures are kept. */
+const KEPT_NODES = 5_000;
 const SETTLE_MS = 30_000;
 const REST_MS = 60_000;
 /** Turns at rest are measured after its CPU time, since the measurement takes some. */
@@ -38,11 +51,26 @@ export async function bigBench(options: BigOptions): Promise<readonly BenchRow[]
   const main = bundleInto(join(dir, 'bundle'), { readable: options.profileDir !== undefined });
   const world = new WorldProcess({ nodes: options.nodes, pods: options.pods, speed: options.speed, dir }, profileOf(options));
   try {
-    return await measure({ options, main, dir, world });
+    const rows = await measure({ options, main, dir, world });
+    if (options.nodes === KEPT_NODES) writeFileSync(REPORT, `${JSON.stringify(reportOf(options, rows), undefined, 2)}\n`);
+    return rows;
   } finally {
     await world.stop();
     if (options.profileDir === undefined) await rm(dir, { recursive: true, force: true });
   }
+}
+
+const REPORT = join(import.meta.dirname, '..', 'big.json');
+
+function reportOf({ nodes, pods }: BigOptions, rows: readonly BenchRow[]): BigReport {
+  return {
+    measuredOn: new Date().toISOString().slice(0, 10),
+    processor: cpus()[0]?.model ?? 'unknown processor',
+    node: process.version,
+    nodes,
+    pods,
+    rows: rows.map(({ name, unit, samples: [value = Number.NaN] }) => ({ name: name.slice(name.indexOf(': ') + 2), unit, value })),
+  };
 }
 
 function profileOf({ profileDir }: BigOptions): readonly string[] {
