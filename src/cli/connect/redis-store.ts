@@ -1,4 +1,4 @@
-/** What is shared through a Redis server. Loaded only if one is configured: the client takes 9 MB. */
+/** What is shared through a Redis server. Loaded only if one is configured: in a small cluster most of the memory is modules. */
 import type { Config } from '../../config/types/config.ts';
 import { VERSION } from '../../lib/version.ts';
 import { RedisConnection } from '../../store/redis/redis-connection.ts';
