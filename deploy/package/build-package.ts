@@ -6,9 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { licenceTexts } from '../image/licence-texts.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const BANNER = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+/** In the page and in the plots of reports, which are bundled by programs of their own. */
+const PAGE_PACKAGES = ['node_modules/preact', 'node_modules/uplot'];
+const PACKAGE_FOLDER = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 /** Of `src`, without the ending. */
 const WORLD = 'simulator/entry/world-entry';
 
@@ -23,7 +27,9 @@ function run(command: string, args: readonly string[]): string {
   return execFileSync(command, args, { cwd: ROOT, env: { ...process.env, PATH: path }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-function bundle(dir: string): void {
+/** Returns the folders of the packages in it. */
+function bundle(dir: string): readonly string[] {
+  const metafile = join(dir, 'bundle.json');
   for (const builder of ['src/api/page/build-page.ts', 'src/lab/report/build-charts.ts'])
     run(process.execPath, ['--disable-warning=ExperimentalWarning', builder, `--outdir=${dir}`]);
   run('esbuild', [
@@ -37,6 +43,7 @@ function bundle(dir: string): void {
     '--minify',
     '--log-level=error',
     `--outdir=${dir}`,
+    `--metafile=${metafile}`,
     '--out-extension:.js=.mjs',
     // The demo starts processes from the source; the page and the plots are built already.
     '--external:./demo/demo-command.ts',
@@ -44,6 +51,9 @@ function bundle(dir: string): void {
     '--external:./build-charts.ts',
     `--banner:js=${BANNER}`,
   ]);
+  const { inputs } = JSON.parse(readFileSync(metafile, 'utf8')) as { readonly inputs: Readonly<Record<string, unknown>> };
+  rmSync(metafile);
+  return [...new Set([...PAGE_PACKAGES, ...Object.keys(inputs).flatMap((path) => PACKAGE_FOLDER.exec(path) ?? [])])];
 }
 
 function declare(dir: string): void {
@@ -100,7 +110,8 @@ const out = resolve(values.out ?? join(ROOT, 'dist', 'npm'));
 const dir = join(out, 'package');
 rmSync(dir, { recursive: true, force: true });
 mkdirSync(dir, { recursive: true });
-bundle(dir);
+const packages = bundle(dir);
+writeFileSync(join(dir, 'third-party-licences.txt'), licenceTexts(packages.map((folder) => join(ROOT, folder))));
 declare(dir);
 describe(dir);
 const archive = run('npm', ['pack', dir, '--pack-destination', out, '--silent']).trim();

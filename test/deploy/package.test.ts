@@ -33,6 +33,12 @@ describe('the package', () => {
     expect(statSync(join(dirname(dir), archive)).size).toBeLessThan(3 * 2 ** 20);
   });
 
+  it('has the licences of what is bundled in it', () => {
+    const text = readFileSync(join(dir, 'node_modules', 'aks-autoscaler', 'third-party-licences.txt'), 'utf8');
+    for (const name of ['@azure/identity', '@marcbachmann/cel-js', 'preact', 'uplot', 'zod'])
+      expect(text).toMatch(new RegExp(`^${name} [0-9.]+ \\(`, 'm'));
+  });
+
   it('starts a world in one command, which stops on SIGTERM', async () => {
     const child = spawn('npx', ['aks-autoscaler', 'emulate', '--dir', 'world'], {
       cwd: dir,
