@@ -37,13 +37,13 @@ export interface BigReport extends Pick<BigOptions, 'nodes' | 'pods'> {
 
 /** The size whose figures are kept. */
 const KEPT_NODES = 5_000;
-const SETTLE_MS = 30_000;
+const SETTLE_MS = 20_000;
 const REST_MS = 60_000;
 /** Turns at rest are measured after its CPU time, since the measurement takes some. */
-const REST_TURNS_MS = 15_000;
+const REST_TURNS_MS = 10_000;
 const CHANGES = { perSecond: 100, forMs: 30_000 };
 const LONE_PODS = 20;
-const LONE_PAUSE_MS = 3_000;
+const LONE_PAUSE_MS = 2_000;
 
 export async function bigBench(options: BigOptions): Promise<readonly BenchRow[]> {
   const dir = options.profileDir ?? mkdtempSync(join(tmpdir(), 'big-bench-'));
