@@ -276,6 +276,8 @@ describe('the image', () => {
     expect(dockerfile).toMatch(/^FROM --platform=\$BUILDPLATFORM \$BUILD_IMAGE AS build\n/m);
     expect(dockerfile).toMatch(/^ARG BUILD_IMAGE=node:24\S*\n/m);
     expect(dockerfile.match(/^COPY --from=.*$/gm)).toEqual([
+      'COPY --from=package /build/licenses /licenses',
+      'COPY --from=package /build/dist/npm/package /world',
       'COPY --from=build /build/licenses /licenses',
       'COPY --from=build /build/dist /app',
     ]);

@@ -63,6 +63,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
     pattern: /^npm run (?:--silent )?(?:demo|test:e2e|bench|soak|image|workflows)\b/,
     why: 'the gate runs it, or it takes minutes and changes nothing',
   },
+  { pattern: /^docker run\b.*aks-autoscaler-world$/, why: 'needs a container engine; npm run image -- world starts the same program' },
   { pattern: /^npm run versus\b/, why: 'needs a Cluster Autoscaler, and takes minutes; a test reads its report' },
   { pattern: /^git clone\b.*autoscaler/, why: 'builds another program, which takes minutes and a network' },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
