@@ -3,6 +3,7 @@
  * test is timed. `npm run bench -- cache` runs one of them, `--json` prints the rows as JSON.
  */
 import { parseArgs } from 'node:util';
+import { AutoscalerError } from '../src/lib/errors.ts';
 import type { BenchRow } from './row.ts';
 
 const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
@@ -11,6 +12,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   peer: async () => (await import('./peer.bench.ts')).peerBench(peerOptions()),
   turns: async () => (await import('./turns.bench.ts')).turnsBench(),
   mixed: async () => (await import('./mixed.bench.ts')).mixedBench(),
+  growth: async () => (await import('./mixed.bench.ts')).growthBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
@@ -24,7 +26,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
 };
 
 /** Take minutes, or gigabytes: they run only by their names. */
-const ONLY_BY_NAME = new Set(['big', 'record']);
+const ONLY_BY_NAME = new Set(['big', 'idle', 'record']);
 
 const text = { type: 'string' } as const;
 const { values, positionals: wanted } = parseArgs({
@@ -52,9 +54,20 @@ const rows: BenchRow[] = [];
 for (const [name, run] of Object.entries(SUITES)) {
   if (wanted.length > 0 ? !wanted.includes(name) : ONLY_BY_NAME.has(name)) continue;
   if (!asJson) process.stderr.write(`running ${name} ...\n`);
-  rows.push(...(await run()));
+  rows.push(...(await rowsOf(run)));
 }
 process.stdout.write(asJson ? `${JSON.stringify(rows.map((row) => row.facts ?? summarize(row)))}\n` : table(rows));
+
+/** What a suite refuses to run with is said in one line. */
+async function rowsOf(run: () => Promise<readonly BenchRow[]>): Promise<readonly BenchRow[]> {
+  try {
+    return await run();
+  } catch (thrown) {
+    if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
+    process.stderr.write(`${thrown.message}\n`);
+    process.exit(2);
+  }
+}
 
 function peerOptions() {
   return { rivalFile: values['rival-results'], writesBaseline: values['write-baseline'] };

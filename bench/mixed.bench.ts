@@ -1,6 +1,6 @@
 /**
- * One whole plan for mixed pods, at full size, at a tenth of it, and with one dimension at a tenth: from these follow the exponents with
- * which its time grows.
+ * One whole plan for mixed pods, at a tenth and at full size. `growth` measures with which exponents its time grows: each dimension alone
+ * is made ten times larger, and pools a hundred times.
  */
 import type { Observation } from '../src/domain/observation.ts';
 import type { ScaleUpPlan } from '../src/domain/plan.ts';
@@ -15,8 +15,7 @@ import type { BenchRow } from './row.ts';
 const RUNS = 5;
 const POLICY = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000, enforceMinSize: false } });
 
-interface MixedRow extends MixedSize {
-  readonly name: string;
+interface Measured {
   readonly samples: readonly number[];
   /** The same in time of the processor, which a busy machine changes less. */
   readonly cpu: readonly number[];
@@ -25,21 +24,60 @@ interface MixedRow extends MixedSize {
 
 export function mixedBench(): readonly BenchRow[] {
   const { pods, nodes, pools } = FULL_SIZE;
-  const full = measure('mixed, full size', FULL_SIZE);
-  const fewPods = measure('mixed, a tenth of the pods', { pods: pods / 10, nodes, pools });
-  const fewNodes = measure('mixed, a tenth of the nodes', { pods, nodes: nodes / 10, pools });
-  const fewPools = measure('mixed, a tenth of the pools', { pods, nodes, pools: pools / 10 });
   return [
-    toRow(measure('mixed, a tenth', { pods: pods / 10, nodes: nodes / 10, pools: pools / 10 })),
-    toRow(full),
-    toRow(fewPods, exponent(fewPods, full)),
-    toRow(fewNodes, exponent(fewNodes, full)),
-    toRow(fewPools, exponent(fewPools, full)),
+    mixedRow('mixed, a tenth of the full size', { pods: pods / 10, nodes: nodes / 10, pools: pools / 10 }),
+    mixedRow('mixed, full size', FULL_SIZE),
   ];
 }
 
+function mixedRow(name: string, size: MixedSize): BenchRow {
+  const { samples, cpu, served } = measure(size);
+  const sorted = [...samples].sort((left, right) => left - right).map((ms) => Number(ms.toFixed(2)));
+  return {
+    name,
+    samples,
+    unit: 'ms',
+    note: `${served} of ${size.pods} pods served, ${Math.min(...cpu).toFixed(0)} ms of the processor`,
+    facts: { name, ...size, medianMs: sorted[Math.floor(sorted.length / 2)], minMs: sorted[0], served },
+  };
+}
+
+interface Growth {
+  readonly dimension: keyof MixedSize;
+  readonly from: number;
+  readonly to: number;
+  /** The exponent at most, as aimed at. Flat is 0.2: ten times as many cost at most 60 % more. */
+  readonly aim: number;
+}
+
+const GROWTHS: readonly Growth[] = [
+  { dimension: 'pods', from: 2_000, to: 20_000, aim: 1.1 },
+  { dimension: 'nodes', from: 500, to: 5_000, aim: 0.2 },
+  { dimension: 'pools', from: 10, to: 100, aim: 1 },
+  { dimension: 'pools', from: 5, to: 500, aim: 1 },
+];
+
+/** The other dimensions are at their full size. */
+export function growthBench(): readonly BenchRow[] {
+  return GROWTHS.map(({ dimension, from, to, aim }) => {
+    const small = measure({ ...FULL_SIZE, [dimension]: from });
+    const large = measure({ ...FULL_SIZE, [dimension]: to });
+    const [fromMs, toMs] = [Math.min(...small.cpu), Math.min(...large.cpu)];
+    // By the least time of the processor: what others on the machine take is left out.
+    const exponent = Number((Math.log(toMs / fromMs) / Math.log(to / from)).toFixed(3));
+    const name = `mixed, from ${from} to ${to} ${dimension}`;
+    return {
+      name,
+      samples: large.samples,
+      unit: 'ms',
+      note: `${fromMs.toFixed(0)} to ${toMs.toFixed(0)} ms of the processor: exponent ${exponent.toFixed(2)}, aim at most ${aim}`,
+      facts: { name, dimension, from, to, fromCpuMs: fromMs, toCpuMs: toMs, exponent, aim, served: large.served },
+    };
+  });
+}
+
 /** Each plan is the first one over its model of the cluster: it has to count the present pods for all rules. */
-function measure(name: string, size: MixedSize): MixedRow {
+function measure(size: MixedSize): Measured {
   const observation = mixedObservation(size);
   let served = 0;
   const samples: number[] = [];
@@ -57,37 +95,9 @@ function measure(name: string, size: MixedSize): MixedRow {
     }
     served = plan.increases.reduce((sum, increase) => sum + increase.pods.length, 0);
   }
-  return { name, ...size, samples, cpu, served };
+  return { samples, cpu, served };
 }
 
 function planOf(observation: Observation, snapshot: ClusterSnapshot): ScaleUpPlan {
   return planScaleUp({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
-}
-
-function toRow({ name, pods, nodes, pools, samples, cpu, served }: MixedRow, grows?: number): BenchRow {
-  const sorted = [...samples].sort((left, right) => left - right);
-  const medianMs = sorted[Math.floor(sorted.length / 2)];
-  const growth = grows === undefined ? '' : `, to full size it grows with exponent ${grows.toFixed(2)}`;
-  return {
-    name,
-    samples,
-    unit: 'ms',
-    note: `${served} of ${pods} pods served, ${Math.min(...cpu).toFixed(0)} ms of the processor${growth}`,
-    facts: {
-      name,
-      pods,
-      nodes,
-      pools,
-      medianMs,
-      minMs: sorted[0],
-      minCpuMs: Math.min(...cpu),
-      served,
-      ...(grows === undefined ? {} : { exponent: grows }),
-    },
-  };
-}
-
-/** With ten times as much of one dimension, by the least time of the processor: what others on the machine take is left out. */
-function exponent(tenth: MixedRow, full: MixedRow): number {
-  return Math.log10(Math.min(...full.cpu) / Math.min(...tenth.cpu));
 }

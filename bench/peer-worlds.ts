@@ -1,5 +1,5 @@
 /**
- * The workloads by which the Cluster Autoscaler measures itself (its `test/integration/bench` and `estimator` packages), in our words, and the
+ * The workloads by which the Cluster Autoscaler measures itself (its `core/bench` and `estimator` packages), in our words, and the
  * mixed ones. Each runs one plan on a model of its own and returns what the plan did and how many operations it took.
  */
 import type { Observation } from '../src/domain/observation.ts';
@@ -25,7 +25,7 @@ export interface PeerResult {
 
 export interface PeerWorkload {
   readonly name: string;
-  /** The name of upstream's benchmark without `Benchmark`. With another size than there, the size is appended to the name. */
+  /** The name of upstream's benchmark without `Benchmark`. Sizes that upstream lacks are in `bench/upstream/`. */
   readonly rival?: string;
   /** Builds the world; the function that it returns is what is measured. */
   readonly prepare: () => () => PeerResult;
