@@ -3,7 +3,7 @@
  * machine with other work a turn includes the time that others had the processor; the minimum of the runs includes the least of it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { finishInSlices, type SlicedWork } from '../src/lib/slices.ts';
+import { Turns, type SlicedWork } from '../src/lib/slices.ts';
 import { planScaleUpInSlices } from '../src/planning/scale-up/plan.ts';
 import { emptyLoopState } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -49,7 +49,7 @@ async function longestTurns(startPlan: () => SlicedWork<unknown>, sliceMs: numbe
       await nextTurn();
       end = startTurn(turns);
     };
-    await finishInSlices(work, { clock: { monotonic: () => performance.now() }, sliceMs, pause }, new AbortController().signal);
+    await new Turns({ clock: { monotonic: () => performance.now() }, sliceMs, pause }).finish(work);
     end();
     const most = (of: (turn: Turn) => number): number => turns.reduce((max, turn) => Math.max(max, of(turn)), 0);
     if (run > 0) longest.push({ wallMs: most(({ wallMs }) => wallMs), cpuMs: most(({ cpuMs }) => cpuMs) });

@@ -17,7 +17,7 @@ import { MemoryStore } from '../loop/memory/memory-store.ts';
 import { TemplateStore } from '../loop/memory/template-store.ts';
 import { createCompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import { Health } from '../telemetry/health.ts';
-import type { LoopDeps, PlanPacing } from '../loop/deps/loop-deps.ts';
+import type { LoopDeps } from '../loop/deps/loop-deps.ts';
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
@@ -32,18 +32,17 @@ import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { stallsOf } from './process/stalls.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
+import type { Clock } from '../lib/clock.ts';
 import { defined } from '../lib/defined.ts';
+import { Turns } from '../lib/slices.ts';
 
 interface ComposeInput extends ConnectInput {
   /** Replaces the journal of the configuration, for embedders that record decisions. */
   readonly journal?: DecisionJournal;
-  /** When plans are interrupted. If absent, after {@link PLAN_SLICE_MS}. */
-  readonly pacing?: PlanPacing;
 }
 
 /** Well below the time after which a health check or the renewal of the lease is late, and long enough to cost nothing. */
-const PLAN_SLICE_MS = 20;
-const PACING: PlanPacing = { sliceMs: PLAN_SLICE_MS, pause: nextTurn };
+const SLICE_MS = 20;
 
 /** Less than the time after which a start counts as stuck. */
 const START_PATIENCE_MS = 10 * 60_000;
@@ -78,7 +77,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     nodeWriters: (name) => kubernetes.nodeWriters(name, new AbortController().signal),
     cluster: clusterOf(config),
     currency: config.azure.retailPrices?.currency,
-    pacing: { clock, ...(input.pacing ?? PACING) },
+    turns: turnsOf(clock),
   });
   const advice = new RememberedAdvice(clock);
   const deps = composeLoopDeps(input, connections, { withheld, decisions, advice });
@@ -115,6 +114,10 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   });
 }
 
+function turnsOf(clock: Clock): Turns {
+  return new Turns({ clock, sliceMs: SLICE_MS, pause: nextTurn });
+}
+
 function clusterOf({ azure: { clusterName: name, clusterResourceGroup: resourceGroup } }: Config): ClusterNames | undefined {
   return name === undefined || resourceGroup === undefined ? undefined : { name, resourceGroup };
 }
@@ -128,7 +131,7 @@ interface Records {
 
 /** The ports of the loop. In a dry run, ports that record writes instead of making them. */
 function composeLoopDeps(
-  { config, clock, log, metrics, pacing = PACING }: ComposeInput,
+  { config, clock, log, metrics }: ComposeInput,
   { names, kubernetes, cloud, rules }: Connections,
   { withheld, decisions, advice }: Records,
 ): LoopDeps {
@@ -149,7 +152,7 @@ function composeLoopDeps(
     capacityObjects: kubernetes.capacityObjects,
     journal: decisions,
     advice,
-    pacing,
+    turns: turnsOf(clock),
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);

@@ -8,7 +8,7 @@ import type { NodeWriters } from '../domain/node.ts';
 import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import { defined } from '../lib/defined.ts';
-import { finishInSlices, type SlicePacing } from '../lib/slices.ts';
+import type { Turns } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/fix.ts';
 import type { ClusterNames } from '../planning/explain/fix-steps.ts';
@@ -17,8 +17,6 @@ import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/p
 
 /** Each takes as long as a plan. */
 const MOST_TRIED = 10;
-
-const NEVER = new AbortController().signal;
 
 interface LastDecisionDeps {
   readonly journal: DecisionJournal;
@@ -33,7 +31,7 @@ interface LastDecisionDeps {
   /** Of the prices. undefined: it is not known. */
   readonly currency: string | undefined;
   /** Lets other work have its turn while changes are simulated. */
-  readonly pacing: SlicePacing;
+  readonly turns: Turns;
 }
 
 export class LastDecision implements DecisionJournal {
@@ -79,7 +77,8 @@ export class LastDecision implements DecisionJournal {
     const helpless = helplessClassOf(decided, pod);
     if (helpless === undefined) return undefined;
     const { input, scaleUp: plan } = decided;
-    return finishInSlices(adviseClassInSlices({ input, plan, mostTried: MOST_TRIED }, helpless), this.#deps.pacing, NEVER);
+    this.#deps.turns.begin();
+    return this.#deps.turns.finish(adviseClassInSlices({ input, plan, mostTried: MOST_TRIED }, helpless));
   }
 
   /** Only a node with taints is read, and no answer waits for an API server that does not return one. */

@@ -13,23 +13,29 @@ export interface SlicePacing {
   readonly pause: () => Promise<void>;
 }
 
-/** Gives other work its turn between short works, none of which is worth slices. Without pacing it never does. */
+/**
+ * Gives other work its turn: between short works, none of which is worth slices, and in long ones. All of a loop shares one, so what its
+ * steps take adds up to no longer turn than a slice. Without pacing it never pauses.
+ */
 export class Turns {
   readonly #pacing: SlicePacing | undefined;
-  #since: number;
+  #since = 0;
 
   constructor(pacing: SlicePacing | undefined) {
     this.#pacing = pacing;
-    this.#since = pacing?.clock.monotonic() ?? 0;
+    this.begin();
+  }
+
+  /** A turn begins now, for instance after a wait. */
+  begin(): void {
+    this.#since = this.#pacing?.clock.monotonic() ?? 0;
   }
 
   /** Call it where other work may have its turn. Pauses if the present turn has lasted a slice. */
   async next(): Promise<void> {
-    if (this.#pacing === undefined) return;
-    const { clock, sliceMs, pause } = this.#pacing;
-    if (clock.monotonic() - this.#since < sliceMs) return;
-    await pause();
-    this.#since = clock.monotonic();
+    if (!this.#isOver) return;
+    await this.#pacing?.pause();
+    this.begin();
   }
 
   /** Does the work. Wherever it yields, other work may have its turn. */
@@ -37,8 +43,27 @@ export class Turns {
     for (;;) {
       const step = work.next();
       if (step.done === true) return step.value;
-      await this.next();
+      if (this.#isOver) await this.next();
     }
+  }
+
+  /** Like `finish`, but the work ends when the signal fires, and undoes what it began to try: undefined. */
+  async finishUnless<Result>(over: AbortSignal, work: SlicedWork<Result>): Promise<Result | undefined> {
+    try {
+      while (!over.aborted) {
+        const step = work.next();
+        if (step.done === true) return step.value;
+        if (this.#isOver) await this.next();
+      }
+      return undefined;
+    } finally {
+      work.return(undefined as never);
+    }
+  }
+
+  /** Asked before a wait: most works yield far more often than other work needs a turn. */
+  get #isOver(): boolean {
+    return this.#pacing !== undefined && this.#pacing.clock.monotonic() - this.#since >= this.#pacing.sliceMs;
   }
 }
 
@@ -47,28 +72,5 @@ export function finishAtOnce<Result>(work: SlicedWork<Result>): Result {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-  }
-}
-
-/** Does the work in slices. Without pacing it is done at once. Returns undefined if the signal fires before it is done; it ends then. */
-export async function finishInSlices<Result>(
-  work: SlicedWork<Result>,
-  pacing: SlicePacing | undefined,
-  signal: AbortSignal,
-): Promise<Result | undefined> {
-  if (pacing === undefined) return finishAtOnce(work);
-  const { clock, sliceMs, pause } = pacing;
-  try {
-    for (let since = clock.monotonic(); !signal.aborted;) {
-      const step = work.next();
-      if (step.done === true) return step.value;
-      if (clock.monotonic() - since < sliceMs) continue;
-      await pause();
-      since = clock.monotonic();
-    }
-    return undefined;
-  } finally {
-    // Has the work undo what it began to try.
-    work.return(undefined as never);
   }
 }

@@ -16,7 +16,6 @@ import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import { currentPolicy } from './deps/current-policy.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
-import { turnsOf } from './deps/make-plan.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
@@ -152,9 +151,8 @@ export class Autoscaler {
   }
 
   async #notify(report: LoopReport): Promise<void> {
-    const turns = turnsOf(this.#deps);
     for (const listener of this.#listeners) {
-      await turns.next();
+      await this.#deps.turns.next();
       try {
         listener(report);
       } catch (thrown) {

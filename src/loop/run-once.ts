@@ -24,7 +24,6 @@ import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type Stat
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
-import { makePlan } from './deps/make-plan.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
@@ -74,6 +73,7 @@ export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise
   const startedAtMs = deps.clock.now();
   const startMonotonicMs = deps.clock.monotonic();
   const steps = new Steps({ ...deps, log });
+  deps.turns.begin();
   const progress = await runSteps(scoped, steps, { startedAtMs, signal });
   const durationMs = deps.clock.monotonic() - startMonotonicMs;
   const outcome = isStopping(input, signal) && progress.rounds.length === 0 ? 'cancelled' : outcomeOf(steps, progress, deps.policy);
@@ -105,49 +105,51 @@ async function runSteps(
   steps: Steps,
   run: { readonly startedAtMs: number; readonly signal: AbortSignal },
 ): Promise<Progress> {
+  const { turns } = input.deps;
   let progress: Progress = { state: input.state, observation: undefined, removed: [], rounds: [], scaleDown: undefined, replanSoon: false };
-  const observed = await steps.run('observe', () => observe(input, steps, run.startedAtMs));
+  const observed = await steps.run('observe', () => observe(input, run.startedAtMs));
   if ('error' in observed) return progress;
-  await steps.nextTurn();
-  const reduced = await steps.run('reduce', () => updateState(input, steps, observed.value));
+  await turns.next();
+  const reduced = await steps.run('reduce', () => updateState(input, observed.value));
   if ('error' in reduced) return { ...progress, observation: observed.value };
   const observation = withCorrectedTemplates(observed.value, reduced.value.state, input.deps.names);
   progress = { ...progress, ...reduced.value, observation };
-  await steps.nextTurn();
+  await turns.next();
   await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
   progress = await scaleDown(input, steps, progress, run.signal);
-  await steps.nextTurn();
+  await turns.next();
   await steps.run('sync-counts', () => syncCounts(input, progress, run.signal));
   await steps.run('capacity', () => writeCapacityStatuses(input, progress, run.signal));
-  await steps.nextTurn();
+  await turns.next();
   await steps.run('publish', () => publish(progress, input.deps));
   return progress;
 }
 
 /** Each part is frozen before other work has its turn. That the cloud's may be some milliseconds newer is as if its answer had come sooner. */
-async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, steps: Steps, nowMs: number): Promise<Observation> {
+async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Promise<Observation> {
+  const { turns } = deps;
   const view = withOwners(deps.cluster.observe(nowMs), deps.owners);
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
-  await steps.nextTurn();
+  await turns.next();
   const cloud = deps.cloud.observe(cluster, nowMs);
-  await steps.nextTurn();
-  await steps.inSlices(snapshot.syncInSlices(cluster));
+  await turns.next();
+  await turns.finish(snapshot.syncInSlices(cluster));
   return { loopId, nowMs, cluster, cloud };
 }
 
-async function updateState(input: RunOnceInput, steps: Steps, observation: Observation): Promise<Pick<Progress, 'state' | 'removed'>> {
+async function updateState(input: RunOnceInput, observation: Observation): Promise<Pick<Progress, 'state' | 'removed'>> {
   const { deps, runner, state: known, saved } = input;
   const removed = runner.collect();
   const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
-  const { policy, names } = deps;
+  const { policy, names, turns } = deps;
   const followed = reduceObservation(afterRemovals, observation, policy);
-  await steps.nextTurn();
+  await turns.next();
   const released = withReleased(followed, input.released, observation);
-  const reduced = await steps.inSlices(checkPromises({ state: released, before: state.accepted, observation, policy, names }));
+  const reduced = await turns.finish(checkPromises({ state: released, before: state.accepted, observation, policy, names }));
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
@@ -221,7 +223,7 @@ function plansIncrease({ plan, increases }: ScaleUpRound): boolean {
 /** Returns undefined after a request to stop: then nothing was started. */
 async function planAndStartRemovals(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
   const { deps, runner, snapshot } = input;
-  const { policy, names, log, metrics } = deps;
+  const { policy, names, log, metrics, turns } = deps;
   // If the scale-up failed as a whole, the need of the pods is unknown, and nodes may have been requested before the failure.
   const last = progress.rounds.at(-1)?.plan;
   const held = last?.held ?? [];
@@ -242,7 +244,8 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
       isLate: simulationTimer(deps),
     }),
   );
-  const plan = await makePlan(work, deps, AbortSignal.any([signal, input.stopping]));
+  const over = AbortSignal.any([signal, input.stopping]);
+  const plan = await turns.finishUnless(over, work);
   if (plan === undefined) return undefined;
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({
@@ -256,7 +259,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);
-  executeScaleDown({ plan, groups: observation.cloud.groups, runner, log, metrics });
+  await executeScaleDown({ plan, groups: observation.cloud.groups, runner, log, metrics, turns, over });
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };

@@ -1,31 +1,17 @@
 /** Runs the steps of one loop: measures each, and turns an exception into a classified and counted failure. */
 import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } from '../lib/errors.ts';
-import type { SlicedWork, Turns } from '../lib/slices.ts';
 import type { LoopDeps } from './deps/loop-deps.ts';
-import { turnsOf } from './deps/make-plan.ts';
 import type { StepFailure, StepName } from '../domain/loop-report.ts';
 
 type StepOutcome<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 
 export class Steps {
   readonly #deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics'>;
-  readonly #turns: Turns;
   readonly #failures: StepFailure[] = [];
   readonly #stepMs: Partial<Record<StepName, number>> = {};
 
-  constructor(deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics' | 'pacing'>) {
+  constructor(deps: Pick<LoopDeps, 'clock' | 'log' | 'metrics'>) {
     this.#deps = deps;
-    this.#turns = turnsOf(deps);
-  }
-
-  /** Other work has its turn, if the steps so far took long. */
-  nextTurn(): Promise<void> {
-    return this.#turns.next();
-  }
-
-  /** Does the work while other work has its turns. */
-  inSlices<Value>(work: SlicedWork<Value>): Promise<Value> {
-    return this.#turns.finish(work);
   }
 
   /** Returns the step's value or its failure. Never throws. */

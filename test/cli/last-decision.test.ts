@@ -1,6 +1,7 @@
 /** What a daemon answers about its last decision. */
 import { describe, expect, it } from 'vitest';
 import { LastDecision } from '../../src/cli/last-decision.ts';
+import { Turns } from '../../src/lib/slices.ts';
 import { History } from '../../src/observers/history/history.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { inputFor } from '../planning/scale-up/world.ts';
@@ -18,7 +19,7 @@ function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
     nodeWriters: () => Promise.reject(new Error('no answer')),
     cluster: { name: 'shop', resourceGroup: 'rg-shop' },
     currency: 'USD',
-    pacing: { clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) },
+    turns: new Turns({ clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) }),
   });
   const { observation, state: stateBefore, policy } = input;
   decisions.record({ observation, stateBefore, scaleUp: [planScaleUp(input)], scaleDown: undefined, policy, excluded: [] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishAtOnce, finishInSlices, Turns, type SlicedWork } from '../../src/lib/slices.ts';
+import { finishAtOnce, Turns, type SlicedWork } from '../../src/lib/slices.ts';
 
 /** Every step takes a millisecond. */
 function stage(steps: number) {
@@ -31,14 +31,14 @@ function stage(steps: number) {
 describe('work in slices', () => {
   it('is done at once without pacing', async () => {
     const { seen, work, stop } = stage(50);
-    expect(await finishInSlices(work(), undefined, stop.signal)).toBe('done');
+    expect(await new Turns(undefined).finishUnless(stop.signal, work())).toBe('done');
     expect(seen.pauses).toEqual([]);
     expect(finishAtOnce(stage(50).work())).toBe('done');
   });
 
   it('pauses after each slice', async () => {
     const { seen, work, stop, pacing } = stage(50);
-    expect(await finishInSlices(work(), pacing(20), stop.signal)).toBe('done');
+    expect(await new Turns(pacing(20)).finishUnless(stop.signal, work())).toBe('done');
     expect(seen.pauses).toEqual([20, 40]);
   });
 
@@ -52,15 +52,21 @@ describe('work in slices', () => {
     expect(seen.pauses).toEqual([20, 40, 60]);
   });
 
+  it('begins a turn after a wait', async () => {
+    const { seen, work, pacing } = stage(50);
+    const turns = new Turns(pacing(20));
+    seen.now = 15;
+    turns.begin();
+
+    expect(await turns.finish(work())).toBe('done');
+
+    expect(seen.pauses).toEqual([35, 55]);
+  });
+
   it('ends when the signal fires, and undoes what it has begun', async () => {
     const { seen, work, stop, pacing } = stage(50);
-    expect(
-      await finishInSlices(
-        work(),
-        pacing(20, () => stop.abort()),
-        stop.signal,
-      ),
-    ).toBeUndefined();
+    const turns = new Turns(pacing(20, () => stop.abort()));
+    expect(await turns.finishUnless(stop.signal, work())).toBeUndefined();
     expect(seen).toMatchObject({ steps: 19, undone: true });
   });
 
@@ -70,6 +76,6 @@ describe('work in slices', () => {
       yield;
       throw new Error('no');
     }
-    await expect(finishInSlices(failing(), pacing(1), stop.signal)).rejects.toThrow('no');
+    await expect(new Turns(pacing(1)).finishUnless(stop.signal, failing())).rejects.toThrow('no');
   });
 });

@@ -1,8 +1,9 @@
 /** A whole loop over ports that remember, on a clock that moves only when told to. */
+import { Turns, type SlicePacing } from '../../src/lib/slices.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { Policy } from '../../src/domain/policy.ts';
 import { Autoscaler } from '../../src/loop/autoscaler.ts';
-import type { LoopDeps, PlanPacing } from '../../src/loop/deps/loop-deps.ts';
+import type { LoopDeps } from '../../src/loop/deps/loop-deps.ts';
 import type { LoopRecord } from '../../src/domain/ports/records.ts';
 import type { PriorityRulesReader } from '../../src/domain/ports/stored-text.ts';
 import { loopGauges } from '../../src/observers/metrics/loop-metrics.ts';
@@ -30,7 +31,8 @@ export interface StageOptions extends FakeClusterOptions {
   readonly groups: readonly NodeGroup[];
   readonly policy?: Policy;
   readonly priorities?: PriorityRulesReader;
-  readonly pacing?: PlanPacing;
+  /** When the loop pauses. If absent, never. */
+  readonly pacing?: Pick<SlicePacing, 'sliceMs' | 'pause'>;
   /** Name of an observer that is left out. Default: none is. */
   readonly without?: string;
 }
@@ -55,7 +57,7 @@ export function aStage(options: StageOptions) {
     policy,
     ...ports,
     ...(options.priorities === undefined ? {} : { priorities: options.priorities }),
-    ...(options.pacing === undefined ? {} : { pacing: options.pacing }),
+    turns: new Turns(options.pacing && { clock, ...options.pacing }),
   };
   const history = aHistory();
   const loop = observedLoop(deps, options.without, history);

@@ -8,7 +8,7 @@ import type { DecisionJournal, EventRecorder } from '../../domain/ports/records.
 import type { PriceTableReader, PriorityRulesReader } from '../../domain/ports/stored-text.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { SlicePacing } from '../../lib/slices.ts';
+import type { Turns } from '../../lib/slices.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -49,14 +49,11 @@ export interface LoopDeps {
   readonly priorities?: PriorityRulesReader;
   /** List prices of VM sizes. If absent, none are used. */
   readonly prices?: PriceTableReader;
-  /** Lets other work have its turn while a plan is made. If absent, plans are made without a pause. */
-  readonly pacing?: PlanPacing;
+  /** Give other work its turn while a loop runs. */
+  readonly turns: Turns;
   /** What helps pods that no group can take. If absent, events contain no advice. */
   readonly advice?: Pick<RememberedAdvice, 'adviseAll'>;
 }
-
-/** Plans are interrupted after each `sliceMs`, until `pause` resolves. */
-export type PlanPacing = Pick<SlicePacing, 'sliceMs' | 'pause'>;
 
 /** What a removal uses of the world. */
 export interface DrainDeps {

@@ -5,6 +5,7 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Removal, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Turns } from '../../lib/slices.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { DrainRunner } from './drain-runner.ts';
@@ -16,16 +17,21 @@ interface ExecuteScaleDownInput {
   readonly runner: DrainRunner;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly turns: Pick<Turns, 'next'>;
+  /** Fires when nothing new may begin. */
+  readonly over: AbortSignal;
 }
 
-/** Starts the planned removals in the background and publishes the plan's gauges. Never waits and never throws. */
-export function executeScaleDown(input: ExecuteScaleDownInput): void {
-  const { plan, groups, runner, log, metrics } = input;
+/** Starts the planned removals in the background and publishes the plan's gauges. Waits for no removal. Never throws. */
+export async function executeScaleDown(input: ExecuteScaleDownInput): Promise<void> {
+  const { plan, groups, runner, log, metrics, turns, over } = input;
   publish(plan, metrics);
   for (const removal of plan.removals) {
     const { node, group, cause, utilization, unneededSinceMs } = removal;
     log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'Node removal started');
     if (removal.together !== true) runner.start(removal);
+    await turns.next();
+    if (over.aborted) return;
   }
   for (const together of atomicGroups(plan.removals)) runner.startGroup(together);
   runner.removeInstances(plan.instanceRemovals, groups);

@@ -19,18 +19,18 @@ import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/dr
 
 type RemovalLimits = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'maxEmptyRemovalsPerWindow' | 'removalWindowMs'>;
 
-/** Owns the times of the removals of one kind that started within the window. */
+/** Owns the times of the removals of one kind that started within the window, oldest first. */
 class RemovalTimes {
-  #recalled: readonly number[] = [];
+  #recalled: number[] = [];
   #begun: number[] = [];
 
   recall(begunMs: readonly number[]): void {
-    this.#recalled = begunMs;
+    this.#recalled = begunMs.toSorted((left, right) => left - right);
   }
 
   countSince(windowStartMs: number): number {
-    this.#begun = this.#begun.filter((atMs) => atMs > windowStartMs);
-    this.#recalled = this.#recalled.filter((atMs) => atMs > windowStartMs);
+    dropUntil(this.#begun, windowStartMs);
+    dropUntil(this.#recalled, windowStartMs);
     return this.#begun.length + this.#recalled.length;
   }
 
@@ -41,6 +41,12 @@ class RemovalTimes {
   takeBack(count: number): void {
     this.#begun.splice(Math.max(0, this.#begun.length - count), count);
   }
+}
+
+/** Asked before each of a thousand removals: looks no further than at the first time that stays. */
+function dropUntil(times: number[], windowStartMs: number): void {
+  const first = times.findIndex((atMs) => atMs > windowStartMs);
+  times.splice(0, first === -1 ? times.length : first);
 }
 
 /** Holds the caps on removals per window: one for empty nodes, one for all others. */

@@ -8,7 +8,6 @@ import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
-import { makePlan } from '../deps/make-plan.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { buffersWithoutScaleUpEvents, podsWithoutScaleUpEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
@@ -30,7 +29,7 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
 
 /** Records for each pod without a fitting node group why it stays pending, and what helps. Called once per loop, after the last plan. */
 export async function recordUnhelpedPods({ input, plan, planMs }: TimedPlan, deps: LoopDeps, over: AbortSignal): Promise<void> {
-  const advice = deps.advice === undefined ? undefined : await makePlan(deps.advice.adviseAll(input, plan, planMs), deps, over);
+  const advice = deps.advice === undefined ? undefined : await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs));
   const unhelped = { plan, groups: input.observation.cloud.groups, ...defined({ advice }) };
   for (const event of [...podsWithoutScaleUpEvents(unhelped), ...buffersWithoutScaleUpEvents(unhelped)]) deps.events.record(event);
 }

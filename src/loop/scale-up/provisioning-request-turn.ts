@@ -19,7 +19,6 @@ import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { planningTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
-import { makePlan } from '../deps/make-plan.ts';
 import { executeScaleUp } from './execute.ts';
 
 /** Serves requests or pods, by turns. */
@@ -86,7 +85,7 @@ async function planTurn(
 ) {
   const { policy, names, journal } = deps;
   const work = planScaleUpInSlices({ observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) });
-  const plan = await makePlan(work, deps, over);
+  const plan = await deps.turns.finishUnless(over, work);
   if (plan === undefined) return undefined;
   journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, request });
   return plan;

@@ -17,7 +17,6 @@ import { reduceIncrease, reduceObservation } from '../../planning/state/loop-sta
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
-import { makePlan } from '../deps/make-plan.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
 
@@ -112,7 +111,7 @@ function hasWaitingPods({ verdicts }: ScaleUpPlan): boolean {
 /** Makes and records a plan. Returns undefined if it may not be carried out any more. */
 async function timePlan(input: ScaleUpInput, deps: LoopDeps, over: AbortSignal): Promise<TimedPlan | undefined> {
   const startMs = deps.clock.monotonic();
-  const plan = await makePlan(planScaleUpInSlices(input), deps, over);
+  const plan = await deps.turns.finishUnless(over, planScaleUpInSlices(input));
   if (plan === undefined) return undefined;
   const { observation, state: stateBefore, policy, exclude = [] } = input;
   deps.journal.record({ observation, stateBefore, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });

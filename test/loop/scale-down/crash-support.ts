@@ -1,4 +1,5 @@
 /** One life of scale-down over a fake world that can be stopped dead at any port call. Shared by the tests of crash safety. */
+import { Turns } from '../../../src/lib/slices.ts';
 import { expect } from 'vitest';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
@@ -111,7 +112,8 @@ export class Life {
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };
     const plan = planScaleDown({ ...input, scaleUpPlanned: false });
     this.#state = reduceScaleDownPlan(this.#state, plan, observation);
-    executeScaleDown({ plan, groups: observation.cloud.groups, runner: this.runner, log: silentLog(), metrics: createMetrics() });
+    const unpaced = { turns: new Turns(undefined), over: new AbortController().signal };
+    await executeScaleDown({ plan, groups: observation.cloud.groups, runner: this.runner, log: silentLog(), metrics: createMetrics(), ...unpaced });
   }
 
   async live(loops: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Turns } from '../../../src/lib/slices.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
@@ -322,6 +323,7 @@ describe('the runner', () => {
 });
 
 describe('executeScaleDown', () => {
+  const UNPACED = { turns: new Turns(undefined), over: new AbortController().signal };
   const planOf = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
     unneeded: new Map(),
     removals: [],
@@ -339,9 +341,9 @@ describe('executeScaleDown', () => {
       { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
     ] as const;
     const run = () =>
-      executeScaleDown({ plan: planOf({ instanceRemovals }), groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics });
-    run();
-    run();
+      executeScaleDown({ plan: planOf({ instanceRemovals }), groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await run();
+    await run();
     await settle();
     expect(world.cloud.deletes.map((request) => [request.instances[0], request.allowBelowMin])).toEqual([
       [keyOf('g-0'), true],
@@ -349,7 +351,7 @@ describe('executeScaleDown', () => {
     ]);
     expect(world.runner.collect().map((outcome) => outcome.kind === 'instances' && outcome.accepted)).toEqual([true, false]);
     await world.clock.advance(MINUTE);
-    run();
+    await run();
     await settle();
     expect(world.cloud.deletes).toHaveLength(4);
   });
@@ -367,7 +369,7 @@ describe('executeScaleDown', () => {
     const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
     for (const pod of pods) world.cluster.pods.set(pod.uid, pod);
-    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([deleted.map(keyOf)]);
   });
@@ -381,7 +383,7 @@ describe('executeScaleDown', () => {
     }));
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
     const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
-    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ failed }) => [...(failed ?? [])])).toEqual([[keyOf('g-0')]]);
   });
@@ -400,7 +402,7 @@ describe('executeScaleDown', () => {
     const known = world.cluster.observe(START_MS);
     world.cluster.nodes.set(name, aNode({ name, providerId }));
     if (!watched) world.cluster.observe = () => known;
-    executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')]]);
   });
@@ -412,9 +414,28 @@ describe('executeScaleDown', () => {
       { node: 'b', reason: 'NotUnderutilized' },
     ] as const;
     const plan = planOf({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
-    executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics });
+    await executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     expect(world.runner.inFlight().size).toBe(1);
     expect(await valueOf(world.metrics.scaleDown.unneeded)).toBe(1);
+    await world.clock.advance(MINUTE);
+  });
+
+  it.each([
+    ['lets other work have its turn after each', 0, 4, 4],
+    ['starts nothing more when the process stops', 2, 2, 2],
+  ])('of many removals, %s', async (_what, stopAfter, started, turned) => {
+    const world = setUp({ nodes: 4 });
+    const stop = new AbortController();
+    let turns = 0;
+    const next = async (): Promise<void> => {
+      turns += 1;
+      if (turns === stopAfter) stop.abort();
+    };
+    const plan = planOf({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
+
+    await executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, turns: { next }, over: stop.signal });
+
+    expect([world.runner.inFlight().size, turns]).toEqual([started, turned]);
     await world.clock.advance(MINUTE);
   });
 });

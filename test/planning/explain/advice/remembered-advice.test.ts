@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RememberedAdvice } from '../../../../src/planning/explain/advice/remembered-advice.ts';
-import { finishAtOnce, finishInSlices } from '../../../../src/lib/slices.ts';
+import { finishAtOnce, Turns } from '../../../../src/lib/slices.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aGroup, aPod } from '../../../support/builders.ts';
 import { inputFor, type World } from '../../scale-up/world.ts';
@@ -73,7 +73,7 @@ describe('advice from loop to loop', () => {
     const plan = planScaleUp(input);
     let turns = 0;
     const pacing = { clock: aClock(1), sliceMs: 1, pause: async () => void (turns += 1) };
-    const sliced = await finishInSlices(new RememberedAdvice(aClock()).adviseAll(input, plan, 0), pacing, new AbortController().signal);
+    const sliced = await new Turns(pacing).finish(new RememberedAdvice(aClock()).adviseAll(input, plan, 0));
     const [, first] = [...(sliced ?? [])][0] ?? [];
     expect(turns).toBeGreaterThan(5 * (first?.tried ?? 0));
     expect(sliced).toEqual(finishAtOnce(new RememberedAdvice(aClock()).adviseAll(input, plan, 0)));
