@@ -12,6 +12,7 @@ import type { DeleteOutcome, IncreaseOutcome } from '../domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../domain/ports/cloud.ts';
 import type { PriceTableReader } from '../domain/ports/stored-text.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
+import type { SlicedWork } from '../lib/slices.ts';
 import type { GroupSelection } from './arm/options.ts';
 import { withEndpointSettings } from './arm/sign-in-errors.ts';
 import { cleanUpUntil } from './inventory/initial-load.ts';
@@ -79,6 +80,10 @@ class AzureAdapter implements AzureNodeGroups {
     });
     const removeExpired = (): void => inventory.removeExpired();
     this.#background = Promise.allSettled([inventory.scheduler.run(life), cleanUpUntil({ ...this.#deps, removeExpired }, life)]);
+  }
+
+  prepare(cluster: ClusterView, nowMs: number): SlicedWork<void> {
+    return this.#rooms.views.prepare(cluster, nowMs);
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {

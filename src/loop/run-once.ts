@@ -134,6 +134,8 @@ async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
   await turns.next();
+  await turns.finish(deps.cloud.prepare(cluster, nowMs));
+  await turns.next();
   const cloud = deps.cloud.observe(cluster, nowMs);
   await turns.next();
   await turns.finish(snapshot.syncInSlices(cluster));

@@ -58,7 +58,8 @@ describe('a plan that is made in slices', () => {
 
   it('meets a capacity that another writer moved meanwhile as a conflict, and the other nodes count', async () => {
     const { stage } = pausing(GROWS, (pause, { cloud }) => {
-      if (pause !== 2) return;
+      // Two pauses precede the look at the cloud.
+      if (pause !== 3) return;
       const coming = anInstance({ node: 'a-theirs', state: 'creating', firstSeenMs: START_MS });
       const target = { known: true, value: 1, version: '"other"', confirmed: true, observedAtMs: START_MS } as const;
       cloud.groups.set(A, { ...aGroup({ id: 'a', target: 1 }), target, instances: [coming] });

@@ -2,6 +2,7 @@
  * Node groups that remember. Guards as the real adapter does: a stale version is a conflict, nothing goes above max or
  * (for nodes) below min, an instance that is gone is success.
  */
+import type { SlicedWork } from '../../src/lib/slices.ts';
 import { defined } from '../../src/lib/defined.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
@@ -46,6 +47,8 @@ export class FakeCloud implements CloudNodeGroups {
   async start(signal: AbortSignal): Promise<void> {
     await this.#enter('start', '', signal);
   }
+
+  *prepare(): SlicedWork<void> {}
 
   observe(cluster: ClusterView, _nowMs: number): CloudView {
     const events = this.#events;

@@ -5,11 +5,12 @@
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
+import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { foldName, isInScope, parseProviderId, type InstanceRef } from '../arm/resource-ids.ts';
 import type { Registration } from './registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 
-interface OwnershipInput {
+export interface OwnershipInput {
   readonly nodes: ReadonlyMap<NodeName, Node>;
   readonly registration: Registration;
   /** Grows when instances are added, removed or changed. */
@@ -25,6 +26,14 @@ export interface Ownership {
   readonly unlisted: ReadonlyMap<string, readonly NodeName[]>;
   /** Nodes on virtual machines of our resource group that are in no list, so that their group is unknown. */
   readonly unlistedVms: readonly NodeName[];
+}
+
+function isSameWorld(left: OwnershipInput, right: OwnershipInput): boolean {
+  return left.registration === right.registration && left.instancesVersion === right.instancesVersion;
+}
+
+function isSameInput(left: OwnershipInput, right: OwnershipInput): boolean {
+  return isSameWorld(left, right) && left.nodes === right.nodes;
 }
 
 export class OwnershipIndex {
@@ -47,17 +56,24 @@ export class OwnershipIndex {
 
   /** Returns the same object while nothing changed. */
   resolve(input: OwnershipInput): Ownership {
-    const { nodes, registration, instancesVersion } = input;
-    const last = this.#last;
-    const sameWorld = last?.input.registration === registration && last.input.instancesVersion === instancesVersion;
-    if (sameWorld && last.input.nodes === nodes) return last.ownership;
-    if (!sameWorld) this.#unowned = new Map();
-    const ownership = this.#resolveAll(input);
+    if (this.#last !== undefined && isSameInput(this.#last.input, input)) return this.#last.ownership;
+    const ownership = finishAtOnce(this.#resolveAll(input));
     this.#last = { input, ownership };
     return ownership;
   }
 
-  #resolveAll(input: OwnershipInput): Ownership {
+  /** Does in slices what the next `resolve` would do at once. undefined: something changed meanwhile, so that it was useless. */
+  *prepare(current: () => OwnershipInput): SlicedWork<Ownership | undefined> {
+    const input = current();
+    if (this.#last !== undefined && isSameInput(this.#last.input, input)) return this.#last.ownership;
+    const ownership = yield* this.#resolveAll(input);
+    if (!isSameInput(input, current())) return undefined;
+    this.#last = { input, ownership };
+    return ownership;
+  }
+
+  *#resolveAll(input: OwnershipInput): SlicedWork<Ownership> {
+    if (this.#last === undefined || !isSameWorld(this.#last.input, input)) this.#unowned = new Map();
     const refs = new Map<string, InstanceRef | undefined>();
     const groupOfNode = new Map<NodeName, NodeGroupId>();
     const instanceOfNode = new Map<NodeName, InstanceKey>();
@@ -65,6 +81,7 @@ export class OwnershipIndex {
     const unlisted = new Map<string, NodeName[]>();
     const unlistedVms: NodeName[] = [];
     for (const node of input.nodes.values()) {
+      yield;
       const ref = this.#refOf(node.providerId);
       refs.set(node.providerId, ref);
       if (ref === undefined) continue;

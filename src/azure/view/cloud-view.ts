@@ -6,7 +6,7 @@ import type { SubscriptionHints } from './subscription-hints.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import { checkFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
 import type { Row, RowView } from '../../cache/table/row.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
+import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -23,9 +23,9 @@ import type { LearnedTemplate } from '../templates/learned-templates.ts';
 import type { TemplateMemory } from '../templates/template-memory.ts';
 import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import { OwnershipIndex, type Ownership } from '../groups/node-ownership.ts';
+import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
 import { frozenReason, groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
-import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
+import { zoneName, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
 import { writtenKeyOf, type WriteShares } from '../groups/write-shares.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
@@ -37,6 +37,7 @@ import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.
 import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 
 interface Built {
   readonly input: GroupInput;
@@ -75,16 +76,28 @@ export class CloudViewBuilder {
     this.#unlisted = new UnlistedInstances(deps.store);
   }
 
+  /** See the port: looks up the owner of each node, and the instances of each group. */
+  *prepare(cluster: ClusterView, nowMs: number): SlicedWork<void> {
+    const ownership = yield* this.#owners.prepare(() => this.#ownershipInput(cluster));
+    if (ownership === undefined) return;
+    this.#exemplaryNodes(cluster, ownership, nowMs);
+    for (const key of this.#deps.store.registration().groups.keys()) {
+      yield;
+      this.#instances.instancesOf(key, ownership);
+    }
+  }
+
+  #ownershipInput({ nodes }: ClusterView): OwnershipInput {
+    const { store } = this.#deps;
+    const instance = (key: InstanceKey): Row<InstanceRow> | undefined => store.instances.get(key);
+    return { nodes, registration: store.registration(), instancesVersion: store.instances.version, instance };
+  }
+
   /** See the port. `events` are passed through, followed by those of added and removed groups. */
   build(cluster: ClusterView, nowMs: number, events: readonly CloudEvent[]): CloudView {
     const { store } = this.#deps;
     const registration = store.registration();
-    const ownership = this.#owners.resolve({
-      nodes: cluster.nodes,
-      registration,
-      instancesVersion: store.instances.version,
-      instance: (key) => store.instances.get(key),
-    });
+    const ownership = this.#owners.resolve(this.#ownershipInput(cluster));
     this.#unlisted.requestUnlisted(ownership, registration, cluster);
     store.lists.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));

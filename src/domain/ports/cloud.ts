@@ -2,6 +2,7 @@
 import type { InstanceKey, NodeGroupId } from '../ids.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../outcome.ts';
 import type { CloudView, ClusterView } from '../observation.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 
 export interface IncreaseRequest {
   readonly group: NodeGroupId;
@@ -29,6 +30,8 @@ export interface DeleteRequest {
 export interface CloudNodeGroups {
   /** Reads what the first decision needs. Rejects with the AutoscalerError that prevents the decision. */
   start(signal: AbortSignal): Promise<void>;
+  /** Does in slices, as far as that can be, what the next `observe` with the same arguments would do at once. Changes nothing that can be seen. */
+  prepare(cluster: ClusterView, nowMs: number): SlicedWork<void>;
   /** A frozen view. Each event since the previous call is returned exactly once. */
   observe(cluster: ClusterView, nowMs: number): CloudView;
   /** Increases a target size, never decreases it. At most one write per group is in flight. Returns once Azure has answered. */

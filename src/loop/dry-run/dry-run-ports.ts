@@ -45,6 +45,7 @@ function withoutActs(metrics: Metrics): Metrics {
 function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): CloudNodeGroups {
   return {
     start: (signal) => cloud.start(signal),
+    prepare: (cluster, nowMs) => cloud.prepare(cluster, nowMs),
     observe: (cluster, nowMs) => followingOthers(cloud.observe(cluster, nowMs)),
     refresh: (group, signal) => cloud.refresh(group, signal),
     invalidate: (group) => cloud.invalidate(group),

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseProviderId } from '../../../src/azure/arm/resource-ids.ts';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
 import { RateLimits, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
 import { readOperation } from '../../../src/azure/arm/operations.ts';
-import { OwnershipIndex } from '../../../src/azure/groups/node-ownership.ts';
-import { registerGroups } from '../../../src/azure/groups/registry.ts';
 import { instanceState, projectInstance, projectVm, projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aNode, START_MS } from '../../support/builders.ts';
+import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const power = (code: string) => ({ statuses: [{ code: `PowerState/${code}` }] });
@@ -114,36 +111,6 @@ describe('rows: the state of a machine', () => {
     [{ name: 's', location: '', sku: { name: 'x', capacity: 1 } }, /location/],
   ])('a set with a part missing is unreadable, never of size zero: %o', (raw, reason) => {
     expect(projectScaleSet(raw)?.unreadable).toMatch(reason);
-  });
-});
-
-describe('ownership', () => {
-  const id = (name: string) => `azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/${name}`;
-  const registration = registerGroups({ options: { nodeGroups: [], discovery: [] }, scaleSets: undefined });
-
-  it('azure provider 16: looks for an unowned instance once, until something changes', () => {
-    const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
-    const look = (version: number): void => {
-      const nodes = new Map(
-        Array.from({ length: 100 }, (_, index) => [`n${index}`, aNode({ name: `n${index}`, providerId: id(`vm${index}`) })]),
-      );
-      owners.resolve({ nodes, registration, instancesVersion: version, instance: () => undefined });
-    };
-    look(1);
-    look(1);
-    look(1);
-    expect(owners.searches).toBe(100);
-    look(2);
-    expect(owners.searches).toBe(200);
-  });
-
-  it('looks each node up once, whatever the number of machines', () => {
-    const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
-    const keys: string[] = [];
-    const nodes = new Map([['n', aNode({ name: 'n', providerId: id('vm') })]]);
-    owners.resolve({ nodes, registration, instancesVersion: 1, instance: (key) => void keys.push(key) });
-    const parsed = parseProviderId(id('vm'));
-    expect(keys).toEqual([parsed.ok && parsed.ref.key]);
   });
 });
 

@@ -113,7 +113,14 @@ export class Life {
     const plan = planScaleDown({ ...input, scaleUpPlanned: false });
     this.#state = reduceScaleDownPlan(this.#state, plan, observation);
     const unpaced = { turns: new Turns(undefined), over: new AbortController().signal };
-    await executeScaleDown({ plan, groups: observation.cloud.groups, runner: this.runner, log: silentLog(), metrics: createMetrics(), ...unpaced });
+    await executeScaleDown({
+      plan,
+      groups: observation.cloud.groups,
+      runner: this.runner,
+      log: silentLog(),
+      metrics: createMetrics(),
+      ...unpaced,
+    });
   }
 
   async live(loops: number): Promise<void> {

@@ -341,7 +341,14 @@ describe('executeScaleDown', () => {
       { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
     ] as const;
     const run = () =>
-      executeScaleDown({ plan: planOf({ instanceRemovals }), groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+      executeScaleDown({
+        plan: planOf({ instanceRemovals }),
+        groups: [],
+        runner: world.runner,
+        log: silentLog(),
+        metrics: world.metrics,
+        ...UNPACED,
+      });
     await run();
     await run();
     await settle();
@@ -433,7 +440,15 @@ describe('executeScaleDown', () => {
     };
     const plan = planOf({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
 
-    await executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, turns: { next }, over: stop.signal });
+    await executeScaleDown({
+      plan,
+      groups: [],
+      runner: world.runner,
+      log: silentLog(),
+      metrics: world.metrics,
+      turns: { next },
+      over: stop.signal,
+    });
 
     expect([world.runner.inFlight().size, turns]).toEqual([started, turned]);
     await world.clock.advance(MINUTE);
