@@ -20,7 +20,7 @@ export interface BigOptions {
   /** Pods of the burst, each of which needs a node. */
   readonly burst: number;
   readonly speed: number;
-  /** A folder for CPU profiles of both processes and the daemon's log. If absent, there are none. */
+  /** A folder for CPU profiles of both processes, the daemon's log, and its long turns (in `daemon.err`). If absent, there are none. */
   readonly profileDir?: string | undefined;
 }
 

@@ -1,10 +1,13 @@
 /**
  * Loaded into the measured daemon before its program: the longest turn of the event loop between two questions of the bench, by the clock and by
- * the processor. Its timer wakes the process all the time, so it runs only while it is asked to. Must not know the daemon.
+ * the processor. Its timer wakes the process all the time, so it runs only while it is asked to. Beside a profile it writes down when each
+ * long turn ended, so that the profile shows what it did. Must not know the daemon.
  */
 import type { LongestTurn, MeterOrder } from './world-orders.ts';
 
 const TICK_MS = 2;
+const LONG_MS = 50;
+const isProfiled = process.execArgv.includes('--cpu-prof');
 const NOTHING: LongestTurn = { wallMs: 0, cpuMs: 0 };
 
 let longest = NOTHING;
@@ -19,7 +22,9 @@ function threadCpuMs(): number {
 
 function tick(): void {
   const [nowMs, cpuMs] = [performance.now(), threadCpuMs()];
-  longest = { wallMs: Math.max(longest.wallMs, nowMs - lastMs - TICK_MS), cpuMs: Math.max(longest.cpuMs, cpuMs - lastCpuMs) };
+  const turn = { wallMs: nowMs - lastMs - TICK_MS, cpuMs: cpuMs - lastCpuMs };
+  if (isProfiled && turn.cpuMs > LONG_MS) process.stderr.write(`${JSON.stringify({ endedMs: nowMs, ...turn })}\n`);
+  longest = { wallMs: Math.max(longest.wallMs, turn.wallMs), cpuMs: Math.max(longest.cpuMs, turn.cpuMs) };
   [lastMs, lastCpuMs] = [performance.now(), threadCpuMs()];
 }
 
