@@ -18,6 +18,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   'plan-file': async () => (await import('./plan-file.bench.ts')).planFileBench(),
   idle: async () => (await import('./idle.bench.ts')).idleBench(values.beside),
   big: async () => (await import('./big/big.bench.ts')).bigBench(bigOptions()),
+  drain: async () => (await import('./big/drain.bench.ts')).drainBench(bigOptions()),
   record: async () => (await import('./record.bench.ts')).recordBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   sharing: async () => (await import('./sharing.bench.ts')).sharingBench(),
@@ -26,7 +27,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
 };
 
 /** Take minutes, or gigabytes: they run only by their names. */
-const ONLY_BY_NAME = new Set(['big', 'idle', 'record']);
+const ONLY_BY_NAME = new Set(['big', 'drain', 'idle', 'record']);
 
 const text = { type: 'string' } as const;
 const { values, positionals: wanted } = parseArgs({

@@ -2,7 +2,7 @@
 export interface BenchRow {
   readonly name: string;
   readonly samples: readonly number[];
-  readonly unit: 'ms' | 'us' | 'MB' | 'ops/s' | 'calls/min' | 'pods';
+  readonly unit: 'ms' | 'us' | 'MB' | 'ops/s' | 'calls/min' | 'pods' | 'nodes' | 'calls' | '%';
   readonly note?: string;
   /** Printed by `--json` in place of the summary. */
   readonly facts?: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** The page of supported versions: what the e2e suite was really run with (test/e2e/versions.json), and the sizes of measured clusters. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BigReport } from '../bench/big/big.bench.ts';
+import type { BigReport } from '../bench/big/big-report.ts';
 import type { SizingReport } from '../bench/sizing-reader.ts';
 
 /** As `test/e2e/main.ts --record` writes it. */
@@ -100,7 +100,7 @@ const LONGEST_TURN_MS = 100;
 
 /** No table before `npm run bench -- big` has run. */
 function largeClusterLines(root: string): readonly string[] {
-  const [aimed, beyond] = [5_000, 15_000].map((nodes) => bigReport(root, nodes));
+  const [aimed, beyond] = [5_000, 15_000].map((nodes) => bigReport(root, 'big', nodes));
   if (aimed === undefined) return [];
   return [
     '## A large cluster from end to end',
@@ -113,6 +113,26 @@ function largeClusterLines(root: string): readonly string[] {
     ...aimed.rows.map((each) => `| ${each.name} | ${measuredOf(each)} | ${aimOf(each)} |`),
     ...measurementLines(aimed, 'npm run bench -- big'),
     ...(beyond === undefined ? [] : beyondLines(beyond)),
+    ...drainLines(root),
+  ];
+}
+
+/** No table before `npm run bench -- drain` has run. */
+function drainLines(root: string): readonly string[] {
+  const report = bigReport(root, 'drain', 5_000);
+  if (report === undefined) return [];
+  return [
+    '### Nodes whose pods must move',
+    '',
+    'The same size of cluster in the evening: on four of ten nodes little is left, and six tenths of those are removed. Each has six pods of workloads',
+    'with budgets from `maxUnavailable: 1` to 10 %, without one, with grace periods, and with budgets that allow nothing for the first minutes. First',
+    'with the default limits, one drain at once, then with `--max-drain-parallelism` and `--max-scale-down-parallelism` at 200, by a new process.',
+    'Pods end and start ten times as fast as usual; loops, and the five seconds between taint and eviction, are not faster.',
+    '',
+    '| What | Measured |',
+    '| --- | --- |',
+    ...report.rows.map((each) => `| ${each.name} | ${measuredOf(each)} |`),
+    ...measurementLines(report, 'npm run bench -- drain'),
   ];
 }
 
@@ -131,8 +151,8 @@ function beyondLines(report: BigReport): readonly string[] {
   ];
 }
 
-function bigReport(root: string, nodes: number): BigReport | undefined {
-  const file = join(root, 'bench', `big-${nodes}.json`);
+function bigReport(root: string, bench: 'big' | 'drain', nodes: number): BigReport | undefined {
+  const file = join(root, 'bench', `${bench}-${nodes}.json`);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BigReport) : undefined;
 }
 

@@ -2,17 +2,16 @@
  * The bundled daemon and a large simulated world, each in its own process: start, rest, changes, the reaction to a pod, a burst and its end.
  * CPU times are the daemon's own; times of day include what the world needs, which shares the machine. Linux only.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bundleInto } from '../daemon-bundle.ts';
 import type { BenchRow } from '../row.ts';
-import { MeasuredDaemon } from './daemon-process.ts';
-import type { LongestTurn, WorldAnswers, WorldOrder, WorldReady, WorldSize } from './world-orders.ts';
+import { BigRows } from './big-report.ts';
+import { MANY_AT_ONCE, MeasuredDaemon } from './daemon-process.ts';
+import { WorldProcess } from './world-client.ts';
 
 export interface BigOptions {
   readonly nodes: number;
@@ -22,17 +21,6 @@ export interface BigOptions {
   readonly speed: number;
   /** A folder for CPU profiles of both processes, the daemon's log, and its long turns (in `daemon.err`). If absent, there are none. */
   readonly profileDir?: string | undefined;
-}
-
-/** `bench/big-NODES.json`, from which a table of the docs is made. */
-export interface BigReport extends Pick<BigOptions, 'nodes' | 'pods'> {
-  readonly measuredOn: string;
-  readonly processor: string;
-  readonly node: string;
-  /** What a reader must know of this measurement. */
-  readonly note?: string;
-  /** `null`: it was not done in time. */
-  readonly rows: readonly { readonly name: string; readonly unit: string; readonly value: number | null }[];
 }
 
 /** The sizes whose figures are kept: the largest cluster of AKS, and three times as many nodes. */
@@ -49,30 +37,16 @@ export async function bigBench(options: BigOptions): Promise<readonly BenchRow[]
   const dir = options.profileDir ?? mkdtempSync(join(tmpdir(), 'big-bench-'));
   mkdirSync(dir, { recursive: true });
   const main = bundleInto(join(dir, 'bundle'), { readable: options.profileDir !== undefined });
-  const world = new WorldProcess({ nodes: options.nodes, pods: options.pods, speed: options.speed, dir }, profileOf(options));
+  const world = new WorldProcess({ scene: 'day', nodes: options.nodes, pods: options.pods, speed: options.speed, dir }, profileOf(options));
+  const report = new BigRows('big', options);
   try {
-    const rows = await measure({ options, main, dir, world });
-    if (KEPT_NODES.has(options.nodes)) writeFileSync(reportFile(options), `${JSON.stringify(reportOf(options, rows), undefined, 2)}\n`);
-    return rows;
+    await measure({ options, main, dir, world }, report);
+    if (KEPT_NODES.has(options.nodes)) report.keep();
+    return report.rows;
   } finally {
     await world.stop();
     if (options.profileDir === undefined) await rm(dir, { recursive: true, force: true });
   }
-}
-
-function reportFile({ nodes }: BigOptions): string {
-  return join(import.meta.dirname, '..', `big-${nodes}.json`);
-}
-
-function reportOf({ nodes, pods }: BigOptions, rows: readonly BenchRow[]): BigReport {
-  return {
-    measuredOn: new Date().toISOString().slice(0, 10),
-    processor: cpus()[0]?.model ?? 'unknown processor',
-    node: process.version,
-    nodes,
-    pods,
-    rows: rows.map(({ name, unit, samples: [value = Number.NaN] }) => ({ name: name.slice(name.indexOf(': ') + 2), unit, value })),
-  };
 }
 
 function profileOf({ profileDir }: BigOptions): readonly string[] {
@@ -86,31 +60,25 @@ interface MeasureInput {
   readonly world: WorldProcess;
 }
 
-async function measure({ options, main, dir, world }: MeasureInput): Promise<readonly BenchRow[]> {
-  const { nodes, pods } = options;
-  const rows: BenchRow[] = [];
-  const add = (name: string, unit: BenchRow['unit'], value: number | readonly number[], note = ''): void => {
-    const samples = typeof value === 'number' ? [value] : value;
-    rows.push({ name: `big, ${nodes} nodes, ${pods} pods: ${name}`, unit, samples, note });
-    process.stderr.write(`  ${name}: ${samples.map((sample) => sample.toPrecision(4)).join(' ')} ${unit}\n`);
-  };
+async function measure({ options, main, dir, world }: MeasureInput, report: BigRows): Promise<void> {
+  const { add, addTurn } = report;
   const started = await world.ready;
   add('world, start until all pods run', 'ms', started.startMs);
   add('world, CPU of the start', 'ms', started.startCpuMs);
   add('world, peak memory of the start', 'MB', started.peakMb);
   const startedMs = performance.now();
-  const daemon = await MeasuredDaemon.start({ main, world: started, dir, nodeOptions: profileOf(options) });
+  const daemon = await MeasuredDaemon.start({ main, world: started, dir, nodeOptions: profileOf(options), ...MANY_AT_ONCE });
   try {
     add('start to ready', 'ms', await daemon.ready(startedMs));
     add('start to ready, CPU', 'ms', daemon.cpuMs);
     add('peak memory of the start', 'MB', daemon.memoryMb.peak);
-    addTurn(add, 'longest turn of the start', await daemon.longestTurn());
+    addTurn('longest turn of the start', await daemon.longestTurn());
     await pause(SETTLE_MS);
-    await rest(daemon, add);
-    await changes(daemon, world, add);
-    await reactions(daemon, world, add);
-    await burst(daemon, world, { count: options.burst, add });
-    await end(daemon, world, add);
+    await rest(daemon, report);
+    await changes(daemon, world, report);
+    await reactions(daemon, world, report);
+    await burst(daemon, world, { count: options.burst, report });
+    await end(daemon, world, report);
     add('memory at the end', 'MB', daemon.memoryMb.now);
     add('peak memory', 'MB', daemon.memoryMb.peak);
     const { peakMb } = await world.obey({ verb: 'usage' });
@@ -118,18 +86,10 @@ async function measure({ options, main, dir, world }: MeasureInput): Promise<rea
   } finally {
     await daemon.stop();
   }
-  return rows;
-}
-
-type Add = (name: string, unit: BenchRow['unit'], value: number | readonly number[], note?: string) => void;
-
-function addTurn(add: Add, name: string, { wallMs, cpuMs }: LongestTurn): void {
-  add(name, 'ms', wallMs, 'time of day');
-  add(`${name}, CPU`, 'ms', cpuMs, 'of the main thread; may be another turn than the one above');
 }
 
 /** Nothing happens. */
-async function rest(daemon: MeasuredDaemon, add: Add): Promise<void> {
+async function rest(daemon: MeasuredDaemon, { add, addTurn }: BigRows): Promise<void> {
   const before = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
   await pause(REST_MS);
   const after = { cpuMs: daemon.cpuMs, ...(await daemon.totals()) };
@@ -140,19 +100,19 @@ async function rest(daemon: MeasuredDaemon, add: Add): Promise<void> {
   add('memory at rest', 'MB', daemon.memoryMb.now);
   daemon.measureTurns();
   await pause(REST_TURNS_MS);
-  addTurn(add, 'longest turn at rest', await daemon.longestTurn());
+  addTurn('longest turn at rest', await daemon.longestTurn());
 }
 
-async function changes(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+async function changes(daemon: MeasuredDaemon, world: WorldProcess, { add, addTurn }: BigRows): Promise<void> {
   daemon.measureTurns();
   const [cpuMs, startedMs] = [daemon.cpuMs, performance.now()];
   const { changed } = await world.obey({ verb: 'change-pods', ...CHANGES });
   const seconds = (performance.now() - startedMs) / 1000;
   add(`CPU of a second with ${Math.round(changed / seconds)} changed pods`, 'ms', (daemon.cpuMs - cpuMs) / seconds);
-  addTurn(add, 'longest turn with changes', await daemon.longestTurn());
+  addTurn('longest turn with changes', await daemon.longestTurn());
 }
 
-async function reactions(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+async function reactions(daemon: MeasuredDaemon, world: WorldProcess, { add }: BigRows): Promise<void> {
   const samples: number[] = [];
   const cpuMs = daemon.cpuMs;
   for (let index = 0; index < LONE_PODS; index++) {
@@ -170,7 +130,7 @@ async function reactions(daemon: MeasuredDaemon, world: WorldProcess, add: Add):
 async function burst(
   daemon: MeasuredDaemon,
   world: WorldProcess,
-  { count, add }: { readonly count: number; readonly add: Add },
+  { count, report: { add, addTurn } }: { readonly count: number; readonly report: BigRows },
 ): Promise<void> {
   daemon.measureTurns();
   const cpuMs = daemon.cpuMs;
@@ -180,10 +140,10 @@ async function burst(
   add(`${name}, last write`, 'ms', lastMs);
   add(`${name}, all pods run`, 'ms', doneMs, `${nodes} nodes`);
   add(`${name}, CPU`, 'ms', daemon.cpuMs - cpuMs);
-  addTurn(add, `${name}, longest turn`, await daemon.longestTurn());
+  addTurn(`${name}, longest turn`, await daemon.longestTurn());
 }
 
-async function end(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promise<void> {
+async function end(daemon: MeasuredDaemon, world: WorldProcess, { add, addTurn }: BigRows): Promise<void> {
   daemon.measureTurns();
   const cpuMs = daemon.cpuMs;
   const { firstMs, lastMs, doneMs, nodes, othersEnded } = await world.obey({ verb: 'remove-pods' });
@@ -192,47 +152,5 @@ async function end(daemon: MeasuredDaemon, world: WorldProcess, add: Add): Promi
   add(`removal of ${nodes} nodes, all gone`, 'ms', doneMs);
   add(`removal of ${nodes} nodes, pods of other workloads that ended`, 'pods', othersEnded, 'none had to move');
   add(`removal of ${nodes} nodes, CPU`, 'ms', daemon.cpuMs - cpuMs);
-  addTurn(add, `removal of ${nodes} nodes, longest turn`, await daemon.longestTurn());
-}
-
-/** What 5,000 nodes need is far below what Node.js allows; three times as many are not. */
-function heapMb({ nodes, pods }: WorldSize): number {
-  return Math.max(4_000, Math.ceil(nodes / 5 + pods / 50));
-}
-
-type Message = { readonly ready: WorldReady } | { readonly answer: WorldAnswers[WorldOrder['verb']] } | { readonly error: string };
-
-class WorldProcess {
-  readonly ready: Promise<WorldReady>;
-  readonly #child: ChildProcess;
-  #answer = Promise.withResolvers<Message>();
-
-  constructor(size: WorldSize, nodeOptions: readonly string[]) {
-    this.#child = fork(join(import.meta.dirname, 'world-process.ts'), [JSON.stringify(size)], {
-      execArgv: ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${heapMb(size)}`, ...nodeOptions],
-      serialization: 'advanced',
-    });
-    this.#child.on('message', (message: Message) => this.#answer.resolve(message));
-    this.#child.on('exit', () => this.#answer.resolve({ error: 'the process of the world ended' }));
-    this.ready = this.#answer.promise.then((message) => ('ready' in message ? message.ready : fail(message)));
-  }
-
-  async obey<Verb extends WorldOrder['verb']>(order: Extract<WorldOrder, { readonly verb: Verb }>): Promise<WorldAnswers[Verb]> {
-    this.#answer = Promise.withResolvers<Message>();
-    this.#child.send(order);
-    const message = await this.#answer.promise;
-    return 'answer' in message ? (message.answer as WorldAnswers[Verb]) : fail(message);
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    const ended = once(this.#child, 'exit');
-    // It ends by itself when its parent has disconnected: so a profile is written.
-    this.#child.disconnect();
-    await ended;
-  }
-}
-
-function fail(message: Message): never {
-  throw new Error('error' in message ? message.error : 'an unexpected answer of the world');
+  addTurn(`removal of ${nodes} nodes, longest turn`, await daemon.longestTurn());
 }

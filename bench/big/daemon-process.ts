@@ -12,18 +12,20 @@ const METER = join(import.meta.dirname, 'turn-meter.ts');
 const POLL_MS = 100;
 const START_WITHIN_MS = 300_000;
 const STOP_WITHIN_MS = 20_000;
-/** Removals begin soon, and as many at once as a large cluster needs: the bench does not wait for hours. */
 const FLAGS = [
   '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
   '--address=127.0.0.1:0',
   '--leader-elect=false',
   '--scale-down-unneeded-time=20s',
   '--scale-down-delay-after-add=0s',
-  '--max-scale-down-parallelism=2000',
 ];
 
-/** Has no flag. The default is 1,000 in ten minutes, and half of the number counts as used at the start of a process. */
-const CONFIG = 'scaleDown:\n  maxEmptyRemovalsPerWindow: 10000\n';
+/** What makes removals as many at once as a large cluster needs: a bench does not wait for hours. */
+export const MANY_AT_ONCE: Pick<DaemonInput, 'flags' | 'config'> = {
+  flags: ['--max-scale-down-parallelism=2000'],
+  // Has no flag. The default is 1,000 in ten minutes, and half of the number counts as used at the start of a process.
+  config: 'scaleDown:\n  maxEmptyRemovalsPerWindow: 10000\n',
+};
 
 export interface LoopTotals {
   readonly loops: number;
@@ -36,6 +38,10 @@ export interface DaemonInput {
   readonly dir: string;
   /** Options of Node.js, such as those of a profile. */
   readonly nodeOptions: readonly string[];
+  /** Beside those of every bench: nodes are unneeded after 20 s. */
+  readonly flags?: readonly string[];
+  /** YAML. */
+  readonly config?: string;
 }
 
 export class MeasuredDaemon {
@@ -48,14 +54,15 @@ export class MeasuredDaemon {
   }
 
   /** Its log is in `DIR/daemon.log`. Resolves when it serves its metrics. */
-  static async start({ main, world, dir, nodeOptions }: DaemonInput): Promise<MeasuredDaemon> {
+  static async start({ main, world, dir, nodeOptions, flags: more = [], config = '' }: DaemonInput): Promise<MeasuredDaemon> {
     const log = openSync(join(dir, 'daemon.err'), 'w');
-    writeFileSync(join(dir, 'config.yaml'), CONFIG);
+    writeFileSync(join(dir, 'config.yaml'), config);
     const flags = [
       `--config=${join(dir, 'config.yaml')}`,
       `--kubeconfig=${world.kubeconfig}`,
       `--cloud-config=${world.cloudConfig}`,
       ...FLAGS,
+      ...more,
     ];
     const child = spawn(process.execPath, [...nodeOptions, `--import=${METER}`, main, 'run', ...flags], {
       env: { PATH: process.env['PATH'], HOME: dir, ...imageEnvironment(), ...world.environment },

@@ -3,11 +3,11 @@ import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts
 import { smallWorld } from '../../src/simulator/sample-worlds.ts';
 import type { World } from '../../src/simulator/world.ts';
 
-type Draft = Parameters<World['cluster']['apply']>[0];
+export type Draft = Parameters<World['cluster']['apply']>[0];
 
 const D16 = 'Standard_D16s_v5';
 /** Allocatable of that size. */
-const NODE_CPU_MILLIS = 15_740;
+export const NODE_CPU_MILLIS = 15_740;
 const NODES_PER_POOL = 250;
 const PODS_PER_WORKLOAD = 75;
 const TEAMS = 50;
@@ -30,31 +30,44 @@ export function bigContent({ nodes, pods }: { readonly nodes: number; readonly p
   const general = nodes - batch - 1;
   // Each node has a pod of kube-proxy, and the cluster two of CoreDNS.
   const ordinary = pods - nodes - batch - 2;
-  const cpuMillis = Math.floor((NODE_CPU_MILLIS * USED) / Math.ceil(ordinary / general));
+  const labels = { workload: 'batch' };
+  const taints = ['workload=batch:NoSchedule'];
+  const batchPool: PoolSpec = { name: 'batch', vmSize: D16, count: batch, min: 0, max: 2 * batch, labels, taints };
   return {
     batch,
-    spec: { ...smallWorld(1), pools: poolsOf(general, batch), quota: { cores: 1_000_000, standardDSv5Family: 1_000_000 } },
-    objects: [...teams(), ...workloads(ordinary, cpuMillis), lonePods('batch', batch, BATCH)],
+    spec: bigSpec([systemPool(), ...poolsWith('p', general), batchPool]),
+    objects: [...teamNamespaces(), ...ordinaryWorkloads(ordinary, general), lonePods('batch', batch, BATCH)],
   };
 }
 
-function poolsOf(general: number, batch: number): readonly PoolSpec[] {
-  const count = Math.ceil(general / NODES_PER_POOL);
-  const pools = Array.from({ length: count }, (_, index): PoolSpec => {
-    const size = Math.floor(general / count) + (index < general % count ? 1 : 0);
-    return { name: `p${index}`, vmSize: D16, count: size, min: size, max: 2 * size, zones: ['1', '2', '3'] };
-  });
-  const system = { name: 'system', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3, mode: 'System' } as const;
-  const labels = { workload: 'batch' };
-  const taints = ['workload=batch:NoSchedule'];
-  return [
-    { ...system, taints: ['CriticalAddonsOnly=true:NoSchedule'] },
-    ...pools,
-    { name: 'batch', vmSize: D16, count: batch, min: 0, max: 2 * batch, labels, taints },
-  ];
+export function bigSpec(pools: readonly PoolSpec[]): WorldSpec {
+  return { ...smallWorld(1), pools, quota: { cores: 1_000_000, standardDSv5Family: 1_000_000 } };
 }
 
-function teams(): readonly Draft[] {
+export function systemPool(): PoolSpec {
+  const taints = ['CriticalAddonsOnly=true:NoSchedule'];
+  return { name: 'system', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3, mode: 'System', taints };
+}
+
+/** Pools of at most 250 nodes in three zones, which keep their size unless `over` says otherwise. */
+export function poolsWith(prefix: string, nodes: number, over: Partial<PoolSpec> = {}): readonly PoolSpec[] {
+  return evenly(nodes, Math.ceil(nodes / NODES_PER_POOL)).map((count, index) => ({
+    name: `${prefix}${index}`,
+    vmSize: D16,
+    count,
+    min: count,
+    max: 2 * count,
+    zones: ['1', '2', '3'],
+    ...over,
+  }));
+}
+
+/** `total` in so many parts, which differ by at most one. */
+export function evenly(total: number, parts: number): readonly number[] {
+  return Array.from({ length: parts }, (_, index) => Math.floor(total / parts) + (index < total % parts ? 1 : 0));
+}
+
+export function teamNamespaces(): readonly Draft[] {
   return Array.from({ length: TEAMS }, (_, index) => ({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -62,17 +75,17 @@ function teams(): readonly Draft[] {
   }));
 }
 
-function workloads(pods: number, cpuMillis: number): readonly Draft[] {
-  const count = Math.ceil(pods / PODS_PER_WORKLOAD);
-  return Array.from({ length: count }, (_, index) => {
-    const replicas = Math.floor(pods / count) + (index < pods % count ? 1 : 0);
+/** Every tenth has a budget. */
+export function ordinaryWorkloads(pods: number, nodes: number): readonly Draft[] {
+  const cpuMillis = Math.floor((NODE_CPU_MILLIS * USED) / Math.ceil(pods / nodes));
+  return evenly(pods, Math.ceil(pods / PODS_PER_WORKLOAD)).flatMap((replicas, index) => {
     const namespace = `${TEAM_PREFIX}${index % TEAMS}`;
     const name = `app-${index}`;
     const cpu = cpuMillis - 10 + (index % 3) * 10;
     const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace } };
-    const app = deployment({ name, namespace, replicas, cpu: `${cpu}m` });
+    const app = deploymentOf({ name, namespace, replicas, cpu: `${cpu}m` });
     return index % 10 === 0 ? [app, { ...budget, spec: { maxUnavailable: '10%', selector: { matchLabels: { app: name } } } }] : [app];
-  }).flat();
+  });
 }
 
 interface AppInput {
@@ -80,11 +93,13 @@ interface AppInput {
   readonly namespace: string;
   readonly replicas: number;
   readonly cpu: string;
+  /** Of the pods. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
 /** Two containers with settings, probes and a projected token: the objects have about the size of real ones. */
-function deployment({ name, namespace, replicas, cpu, spec = {} }: AppInput): Draft {
+export function deploymentOf({ name, namespace, replicas, cpu, annotations = {}, spec = {} }: AppInput): Draft {
   const labels = { app: name, team: namespace };
   const env = Array.from({ length: SETTINGS }, (_, index) => ({ name: `SETTING_${index}`, value: `the value of setting ${index}` }));
   const probe = { httpGet: { path: '/healthz', port: 8080, scheme: 'HTTP' }, periodSeconds: 10, timeoutSeconds: 1, failureThreshold: 3 };
@@ -110,7 +125,7 @@ function deployment({ name, namespace, replicas, cpu, spec = {} }: AppInput): Dr
     spec: {
       replicas,
       selector: { matchLabels: { app: name } },
-      template: { metadata: { labels }, spec: { containers, volumes, ...spec } },
+      template: { metadata: { labels, annotations }, spec: { containers, volumes, ...spec } },
     },
   };
 }
@@ -122,5 +137,5 @@ const BATCH = {
 
 /** One of these fits on an empty node, and no second one. */
 export function lonePods(name: string, replicas: number, spec: Readonly<Record<string, unknown>> = {}): Draft {
-  return deployment({ name, namespace: 'default', replicas, cpu: '14', spec });
+  return deploymentOf({ name, namespace: 'default', replicas, cpu: '14', spec });
 }

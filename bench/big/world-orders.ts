@@ -1,5 +1,7 @@
 /** What the processes of the bench are asked for, and what they answer. Times are milliseconds of the machine. */
 export interface WorldSize {
+  /** `day`: no node is a candidate for removal. `evening`: many are, and all of those have pods. */
+  readonly scene: 'day' | 'evening';
   readonly nodes: number;
   readonly pods: number;
   /** How many times faster than Azure the world is. */
@@ -14,6 +16,8 @@ export interface WorldReady {
   readonly peakMb: number;
   readonly nodes: number;
   readonly pods: number;
+  /** Nodes with pods that are meant to go. */
+  readonly going: number;
   readonly kubeconfig: string;
   readonly cloudConfig: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -28,7 +32,12 @@ export type WorldOrder =
   /** Adds pods that need a node each, and waits until all run. */
   | { readonly verb: 'add-pods'; readonly count: number }
   /** Deletes every pod that has a node of its own, and waits until these nodes are gone. */
-  | { readonly verb: 'remove-pods' };
+  | { readonly verb: 'remove-pods' }
+  /**
+   * Waits until so many nodes are gone, or for this time. With `releaseAfterMs`, budgets that allow nothing allow what they are meant to
+   * after that time.
+   */
+  | { readonly verb: 'follow-drains'; readonly going: number; readonly withinMs: number; readonly releaseAfterMs?: number };
 
 export interface WorldUsage {
   readonly cpuMs: number;
@@ -53,12 +62,41 @@ export interface Reaction {
   readonly unschedulableToWriteMs: number;
 }
 
+/** What drains did since the order was given. */
+export interface DrainFacts {
+  readonly firstEvictionMs: number;
+  readonly lastEvictionMs: number;
+  /** NaN: the nodes were not gone in time. */
+  readonly doneMs: number;
+  readonly nodesGone: number;
+  readonly nodesAdded: number;
+  readonly evicted: number;
+  /** Pods that were evicted although an eviction had just created them. */
+  readonly evictedAgain: number;
+  /** Evictions that the API server answered with 429. */
+  readonly refused: number;
+  /** Evictions that failed otherwise. */
+  readonly failed: number;
+  /** Of the pods of a workload with a budget, from 0 to 1. */
+  readonly leastAvailable: number;
+  /** Pods that a workload lacked at worst, compared with its budget. */
+  readonly mostBelowBudget: number;
+  /** Pods that were unschedulable. */
+  readonly unplaced: number;
+  readonly longestUnplacedMs: number;
+  readonly armCalls: number;
+  /** Writes of scale sets. */
+  readonly armWrites: number;
+  readonly apiCalls: number;
+}
+
 export interface WorldAnswers {
   readonly usage: WorldUsage;
   readonly 'change-pods': { readonly changed: number };
   readonly 'add-lone-pod': Reaction;
   readonly 'add-pods': WriteTimes;
   readonly 'remove-pods': WriteTimes;
+  readonly 'follow-drains': DrainFacts;
 }
 
 /** To the meter in the daemon: it begins, or it ends and answers. */

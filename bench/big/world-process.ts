@@ -7,8 +7,10 @@ import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { CREDENTIALS } from '../../src/simulator/entry/world-entry.ts';
 import { clientVariables, writeClientFiles } from '../../src/simulator/entry/client-files.ts';
 import { startWorld, type World } from '../../src/simulator/world.ts';
+import { drainContent } from './drain-content.ts';
+import { DrainFollower } from './drain-follower.ts';
 import { bigContent, lonePods, TEAM_PREFIX } from './world-content.ts';
-import type { Reaction, WorldAnswers, WorldOrder, WorldReady, WorldSize, WorldUsage, WriteTimes } from './world-orders.ts';
+import type { DrainFacts, Reaction, WorldAnswers, WorldOrder, WorldReady, WorldSize, WorldUsage, WriteTimes } from './world-orders.ts';
 
 type Change = Parameters<Parameters<World['cluster']['onChange']>[0]>[0];
 
@@ -18,7 +20,7 @@ const LONE_WITHIN_MS = 60_000;
 /** So that the bench ends by itself. What is not done then is not a number in the result. */
 const SCALED_WITHIN_MS = 600_000;
 const size = JSON.parse(process.argv[2] ?? '{}') as WorldSize;
-const content = bigContent(size);
+const content = size.scene === 'day' ? { ...bigContent(size), going: 0, workloads: [] } : { ...drainContent(size), batch: 0 };
 /** Deployments whose pods have a node of their own. */
 const lone = ['batch'];
 
@@ -79,6 +81,7 @@ async function ready(): Promise<WorldReady> {
     peakMb,
     nodes: counts.nodes,
     pods: counts.pods,
+    going: content.going,
     kubeconfig: files.kubeconfig,
     cloudConfig: files.azure,
     environment: clientVariables(size.dir, source),
@@ -103,6 +106,8 @@ async function obey(order: WorldOrder): Promise<WorldAnswers[WorldOrder['verb']]
       return addPods(order.count);
     case 'remove-pods':
       return removePods();
+    case 'follow-drains':
+      return followDrains(order);
   }
 }
 
@@ -189,6 +194,15 @@ async function removePods(): Promise<WriteTimes> {
   for (const deployment of deployments) world.cluster.remove(deployment);
   const isDone = await until(() => counts.nodes <= size.nodes - content.batch, SCALED_WITHIN_MS);
   return times(nodes - counts.nodes, isDone);
+}
+
+async function followDrains(order: Extract<WorldOrder, { readonly verb: 'follow-drains' }>): Promise<DrainFacts> {
+  const follower = new DrainFollower(world, content.workloads);
+  const { going, withinMs, releaseAfterMs } = order;
+  const release = releaseAfterMs === undefined ? undefined : setTimeout(() => follower.release(), releaseAfterMs);
+  const isDone = await until(() => follower.nodesGone >= going, withinMs);
+  clearTimeout(release);
+  return follower.facts(isDone);
 }
 
 function startTimes(): (changedNodes: number, isDone: boolean) => WriteTimes {
