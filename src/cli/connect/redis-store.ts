@@ -18,10 +18,10 @@ export function connectRedis({ config, scope, clock, log, metrics }: SharedTexts
   const { keyPrefix: prefix, ...server } = redis;
   const { caPem, retailPrices, skuCacheTtlMs } = config.azure;
   const onCommand = (outcome: 'answered' | 'failed'): void => metrics.cache.storeCommands.inc({ outcome });
-  const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS }, clock, log, onCommand });
+  const identity = identityOf(config);
+  const connection = new RedisConnection({ options: { ...server, caPem, commandMs: COMMAND_MS, identity }, clock, log, onCommand });
   connection.start();
   const keys = { prefix, ...scope };
-  const identity = identityOf(config);
   const textOf = (kind: string, lifeMs: number, more: readonly string[] = []): RedisSharedText =>
     new RedisSharedText(connection, { keys, kind, scope: more, lifeMs, claimMs: CLAIM_MS, identity });
   const prices = retailPrices === undefined ? undefined : textOf('prices', 2 * retailPrices.refreshMs, [retailPrices.currency]);

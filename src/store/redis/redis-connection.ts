@@ -1,62 +1,56 @@
 /**
- * One connection to a Redis or Valkey server, which may be absent, slow, full or wiped at any time. A command is answered within its limit
- * or rejects; it never waits for a connection. Trouble is logged once until it is over. Must not know what is stored.
+ * The connection to a Redis or Valkey server, which may be absent, slow, silent, full or wiped at any time. A command is answered within
+ * its limit or rejects; it never waits for a connection. A server that owes an answer for long is connected to again. Must not know what
+ * is stored.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createClient, type RedisClientType } from '@redis/client';
+import { ErrorReply, MultiErrorReply } from '@redis/client';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { redactText } from '../../lib/shown-text.ts';
 import type { Log } from '../../telemetry/log.ts';
-
-interface RedisOptions {
-  /** `redis://HOST:PORT[/DB]` or, with TLS, `rediss://HOST:PORT[/DB]`. Holds no password. */
-  readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  /** Certificates of further authorities, PEM. If absent, those of Node apply. */
-  readonly caPem?: string | undefined;
-  /** The longest time for one command, ms. */
-  readonly commandMs: number;
-}
+import { oneLookUpAtATime, redisClient, type RedisClient, type RedisOptions } from './redis-client.ts';
+import { StoreTroubles } from './store-troubles.ts';
 
 export interface RedisConnectionDeps {
   readonly options: RedisOptions;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly log: Log;
   /** Called after each command, for metrics. */
   readonly onCommand?: (outcome: 'answered' | 'failed') => void;
 }
 
-/** A wait between two tries to connect grows up to this. */
-const LONGEST_RECONNECT_MS = 30_000;
-const FIRST_RECONNECT_MS = 500;
-/** More waiting commands than this, and the server does not keep up. */
-const MAX_QUEUED = 100;
-
-export type RedisClient = RedisClientType;
+/** A connection may be dead without a sign, and the server behind the same address a new one. */
+const SILENT_MS = 15_000;
+/** Longer from time to time, if connecting again does not help. */
+const LONGEST_SILENT_MS = 4 * 60_000;
 
 /** A server that is full, or whose rules forbid a user to write, still answers reads. */
 export type RedisCommandKind = 'read' | 'write';
 
 export class RedisConnection {
   readonly #deps: RedisConnectionDeps;
-  readonly #client: RedisClient;
-  /** Empty while all is well. Reads that work do not end the trouble of writes: the log would report both in turns. */
-  readonly #troubles = new Map<RedisCommandKind | 'connection', string>();
-
+  readonly #lookUp = oneLookUpAtATime();
+  readonly #troubles: StoreTroubles;
+  #client: RedisClient;
   #inFlight = 0;
+  #isStopped = false;
+  /** Since when the server owes an answer (monotonic). undefined: it owes none. */
+  #owesSinceMs: number | undefined;
+  #silentMs = SILENT_MS;
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
-    this.#client = clientOf(deps.options);
-    this.#client.on('error', (thrown: unknown) => this.#failed('connection', thrown));
-    this.#client.on('ready', () => this.#recovered('connection'));
+    this.#troubles = new StoreTroubles(deps.clock, deps.log);
+    this.#client = this.#newClient();
   }
 
   /** Connects in the background, again and again. Never rejects. */
   start(): void {
-    this.#client.connect().catch((thrown: unknown) => this.#failed('connection', thrown));
+    const client = this.#client;
+    client.connect().catch((thrown: unknown) => {
+      if (client === this.#client && !this.#isStopped) this.#failed('connection', thrown);
+    });
   }
 
   /** Commands without an answer yet; a harness in virtual time holds its clock while there are any. */
@@ -66,7 +60,7 @@ export class RedisConnection {
 
   /** Why the server cannot be used. undefined: it answered last time, or was never asked. */
   get trouble(): string | undefined {
-    return this.#troubles.values().next().value;
+    return this.#troubles.reason;
   }
 
   /**
@@ -76,19 +70,97 @@ export class RedisConnection {
   async command<Result>(kind: RedisCommandKind, work: (client: RedisClient) => Promise<Result>, limitMs?: number): Promise<Result> {
     this.#inFlight += 1;
     try {
+      this.#renewIfSilent();
       if (!this.#client.isReady && limitMs !== undefined && this.trouble === undefined) await this.#connected(limitMs);
       // The failure to connect was reported when it happened.
       if (!this.#client.isReady) throw this.#refused(this.trouble ?? 'not connected yet');
-      return await this.#answered(kind, work(this.#client), limitMs ?? this.#deps.options.commandMs);
+      return await this.#answered(kind, this.#sent(work), limitMs ?? this.#deps.options.commandMs);
     } finally {
       this.#inFlight -= 1;
     }
   }
 
+  stop(): void {
+    this.#isStopped = true;
+    this.#client.destroy();
+  }
+
+  #newClient(): RedisClient {
+    const client = redisClient(this.#deps.options, this.#lookUp);
+    const whileUsed =
+      <Args extends readonly unknown[]>(listener: (...args: Args) => void) =>
+      (...args: Args): void => {
+        if (client === this.#client) listener(...args);
+      };
+    client.on(
+      'connect',
+      whileUsed(() => this.#owes()),
+    );
+    client.on(
+      'error',
+      whileUsed((thrown: unknown) => this.#lost(thrown)),
+    );
+    client.on(
+      'ready',
+      whileUsed(() => this.#recovered()),
+    );
+    return client;
+  }
+
+  #owes(): void {
+    this.#owesSinceMs ??= this.#deps.clock.monotonic();
+  }
+
+  /** The client connects again by itself, unless the server answers in another protocol: then it would wait for ever. */
+  #lost(thrown: unknown): void {
+    if (!isOtherProtocol(thrown)) this.#owesSinceMs = undefined;
+    this.#failed('connection', thrown);
+  }
+
+  #recovered(): void {
+    this.#owesSinceMs = undefined;
+    this.#troubles.recovered('connection');
+  }
+
+  /** Any answer, also a late one or a refusal, shows that the server is there. */
+  async #sent<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+    const client = this.#client;
+    const heard = (): void => {
+      if (client !== this.#client) return;
+      this.#owesSinceMs = undefined;
+      this.#silentMs = SILENT_MS;
+    };
+    this.#owes();
+    try {
+      const result = await work(client);
+      heard();
+      return result;
+    } catch (thrown) {
+      if (thrown instanceof ErrorReply) heard();
+      throw thrown;
+    }
+  }
+
+  #renewIfSilent(): void {
+    const { clock, options } = this.#deps;
+    if (this.#owesSinceMs === undefined) return;
+    const silentMs = clock.monotonic() - this.#owesSinceMs;
+    if (silentMs < options.commandMs) return;
+    if (!this.#client.isReady && this.trouble === undefined)
+      this.#failed('connection', new Error('it accepts connections and does not answer'));
+    if (silentMs < this.#silentMs) return;
+    this.#silentMs = Math.min(LONGEST_SILENT_MS, 2 * this.#silentMs);
+    this.#owesSinceMs = undefined;
+    const silent = this.#client;
+    this.#client = this.#newClient();
+    silent.destroy();
+    this.start();
+  }
+
   async #answered<Result>(kind: RedisCommandKind, answer: Promise<Result>, limitMs: number): Promise<Result> {
     try {
       const result = await this.#within(limitMs, answer);
-      this.#recovered(kind);
+      this.#troubles.recovered(kind);
       this.#deps.onCommand?.('answered');
       return result;
     } catch (thrown) {
@@ -98,8 +170,11 @@ export class RedisConnection {
   }
 
   async #connected(limitMs: number): Promise<void> {
-    const ready = new Promise<void>((resolve) => this.#client.once('ready', () => resolve()));
+    const client = this.#client;
+    let listener: (() => void) | undefined;
+    const ready = new Promise<void>((resolve) => client.once('ready', (listener = resolve)));
     await this.#within(limitMs, ready).catch(() => undefined);
+    if (listener !== undefined) client.off('ready', listener);
   }
 
   async #within<Result>(limitMs: number, answer: Promise<Result>): Promise<Result> {
@@ -116,45 +191,23 @@ export class RedisConnection {
     }
   }
 
-  stop(): void {
-    if (this.#client.isOpen) this.#client.destroy();
-  }
-
   #refused(reason: string, cause?: unknown): AutoscalerError {
     this.#deps.onCommand?.('failed');
     return new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, `The shared store cannot be used: ${reason}.`, { cause });
   }
 
   #failed(what: RedisCommandKind | 'connection', thrown: unknown): void {
-    const reason = describe(thrown);
-    if (this.#troubles.size === 0) this.#deps.log.warn({ what, reason }, 'Shared store cannot be used; this process reads for itself');
-    this.#troubles.set(what, reason);
-  }
-
-  #recovered(what: RedisCommandKind | 'connection'): void {
-    const was = this.#troubles.get(what);
-    if (this.#troubles.delete(what) && this.#troubles.size === 0) this.#deps.log.info({ what, was }, 'Shared store can be used again');
+    this.#troubles.failed(what, describe(thrown));
   }
 }
 
-/** Commands are not kept for a later connection: what they say would be old by then. */
-function clientOf({ url, username, password, caPem, commandMs }: RedisOptions): RedisClient {
-  const tls = url.startsWith('rediss:') ? { tls: true as const, ...(caPem === undefined ? {} : { ca: caPem }) } : {};
-  return createClient({
-    url,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    disableOfflineQueue: true,
-    commandsQueueMaxLength: MAX_QUEUED,
-    socket: {
-      ...tls,
-      connectTimeout: Math.max(commandMs, 5_000),
-      reconnectStrategy: (retries: number) => Math.min(LONGEST_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** Math.min(retries, 10)),
-    },
-  });
+function isOtherProtocol(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.includes('RESP');
 }
 
 function describe(thrown: unknown): string {
   const { message, errors } = thrown as { readonly message?: string; readonly errors?: readonly Error[] };
-  return redactText(message || errors?.[0]?.message || String(thrown)).replace(/\.$/, '');
+  // The message of commands that were sent together only counts their errors.
+  const [refusal] = thrown instanceof MultiErrorReply ? thrown.errors() : [];
+  return redactText(refusal?.message || message || errors?.[0]?.message || String(thrown)).replace(/\.$/, '');
 }

@@ -2,7 +2,8 @@
 import { writeUsageText } from '../../../src/azure/sizes/usage-list.ts';
 import { buildCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
 import { writeCatalog } from '../../../src/azure/sizes/sku-text.ts';
-import { RedisConnection, type RedisClient } from '../../../src/store/redis/redis-connection.ts';
+import { RedisConnection } from '../../../src/store/redis/redis-connection.ts';
+import type { RedisClient } from '../../../src/store/redis/redis-client.ts';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
