@@ -7,3 +7,11 @@ export function recordOf(text: string): Readonly<Record<string, unknown>> {
     return {};
   }
 }
+
+/** No clock is wrong by more, and nothing that is shared as a record lasts as long. */
+const NEAR_MS = 30 * 60_000;
+
+/** Whether a time of another process may be about now, however wrong the clock of one of the two is. False: it is no time. */
+export function isNear(timeMs: unknown, nowMs: number): boolean {
+  return typeof timeMs === 'number' && Math.abs(timeMs - nowMs) <= NEAR_MS;
+}

@@ -3,7 +3,8 @@ import type { SharedClusters, SharingCluster } from '../../domain/ports/shared-c
 import type { Clock } from '../../lib/clock.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { recordOf } from './record-of.ts';
+import { readHash } from './read-hash.ts';
+import { isNear, recordOf } from './record-of.ts';
 import { keyOf, type KeyScope } from './redis-keys.ts';
 
 const REPORT_EVERY_MS = 30_000;
@@ -50,15 +51,17 @@ export class RedisSharedClusters implements SharedClusters {
   async look(): Promise<void> {
     const { connection, clock, self } = this.#deps;
     const value = JSON.stringify({ version: self.version, atMs: clock.now() });
-    const found = await connection
+    await connection
       .command('write', (client) => client.multi().hSet(this.#name, fieldOf(self), value).pExpire(this.#name, COUNTS_MS).exec(), LOOK_MS)
-      .then(() => connection.command('read', (client) => client.hGetAll(this.#name)))
       .catch(() => undefined);
+    const limits = { mostCharacters: MOST_PROCESSES * MOST_CHARACTERS };
+    const found = await readHash(connection, this.#name, limits).catch(() => undefined);
     if (found === undefined) return;
     const entries = Object.entries(found);
     const known = entries.slice(0, MOST_PROCESSES).flatMap(([field, text]) => this.#read(field, text));
     this.#others = known.filter((each) => fieldOf(each) !== fieldOf(self));
-    const over = entries.map(([field]) => field).filter((field) => !known.some((each) => fieldOf(each) === field));
+    // What only seems to be over, because a clock is wrong, is left to the others.
+    const over = entries.flatMap(([field, text]) => (isNear(recordOf(text)['atMs'], clock.now()) ? [] : [field]));
     if (over.length > 0) await connection.command('write', (client) => client.hDel(this.#name, over)).catch(() => undefined);
   }
 

@@ -3,7 +3,8 @@ import { HINT_KINDS, type Hint, type HintCount, type HintKind, type SharedHints 
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { recordOf } from './record-of.ts';
+import { readHash } from './read-hash.ts';
+import { isNear, recordOf } from './record-of.ts';
 import { keyOf, type KeyScope } from './redis-keys.ts';
 
 const LOOK_EVERY_MS = 5_000;
@@ -86,7 +87,8 @@ export class RedisSharedHints implements SharedHints {
 
   /** Without an answer, what was reported before holds for its time. */
   async look(): Promise<void> {
-    const found = await this.#deps.connection.command('read', (client) => client.hGetAll(this.#name), LOOK_MS).catch(() => undefined);
+    const limits = { mostCharacters: MOST_HINTS * MOST_CHARACTERS, limitMs: LOOK_MS };
+    const found = await readHash(this.#deps.connection, this.#name, limits).catch(() => undefined);
     if (found === undefined) return;
     const entries = Object.entries(found);
     this.#reported = entries.length > MOST_HINTS ? [] : entries.flatMap(([field, value]) => this.#read(field, value));
@@ -108,10 +110,10 @@ export class RedisSharedHints implements SharedHints {
     return [{ kind: kind as HintKind, key, by, atMs, untilMs, ...(isCount(count) ? { count } : {}) }];
   }
 
-  /** A field of a hash cannot expire by itself. */
+  /** A field of a hash cannot expire by itself. What only seems to be over, because a clock is wrong, is left to the others. */
   #removeOver(entries: readonly (readonly [field: string, value: string])[]): void {
     const nowMs = this.#deps.clock.now();
-    const over = entries.flatMap(([field, value]) => (Number(recordOf(value)['untilMs']) + CLOCK_SKEW_MS < nowMs ? [field] : []));
+    const over = entries.flatMap(([field, value]) => (isNear(recordOf(value)['untilMs'], nowMs) ? [] : [field]));
     if (over.length > 0)
       this.#quietly(async () => void (await this.#deps.connection.command('write', (client) => client.hDel(this.#name, over))));
   }

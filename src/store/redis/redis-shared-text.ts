@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { PublishedText, SharedText } from '../../domain/ports/shared-text.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { readHash } from './read-hash.ts';
+import type { RedisClient } from './redis-client.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { keyOf, type KeyScope } from './redis-keys.ts';
 
@@ -26,7 +27,8 @@ if tonumber(ARGV[2]) >= ${LEAST_REST_MS} then redis.call('PEXPIRE', KEYS[1], ARG
 /** Returns 1 if the text was written. KEYS: lock, record. ARGV: token, rest of the lock in ms, epoch, text, life in ms, process. */
 const PUBLISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if (tonumber(redis.call('HGET', KEYS[2], 'epoch') or '0') or 0) >= tonumber(ARGV[3]) then return 0 end
+local known = tonumber(redis.call('HGET', KEYS[2], 'epoch') or '0') or 0
+if known <= ${MOST_EPOCH} and known >= tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[2], 'epoch', ARGV[3], 'text', ARGV[4], 'by', ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[5])${REST}
 return 1`;
@@ -65,30 +67,43 @@ export class RedisSharedText implements SharedText {
   }
 
   async latest(limitMs?: number): Promise<PublishedText | undefined> {
-    const { epoch, text, by } = await this.#connection.command('read', (client) => client.hGetAll(this.#record), limitMs);
+    const limits = { mostCharacters: MOST_PACKED_CHARACTERS, limitMs };
+    const { epoch, text, by } = await readHash(this.#connection, this.#record, limits);
     if (epoch === undefined || text === undefined) return undefined;
     const number = Number(epoch);
-    if (!Number.isInteger(number) || number < 1 || number > MOST_EPOCH || text.length > MOST_PACKED_CHARACTERS)
-      throw unusable(`${this.#record} is no record of ours`);
-    return { epoch: number, text: await unpackText(text, this.#record), by: by?.slice(0, MOST_NAME_CHARACTERS) };
+    const isOurs = Number.isInteger(number) && number >= 1 && number < MOST_EPOCH;
+    // What is no record of ours has no epoch, so that the next one replaces it.
+    if (!isOurs) return { epoch: 0, text: '' };
+    return { epoch: number, text: await unpackText(text), by: by?.slice(0, MOST_NAME_CHARACTERS) };
   }
 
   async claim(epoch: number, limitMs?: number): Promise<boolean> {
     const token = randomUUID();
-    const expiration = { type: 'PX', value: this.#options.claimMs } as const;
-    const set = await this.#connection.command(
-      'write',
-      (client) => client.set(this.#lock, token, { condition: 'NX', expiration }),
-      limitMs,
-    );
-    if (set !== 'OK') return false;
+    if (!(await this.#lockWith(token, limitMs))) return false;
     this.#tokens.set(epoch, token);
     return true;
   }
 
+  /** A lock that is taken after the limit belongs to no run, and is opened again. */
+  async #lockWith(token: string, limitMs: number | undefined): Promise<boolean> {
+    const expiration = { type: 'PX', value: this.#options.claimMs } as const;
+    let answer: Promise<string | null> = Promise.resolve(null);
+    const isTaken = (client: RedisClient): Promise<string | null> =>
+      (answer = client.set(this.#lock, token, { condition: 'NX', expiration }));
+    try {
+      return (await this.#connection.command('write', isTaken, limitMs)) === 'OK';
+    } catch (thrown) {
+      answer.then((late) => (late === 'OK' ? this.#open(token, 0) : undefined)).catch(() => undefined);
+      throw thrown;
+    }
+  }
+
   async release(epoch: number, restMs = 0): Promise<void> {
     const token = this.#takeToken(epoch);
-    if (token === undefined) return;
+    if (token !== undefined) await this.#open(token, restMs);
+  }
+
+  async #open(token: string, restMs: number): Promise<void> {
     const args = [token, String(Math.round(restMs))];
     await this.#connection.command('write', (client) => client.eval(RELEASE, { keys: [this.#lock], arguments: args }));
   }
@@ -110,14 +125,11 @@ export class RedisSharedText implements SharedText {
   }
 }
 
-async function unpackText(packed: string, record: string): Promise<string> {
+/** Empty: it cannot be unpacked. */
+async function unpackText(packed: string): Promise<string> {
   try {
     return (await unpack(Buffer.from(packed, 'base64'), { maxOutputLength: MOST_TEXT_BYTES })).toString('utf8');
   } catch {
-    throw unusable(`${record} cannot be unpacked`);
+    return '';
   }
-}
-
-function unusable(what: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The shared store cannot be used: ${what}.`);
 }

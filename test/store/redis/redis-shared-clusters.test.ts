@@ -34,7 +34,7 @@ describe.skipIf(!hasRedis)('clusters that share a Redis server', () => {
 
   const names = (each: RedisSharedClusters): readonly string[] => each.present().map(({ cluster }) => cluster);
 
-  it('know each other, until one has not reported for a minute and a half', async () => {
+  it('know each other until one has not reported for a minute and a half', async () => {
     const [one, two] = [aProcess('b'), aProcess('a')];
     expect(names(one)).toEqual(['b']);
     await one.look();
@@ -48,17 +48,49 @@ describe.skipIf(!hasRedis)('clusters that share a Redis server', () => {
     expect(names(one)).toEqual(['a', 'b']);
     await clock.advance(1_000);
     expect(names(one)).toEqual(['b']);
+  });
+
+  it('are forgotten by the server half an hour after their last report', async () => {
+    const [one, two] = [aProcess('b'), aProcess('a')];
+    const fields = (): Promise<string[]> => connection.command('read', (client) => client.hKeys(HASH));
+    await two.look();
+    await clock.advance(30 * 60_000);
     await one.look();
-    expect(await connection.command('read', (client) => client.hKeys(HASH))).toEqual(['b|pod']);
+    expect((await fields()).sort()).toEqual(['a|pod', 'b|pod']);
+    await clock.advance(1);
+    await one.look();
+    expect(await fields()).toEqual(['b|pod']);
+  });
+
+  it.each([-5, 5])('stay known to each other beside a process whose clock is wrong by %i minutes', async (minutes) => {
+    const [one, two] = [aProcess('a'), aProcess('b')];
+    const wrongClock = new FakeClock(clock.now() + minutes * 60_000);
+    const self = { cluster: 'wrong', process: 'pod', version: '1' };
+    const wrong = new RedisSharedClusters({ connection, clock: wrongClock, keys: KEYS, self });
+    await two.look();
+    await wrong.look();
+    await one.look();
+    expect(names(one)).toEqual(['a', 'b']);
+    expect(names(wrong)).toEqual(['wrong']);
   });
 
   it('know each other for that time although the server is away', async () => {
     const [one, two] = [aProcess('a'), aProcess('b')];
     await two.look();
     await one.look();
-    await connection.command('write', (client) => client.set(HASH, 'x'));
+    await server.stop();
     await one.look();
     expect(names(one)).toEqual(['a', 'b']);
+    await server.start();
+    await expect.poll(() => connection.command('read', (client) => client.ping()).catch(() => 'away')).toBe('PONG');
+  });
+
+  it('find each other again after a key of theirs had another type', async () => {
+    const one = aProcess('a');
+    await connection.command('write', (client) => client.set(HASH, 'x'));
+    await one.look();
+    await one.look();
+    expect(await connection.command('read', (client) => client.hKeys(HASH))).toEqual(['a|pod']);
   });
 
   it.each([

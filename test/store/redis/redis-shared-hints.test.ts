@@ -1,6 +1,7 @@
 /** Hints in a real Redis server: what others reported is bounded, and one process at a time may try. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RedisConnection, type RedisClient } from '../../../src/store/redis/redis-connection.ts';
+import { RedisConnection } from '../../../src/store/redis/redis-connection.ts';
+import type { RedisClient } from '../../../src/store/redis/redis-client.ts';
 import { RedisSharedHints } from '../../../src/store/redis/redis-shared-hints.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
@@ -99,11 +100,28 @@ describe.skipIf(!hasRedis)('hints in Redis', () => {
     expect(await looked(one)).toEqual([]);
   });
 
-  it('that are over are removed', async () => {
+  it.each([
+    ['over since half an hour', { by: 'x', atMs: -40 * MINUTE, untilMs: -30 * MINUTE - 1 }],
+    ['of a time that never comes', { by: 'x', atMs: 0, untilMs: 1e300 }],
+    ['unreadable', {}],
+  ])('that are %s are removed', async (_what, { by, atMs = 0, untilMs = Number.NaN }: { by?: string; atMs?: number; untilMs?: number }) => {
     const one = await aProcess('one');
-    const value = JSON.stringify({ by: 'x', atMs: clock.now() - 10 * MINUTE, untilMs: clock.now() - 5 * MINUTE });
+    const value = JSON.stringify({ by, atMs: clock.now() + atMs, untilMs: clock.now() + untilMs });
     await raw((client) => client.hSet(HASH, 'stockout|d4s', value));
     await looked(one);
     await expect.poll(() => raw((client) => client.hLen(HASH))).toBe(0);
+  });
+
+  it.each([-5, 5])('hold for the others beside a process whose clock is wrong by %i minutes, which heeds none of them', async (minutes) => {
+    const [one, two, three] = [await aProcess('one'), await aProcess('two'), await aProcess('three')];
+    const [, , connection] = connections;
+    if (connection === undefined) throw new Error('three processes have three connections');
+    const wrongClock = new FakeClock(clock.now() + minutes * MINUTE);
+    const wrong = new RedisSharedHints({ connection, clock: wrongClock, keys: KEYS, identity: 'wrong' });
+    one.report('stockout', 'd4s', clock.now() + MINUTE);
+    await expect.poll(() => looked(two)).toEqual(['d4s by one']);
+    expect(await looked(wrong)).toEqual([]);
+    await raw((client) => client.ping());
+    expect(await looked(three)).toEqual(['d4s by one']);
   });
 });

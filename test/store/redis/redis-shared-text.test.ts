@@ -1,7 +1,8 @@
 /** Texts that processes share, in a real Redis server: who may publish, and what becomes of a store that fails or lies. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RedisConnection, type RedisClient } from '../../../src/store/redis/redis-connection.ts';
+import { RedisConnection } from '../../../src/store/redis/redis-connection.ts';
+import type { RedisClient } from '../../../src/store/redis/redis-client.ts';
 import { RedisSharedText } from '../../../src/store/redis/redis-shared-text.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
@@ -169,18 +170,24 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
   });
 
   it.each([
-    ['a record of another type', (client: RedisClient) => client.set(RECORD, 'x')],
-    ['an epoch that is no number', (client: RedisClient) => client.hSet(RECORD, { epoch: 'many', text: 'x' })],
-    ['an epoch beyond all reason', (client: RedisClient) => client.hSet(RECORD, { epoch: '1e300', text: 'x' })],
-    ['a text that is not packed', (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: 'x' })],
+    ['a record of another type', (client: RedisClient) => client.set(RECORD, 'x'), undefined],
+    ['more than any list has', (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: 'x'.repeat(4 * 1024 * 1024) }), undefined],
+    ['an epoch that is no number', (client: RedisClient) => client.hSet(RECORD, { epoch: 'many', text: 'x' }), { epoch: 0, text: '' }],
+    ['an epoch beyond all reason', (client: RedisClient) => client.hSet(RECORD, { epoch: '1e300', text: 'x' }), { epoch: 0, text: '' }],
+    ['a text that is not packed', (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: 'x' }), { epoch: 1, text: '' }],
     [
       'a text that unpacks to more than any list has',
       (client: RedisClient) => client.hSet(RECORD, { epoch: '1', text: gzipSync(Buffer.alloc(17 * 1024 * 1024)).toString('base64') }),
+      { epoch: 1, text: '' },
     ],
-  ] as const)('that is a lie is refused: %s', async (_what, write) => {
-    const { share, raw } = await aProcess();
+  ] as const)('that is a lie says nothing, and is replaced by the next one: %s', async (_what, write, found) => {
+    const { share, raw, lines } = await aProcess();
     await raw<unknown>(write);
-    await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+    expect(await share.latest()).toEqual(found);
+    const epoch = (found?.epoch ?? 0) + 1;
+    expect(await published(share, epoch, 'sizes')).toBe(true);
+    expect(await share.latest()).toEqual({ epoch, text: 'sizes', by: 'one' });
+    expect(lines).toEqual([]);
   });
 
   it('is nothing again after the server was wiped', async () => {
@@ -201,6 +208,21 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     expect(lines.map(messageOf)).toEqual(['Shared store cannot be used; this process reads for itself']);
     expect(await share.claim(1)).toBe(true);
     expect(lines.map(messageOf).slice(1)).toEqual(['Shared store can be used again']);
+  });
+
+  it('is not locked by a claim that the server gets after the limit', async () => {
+    const [late, next] = [await aProcess(), await aProcess()];
+    server.signal('SIGSTOP');
+    try {
+      const refused = expect(late.share.claim(1, 20)).rejects.toThrow('no answer within 20 ms');
+      await expect.poll(() => late.clock.sleeping).toBe(1);
+      await late.clock.advance(20);
+      await refused;
+    } finally {
+      server.signal('SIGCONT');
+    }
+    await expect.poll(() => late.raw((client) => client.exists(`${RECORD}:lock`))).toBe(0);
+    expect(await next.share.claim(1)).toBe(true);
   });
 
   it('is waited for no longer than the limit if the server does not answer', async () => {
