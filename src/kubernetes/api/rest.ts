@@ -27,6 +27,8 @@ export interface RestCall {
   readonly timeoutMs?: number;
   /** Uses the lease's own connection. */
   readonly onLease?: boolean;
+  /** The result is undefined. The API server answers each write with the whole object, which takes more memory than the write. */
+  readonly ignoresAnswer?: boolean;
 }
 
 export interface Rest {
@@ -94,11 +96,19 @@ async function inTurn<Answer>(slots: Semaphore, { call, signal }: Sending, send:
 async function readJson(deps: RestDeps, { call, signal }: Sending): Promise<unknown> {
   const limit = limitOf(deps, call);
   try {
-    const response = await sendAuthorized(deps, { call, signal: AbortSignal.any([signal, limit.signal]) });
-    return parseBody(call, await textOf(call, response.body), response.statusCode);
+    const ended = AbortSignal.any([signal, limit.signal]);
+    const response = await sendAuthorized(deps, { call, signal: ended });
+    if (call.ignoresAnswer !== true || !isJson(response)) return parseBody(call, await textOf(call, response.body), response.statusCode);
+    await response.body.dump({ limit: MAX_BODY_BYTES, signal: ended });
+    return undefined;
   } finally {
     limit.end();
   }
+}
+
+/** If not, something in between answered, and it is unknown whether the API server saw the call. */
+function isJson({ headers }: Dispatcher.ResponseData): boolean {
+  return String(headers['content-type']).startsWith('application/json');
 }
 
 /** A signal that fires when the time of the call is over, unless `end` was called before. */

@@ -26,12 +26,12 @@ export function createCapacityWriter(rest: Pick<Rest, 'json'>): CapacityObjectWr
       const metadata = { resourceVersion: ref.version };
       const body = { metadata, status: patchOf(statusJson(before), statusJson(after)) };
       const path = `${pathOf(ref)}/status`;
-      await rest.json({ method: 'PATCH', path, body, contentType: MERGE_PATCH, operation: 'capacity-status' }, signal);
+      await rest.json({ method: 'PATCH', path, body, contentType: MERGE_PATCH, operation: 'capacity-status', ignoresAnswer: true }, signal);
     },
     remove: async (ref, signal) => {
       const body = { preconditions: { uid: ref.uid, resourceVersion: ref.version } };
       try {
-        await rest.json({ method: 'DELETE', path: pathOf(ref), body, operation: 'capacity-delete' }, signal);
+        await rest.json({ method: 'DELETE', path: pathOf(ref), body, operation: 'capacity-delete', ignoresAnswer: true }, signal);
       } catch (thrown) {
         if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
       }

@@ -150,7 +150,14 @@ export class QueuedEventRecorder implements EventRecorder {
       const body = { count: series.count, lastTimestamp: timestamp(series.lastAtMs) };
       try {
         await rest.json(
-          { method: 'PATCH', path: series.path, body, contentType: 'application/merge-patch+json', operation: 'event' },
+          {
+            method: 'PATCH',
+            path: series.path,
+            body,
+            contentType: 'application/merge-patch+json',
+            operation: 'event',
+            ignoresAnswer: true,
+          },
           this.#stop.signal,
         );
         return;
@@ -161,7 +168,7 @@ export class QueuedEventRecorder implements EventRecorder {
       }
     }
     const { collection, body } = this.#compose(series);
-    await rest.json({ method: 'POST', path: collection, body, operation: 'event' }, this.#stop.signal);
+    await rest.json({ method: 'POST', path: collection, body, operation: 'event', ignoresAnswer: true }, this.#stop.signal);
     series.path = `${collection}/${encodeURIComponent(body.metadata.name)}`;
   }
 

@@ -19,7 +19,7 @@ export function createPodEvictor(rest: Rest): PodEvictor {
         deleteOptions: { gracePeriodSeconds: Math.max(0, Math.ceil(gracePeriodMs / 1000)), preconditions: { uid: pod.uid } },
       };
       try {
-        await rest.json({ method: 'POST', path, body, operation: 'evict' }, signal);
+        await rest.json({ method: 'POST', path, body, operation: 'evict', ignoresAnswer: true }, signal);
         return { kind: 'evicted' };
       } catch (thrown) {
         return outcomeOf(asAutoscalerError(thrown));

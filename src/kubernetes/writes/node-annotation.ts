@@ -14,7 +14,7 @@ export function createNodeAnnotator(rest: Pick<Rest, 'json'>): NodeAnnotator {
         if (before === value) return;
         const annotations = value === undefined ? others : { ...others, [UNREMOVABLE_ANNOTATION]: value };
         const body = { ...present, metadata: { ...present.metadata, annotations } };
-        await rest.json({ method: 'PUT', path, body, operation: 'annotate' }, signal);
+        await rest.json({ method: 'PUT', path, body, operation: 'annotate', ignoresAnswer: true }, signal);
       } catch (thrown) {
         if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
       }

@@ -75,7 +75,7 @@ async function changeNode(rest: Rest, { node, operation, change, owner }: NodeCh
   const annotations = owner === undefined ? undefined : annotationsAfter(next, owner, operation);
   if (spec === undefined && annotations === undefined) return undefined;
   const body = annotations === undefined ? next : { ...next, metadata: { ...next.metadata, annotations } };
-  await rest.json({ method: 'PUT', path, body, operation }, signal);
+  await rest.json({ method: 'PUT', path, body, operation, ignoresAnswer: true }, signal);
   return undefined;
 }
 

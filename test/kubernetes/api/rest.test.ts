@@ -99,3 +99,35 @@ describe('many calls at once', () => {
     expect(api.received).toHaveLength(MOST + 1);
   });
 });
+
+describe('a write whose answer is ignored', () => {
+  const write = (): Promise<unknown> => api.rest.json({ method: 'PUT', path: '/x', body: {}, ignoresAnswer: true }, signal);
+  const answerAs = (contentType: string, body: string): void =>
+    api.answer((_request, response) => void response.writeHead(200, { 'content-type': contentType }).end(body));
+
+  it('is done whatever the object looks like, since it is not read', async () => {
+    answerAs('application/json', '{"kind":');
+    expect(await write()).toBeUndefined();
+  });
+
+  it('is unknown to be done when something else than the API server answered', async () => {
+    answerAs('text/html', '<p>Sign in</p>');
+    await expect(write()).rejects.toMatchObject({ detail: { kind: 'unavailable', effect: 'unknown' } });
+  });
+
+  it('is refused in the words of the API server', async () => {
+    api.answer((_request, response) => json(response, 409, { message: 'someone else was faster' }));
+    await expect(write()).rejects.toMatchObject({ kind: 'conflict', message: expect.stringContaining('someone else was faster') });
+  });
+
+  it('ends when its time is over in the middle of the answer', async () => {
+    api.answer((_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
+    let ended: unknown;
+    const done = write().catch((thrown: unknown) => (ended = thrown));
+    await until(() => api.clock.sleeping === 1 && api.received.length === 1);
+    await api.clock.advance(10_000);
+    await done;
+    expect(String(ended)).toContain('no answer in time');
+    expect(api.clock.sleeping).toBe(0);
+  });
+});
