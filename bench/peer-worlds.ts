@@ -25,7 +25,7 @@ export interface PeerResult {
 
 export interface PeerWorkload {
   readonly name: string;
-  /** The name of upstream's benchmark without `Benchmark`. Sizes that upstream lacks are in `bench/upstream/`. */
+  /** The name of upstream's benchmark without `Benchmark`. For sizes that upstream lacks, CONTRIBUTING.md changes its numbers. */
   readonly rival?: string;
   /** Builds the world; the function that it returns is what is measured. */
   readonly prepare: () => () => PeerResult;

@@ -66,7 +66,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
   { pattern: /^docker run\b.*aks-autoscaler-world$/, why: 'needs a container engine; npm run image -- world starts the same program' },
   { pattern: /^npm run versus\b/, why: 'needs a Cluster Autoscaler, and takes minutes; a test reads its report' },
   {
-    pattern: /^(?:git clone\b.*autoscaler|cp bench\/upstream\/|go -C \.\.\/autoscaler\/)/,
+    pattern: /^(?:git clone\b.*autoscaler|sed -i .*benchmark_runonce_test|go -C \.\.\/autoscaler\/)/,
     why: 'builds another program, which takes minutes and a network',
   },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
