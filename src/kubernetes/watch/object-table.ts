@@ -1,13 +1,21 @@
 /** The projected objects of one resource. An unchanged object keeps its identity when the API server sends it again. */
 import { isDeepStrictEqual } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import type { ReflectedTable } from './reflector-options.ts';
 
-/** Twice the pods of a cluster; a longer list is taken to be endless. */
-const MAX_OBJECTS = 2 * MAX_CLUSTER_PODS;
+/** What an object needs in the heap while many are read: a pod leaves about half of it, the rest is garbage. */
+const HEAP_PER_OBJECT_BYTES = 1_024;
+
+/** Objects of one kind for which a heap has room: a longer list is taken to be endless. At least twice the pods of a cluster. */
+export function mostObjectsIn(heapBytes: number): number {
+  return Math.max(2 * MAX_CLUSTER_PODS, Math.floor(heapBytes / HEAP_PER_OBJECT_BYTES));
+}
+
+const MAX_OBJECTS = mostObjectsIn(getHeapStatistics().heap_size_limit);
 const UNDOCUMENTED = 'it is not in the documented form';
 /** Empty, or a namespace without a name. */
 const NO_KEY = /^(?:[^/]*\/)?$/;
@@ -23,9 +31,12 @@ export interface TableOptions<Item> {
   readonly unreadable?: (object: ObjectJson, reason: string, before: Item | undefined) => Item | undefined;
   /** Called for each real change. At least one of the two values is set. */
   readonly onChange?: (before: Item | undefined, after: Item | undefined) => void;
+  /** If absent, as many as this process has memory for. */
+  readonly maxObjects?: number;
 }
 
 export class Table<Item> implements ReflectedTable {
+  readonly maxObjects: number;
   readonly #items = new Map<string, Item>();
   readonly #options: TableOptions<Item>;
   /** Keys that the current full read has seen so far. Set only if the table had objects before it. */
@@ -34,6 +45,7 @@ export class Table<Item> implements ReflectedTable {
 
   constructor(options: TableOptions<Item>) {
     this.#options = options;
+    this.maxObjects = options.maxObjects ?? MAX_OBJECTS;
   }
 
   get items(): ReadonlyMap<string, Item> {
@@ -49,8 +61,7 @@ export class Table<Item> implements ReflectedTable {
     const key = keyFrom(object, this.#options.keyOf);
     if (key === undefined) return report('it has no name');
     const before = this.#items.get(key);
-    if (before === undefined && this.#items.size >= MAX_OBJECTS)
-      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `There are more than ${MAX_OBJECTS} objects of one kind.`);
+    if (before === undefined && this.#items.size >= this.maxObjects) throw tooMany(this.maxObjects);
     const after = this.#read(object, before, report) ?? before;
     if (after === undefined) return;
     this.#seen?.add(key);
@@ -102,6 +113,13 @@ export class Table<Item> implements ReflectedTable {
     this.#changed = true;
     this.#options.onChange?.(before, undefined);
   }
+}
+
+function tooMany(most: number): AutoscalerError {
+  return new AutoscalerError(
+    { kind: 'unavailable', effect: 'none' },
+    `There are more than ${most} objects of one kind. If the cluster has so many, raise the memory limit of the daemon to 2 KiB for each.`,
+  );
 }
 
 /** undefined: an object without a key, to which no later event could refer. */

@@ -191,7 +191,7 @@ export const READ_GUARDS: readonly Guard[] = [
   {
     guard: 'a kind of objects of the API server has a limited number',
     file: 'src/kubernetes/watch/object-table.ts',
-    text: 'if (before === undefined && this.#items.size >= MAX_OBJECTS)',
+    text: 'if (before === undefined && this.#items.size >= this.maxObjects)',
     instead: 'if (false)',
     test: 'test/kubernetes/watch/object-table.test.ts',
   },
