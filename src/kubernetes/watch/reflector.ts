@@ -13,6 +13,7 @@ import {
   BROKEN,
   cutError,
   errorOf,
+  isCut,
   isExpired,
   isSilent,
   refusesWatchList,
@@ -42,6 +43,8 @@ const ABSENT = 'the cluster does not have this kind';
  */
 const MOST_SILENT = 2;
 const PATIENCE_GROWTH = 3;
+/** A connection that breaks comes back. Where each is cut before the end, as by a proxy that limits their time, pages get through. */
+const MOST_CUT = 5;
 
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
@@ -59,10 +62,12 @@ export class Reflector {
   /** If undefined, a full read is due. */
   #version: string | undefined;
   #seenVersion = 0;
-  /** False after the server has refused a watch-list. */
-  #takesWatchList = true;
-  /** Watch-lists in a row that went silent before the full read was complete. */
+  /** The server has refused a watch-list, so this full read goes in pages. The next one asks again: another server may answer then. */
+  #refused = false;
+  #refusalLogged = false;
+  /** Watch-lists in a row that went silent before the full read was complete, and those that were cut. */
   #silentReads = 0;
+  #cutReads = 0;
   #failures = 0;
   #lines = 0;
   #bookmarks = 0;
@@ -137,7 +142,7 @@ export class Reflector {
   async #attempt(signal: AbortSignal): Promise<RestartCause | undefined> {
     try {
       if (this.#version !== undefined) return await this.#watch(signal);
-      if (this.#takesWatchList && this.#silentReads < MOST_SILENT) return await this.#watchList(signal);
+      if (!this.#refused && this.#silentReads < MOST_SILENT && this.#cutReads < MOST_CUT) return await this.#watchList(signal);
       await this.#list(signal);
       return undefined;
     } catch (thrown) {
@@ -194,15 +199,23 @@ export class Reflector {
       return await this.#follow({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }, signal);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (this.#version === undefined && isSilent(error)) this.#silentReads += 1;
-      if (this.#version !== undefined || signal.aborted || !refusesWatchList(error)) throw error;
-      this.#takesWatchList = false;
-      this.#deps.log.info(
-        { resource: this.resource, error: error.message },
-        'Watch-list not supported by the API server; reading in pages instead',
-      );
+      if (this.#version !== undefined || signal.aborted) throw error;
+      if (isSilent(error)) this.#silentReads += 1;
+      if (isCut(error)) this.#cutReads += 1;
+      if (!refusesWatchList(error)) throw error;
+      this.#refused = true;
+      this.#logRefusal(error);
       return undefined;
     }
+  }
+
+  #logRefusal(error: AutoscalerError): void {
+    if (this.#refusalLogged) return;
+    this.#refusalLogged = true;
+    this.#deps.log.info(
+      { resource: this.resource, error: error.message },
+      'Watch-list not supported by the API server; reading in pages instead',
+    );
   }
 
   #watch(signal: AbortSignal): Promise<RestartCause | undefined> {
@@ -299,7 +312,9 @@ export class Reflector {
       throw cutError(`The full read of ${this.resource} has no resourceVersion.`, BROKEN);
     }
     this.#deps.table.complete();
+    this.#refused = false;
     this.#silentReads = 0;
+    this.#cutReads = 0;
     this.#remember(version);
     this.#firstPicture.resolve();
     this.#firstAnswer.resolve();

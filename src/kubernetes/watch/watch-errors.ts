@@ -11,8 +11,12 @@ export interface RestartCause {
 
 export const BROKEN = 'BrokenWatch';
 const SILENT = 'SilentWatchList';
+const CUT = 'CutWatch';
 
-/** A server without the feature refuses the parameter (400, 422). */
+/**
+ * A server without the feature refuses the parameter (400, 422). Not 403 and 405: they refuse every watch. Not 429 and 5xx: the server
+ * is busy, and a LIST would be more work for it.
+ */
 export function refusesWatchList(error: AutoscalerError): boolean {
   const status = error.detail.kind === 'kube-api' ? error.detail.status : undefined;
   return status === 400 || status === 422;
@@ -23,12 +27,17 @@ export function isSilent(error: AutoscalerError): boolean {
   return error.code === SILENT;
 }
 
+/** The answer began, and did not arrive as a whole. */
+export function isCut(error: AutoscalerError): boolean {
+  return error.code === CUT || error.code === BROKEN;
+}
+
 export function silentError(resource: string, initial: boolean): AutoscalerError {
   return cutError(`The watch of ${resource} was silent for too long and is considered dead.`, initial ? SILENT : undefined);
 }
 
-export function cutError(message: string, code?: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, code === undefined ? {} : { code });
+export function cutError(message: string, code = CUT): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { code });
 }
 
 /** The Status inside an ERROR event. */
