@@ -6,7 +6,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
 import { nodeReasons, usageOf, type NodeUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
-import { topologyReason, type TopologyView } from '../../src/simulator/cluster/scheduler/topology.ts';
+import { topologyRule, type TopologyView } from '../../src/simulator/cluster/scheduler/topology.ts';
 import { volumeReason } from '../../src/simulator/cluster/scheduler/volumes.ts';
 import { resourceNames } from '../support/builders.ts';
 import { NAMESPACES } from './random-cluster.ts';
@@ -52,6 +52,6 @@ export function roomWith(
 export function toyReasons(pod: PodObject, seat: NodeUsage, room: TopologyView): readonly string[] {
   const reasons = nodeReasons(pod, seat);
   if (reasons.length > 0) return reasons;
-  const other = volumeReason(pod, seat, room.nodes, room.stored) ?? topologyReason(pod, seat, room);
+  const other = volumeReason(pod, seat, room.nodes, room.stored) ?? topologyRule(pod, room)(seat);
   return other === undefined ? [] : [other];
 }

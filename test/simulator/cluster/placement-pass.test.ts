@@ -128,11 +128,51 @@ it('decides the same with what an earlier pass found, unless a node has changed 
   );
 });
 
+/** Notes the nodes that are looked at, once for each look at one of their fields. */
+function watched(view: TopologyView): { readonly view: TopologyView; readonly looks: string[] } {
+  const looks: string[] = [];
+  const nodes = view.nodes.map(
+    (usage): NodeUsage =>
+      new Proxy(usage, {
+        get: (target, field: keyof NodeUsage) => {
+          looks.push(usage.node.metadata.name);
+          return target[field];
+        },
+      }),
+  );
+  return { view: { ...view, nodes }, looks };
+}
+
+const equalSeats = (count: number): TopologyView =>
+  viewOf(Array.from({ length: count }, (_, at) => ({ cpu: 4, zone: `${at % 3}`, taint: 'none' as const })));
+
 it('puts a pod that names its node there without a look at the others', () => {
-  const view = viewOf(Array.from({ length: 3 }, () => ({ cpu: 4, zone: '1', taint: 'none' as const })));
+  const { view, looks } = watched(equalSeats(9));
   const pass = new PlacementPass(view);
-  expect(outcomes([podOf({ kind: 'pinned', cpu: 2 }, 0)], (pod) => pass.decide(pod))).toEqual(['n1']);
+  looks.length = 0;
+  expect(pass.decide(podOf({ kind: 'pinned', cpu: 2 }, 1))).toMatchObject({ kind: 'bind', usage: { node: { metadata: { name: 'n1' } } } });
+  expect(new Set(looks)).toEqual(new Set(['n1']));
+});
+
+it('counts the nodes that refuse a pod that names its node', () => {
+  const pass = new PlacementPass(equalSeats(3));
   expect(outcomes([podOf({ kind: 'pinned', cpu: 90 }, 1)], (pod) => pass.decide(pod))).toEqual([
     expect.stringMatching(/^0\/3 nodes are available: 1 Insufficient cpu, 2 node\(s\) didn't match Pod's node affinity\/selector/),
   ]);
+});
+
+/** In a cluster where every second node has a pod that keeps others away. */
+it.each([
+  { kind: 'pinned', most: 3 },
+  { kind: 'plain', most: 20 },
+  { kind: 'spread', most: 20 },
+  { kind: 'apart', most: 20 },
+])('looks at each of a thousand nodes at most $most times for a pod: $kind', ({ kind, most }) => {
+  const all = equalSeats(1_000);
+  for (const usage of all.nodes.filter((_, at) => at % 2 === 0)) addUsage(usage, podOf({ kind: 'apart', cpu: 1 }, 0));
+  const { view, looks } = watched(all);
+  const pass = new PlacementPass(view);
+  looks.length = 0;
+  expect(pass.decide(podOf({ kind, cpu: 1 }, 1)).kind).toBe('bind');
+  expect(looks.length / all.nodes.length).toBeLessThanOrEqual(most);
 });

@@ -5,7 +5,16 @@
  */
 import type { PodObject, PodSpec } from '../store/objects.ts';
 import { hostPortsOf, nodeReasons, requestsOf, roomReasons, type NodeUsage } from './node-filters.ts';
-import { compareRanks, type Decision, type Rank, rankOf, scheduleOne, unschedulableMessage, usedShareWith } from './placement.ts';
+import {
+  compareRanks,
+  type Decision,
+  type Rank,
+  rankOf,
+  refusalsBy,
+  scheduleOne,
+  unschedulableMessage,
+  usedShareWith,
+} from './placement.ts';
 import type { TopologyView } from './topology.ts';
 import { mountsOf } from './volumes.ts';
 
@@ -61,14 +70,14 @@ export class PlacementPass {
     return new Map([...this.#shapes].map(([key, { judged }]) => [key, new Map(judged.map((one) => [one.usage, one]))]));
   }
 
-  /** A pod of a DaemonSet looks at its own node. Other nodes matter only for the message if that one refuses. */
+  /** A pod of a DaemonSet looks at its own node. The other nodes refuse it, which matters only for the message if its own one does, too. */
   #onlyNode(pod: PodObject): Decision | undefined {
     const name = onlyNodeOf(pod);
     const usage = name === undefined ? undefined : this.#byName.get(name);
     if (usage === undefined) return undefined;
-    const decision = scheduleOne(pod, { ...this.#view, nodes: [usage] });
     // Rules about other pods need all nodes.
-    return decision.kind === 'bind' && this.#isPlain(pod) ? decision : undefined;
+    const view = this.#isPlain(pod) ? { ...this.#view, nodes: [usage] } : this.#view;
+    return refusalsBy(view, pod)(usage).length === 0 ? { kind: 'bind', usage } : undefined;
   }
 
   /** Whether only the node itself decides: no rule of the pod or of a running pod looks elsewhere, and it has no volumes. */

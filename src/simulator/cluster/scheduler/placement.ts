@@ -2,7 +2,7 @@
 import { compareText } from '../../../lib/comparison.ts';
 import type { PodObject } from '../store/objects.ts';
 import { nodeReasons, type NodeUsage, requestsOf, untoleratedPreferences } from './node-filters.ts';
-import { topologyReason, type TopologyView } from './topology.ts';
+import { topologyRule, type TopologyView } from './topology.ts';
 import { volumeReason } from './volumes.ts';
 
 export type Decision = { readonly kind: 'bind'; readonly usage: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
@@ -57,16 +57,26 @@ function isAboutResources(reason: string): boolean {
   );
 }
 
+/** Why a pod cannot run on a node with the current usage. Empty: it can. */
+export function refusalsBy(view: TopologyView, pod: PodObject): (usage: NodeUsage) => readonly string[] {
+  const topologyReason = topologyRule(pod, view);
+  return (usage) => {
+    const reasons = nodeReasons(pod, usage);
+    if (reasons.length > 0) return reasons;
+    const other = volumeReason(pod, usage, view.nodes, view.stored) ?? topologyReason(usage);
+    return other === undefined ? [] : [other];
+  };
+}
+
 /** Decides for one pod with the current usage. */
 export function scheduleOne(pod: PodObject, view: TopologyView): Decision {
+  const refusalsOn = refusalsBy(view, pod);
   const refused: (readonly string[])[] = [];
   const fitting: NodeUsage[] = [];
   for (const usage of view.nodes) {
-    const reasons = nodeReasons(pod, usage);
-    const topology =
-      reasons.length === 0 ? (volumeReason(pod, usage, view.nodes, view.stored) ?? topologyReason(pod, usage, view)) : undefined;
-    if (reasons.length === 0 && topology === undefined) fitting.push(usage);
-    else refused.push(topology === undefined ? reasons : [topology]);
+    const reasons = refusalsOn(usage);
+    if (reasons.length === 0) fitting.push(usage);
+    else refused.push(reasons);
   }
   const best = bestOf(pod, fitting);
   return best === undefined ? { kind: 'unschedulable', message: unschedulableMessage(refused) } : { kind: 'bind', usage: best };

@@ -38,19 +38,36 @@ function takesPart(pod: PodObject, usage: NodeUsage, constraint: SpreadConstrain
   );
 }
 
+/** Says why a node is refused; undefined if it is not. What it found about the other nodes holds while no pod is placed. */
+type NodeRule = (usage: NodeUsage) => string | undefined;
+
 /** The skew after placing the pod must not exceed the limit. With too few domains the minimum counts as zero. */
-function spreadReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
+function spreadRule(pod: PodObject, view: TopologyView): NodeRule {
   const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
-  for (const constraint of constraints) {
-    const domain = usage.labels[constraint.topologyKey];
-    if (domain === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
+  const keys = constraints.map(({ topologyKey }) => topologyKey);
+  const rules = constraints.map((constraint) => {
     const selector = narrowedSelector(constraint.labelSelector, pod, { same: constraint.matchLabelKeys ?? [] });
-    const counts = domainCounts(pod, { constraint, selector, keys: constraints.map(({ topologyKey }) => topologyKey) }, view);
-    const least = counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values());
-    const self = selects(selector, pod.metadata.labels) ? 1 : 0;
-    if ((counts.get(domain) ?? 0) + self - least > constraint.maxSkew) return "node(s) didn't match pod topology spread constraints";
-  }
-  return undefined;
+    const domains = once(() => {
+      const counts = domainCounts(pod, { constraint, selector, keys }, view);
+      return { counts, least: counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values()) };
+    });
+    return { constraint, domains, self: selects(selector, pod.metadata.labels) ? 1 : 0 };
+  });
+  return ({ labels }) => {
+    for (const { constraint, domains, self } of rules) {
+      const domain = labels[constraint.topologyKey];
+      if (domain === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
+      const { counts, least } = domains();
+      if ((counts.get(domain) ?? 0) + self - least > constraint.maxSkew) return "node(s) didn't match pod topology spread constraints";
+    }
+    return undefined;
+  };
+}
+
+/** Computes when first asked. */
+function once<Value>(compute: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => (known ??= { value: compute() }).value;
 }
 
 function domainCounts(
@@ -102,59 +119,77 @@ function termSelects(term: AffinityTerm, holder: PodObject, other: PodObject, vi
   );
 }
 
-function nodesInDomain(view: TopologyView, key: string, value: string | undefined): readonly NodeUsage[] {
-  return value === undefined ? [] : view.nodes.filter((usage) => usage.labels[key] === value);
+/** The domains of this key that have such a pod. */
+function domainsWith(view: TopologyView, key: string, isMeant: (pod: PodObject) => boolean): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { labels, pods } of view.nodes) {
+    const domain = labels[key];
+    if (domain !== undefined && !found.has(domain) && pods.some(isMeant)) found.add(domain);
+  }
+  return found;
 }
 
-function affinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
+function affinityRule(pod: PodObject, view: TopologyView): NodeRule {
   const terms = requiredTerms(pod, 'podAffinity');
-  if (terms.length === 0) return undefined;
+  if (terms.length === 0) return () => undefined;
   const reason = "node(s) didn't match pod affinity rules";
-  if (terms.some((term) => usage.labels[term.topologyKey] === undefined)) return reason;
   // All terms apply together: only pods that match every term count.
   const isTarget = (other: PodObject): boolean => terms.every((term) => termSelects(term, pod, other, view));
-  const near = terms.every((term) =>
-    nodesInDomain(view, term.topologyKey, usage.labels[term.topologyKey]).some((other) => other.pods.some(isTarget)),
-  );
-  if (near) return undefined;
+  const near = once(() => terms.map(({ topologyKey }) => ({ topologyKey, domains: domainsWith(view, topologyKey, isTarget) })));
   // The first pod of a group with affinity to itself would wait forever, so it may start the group.
   // A pod on a node without the labels is in no domain and does not count.
-  const anywhere = view.nodes.some(
-    (other) => terms.some((term) => other.labels[term.topologyKey] !== undefined) && other.pods.some(isTarget),
-  );
-  return !anywhere && isTarget(pod) ? undefined : reason;
+  const mayStart = once(() => near().every(({ domains }) => domains.size === 0) && isTarget(pod));
+  return ({ labels }) => {
+    if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return reason;
+    if (near().every(({ topologyKey, domains }) => domains.has(labels[topologyKey] ?? ''))) return undefined;
+    return mayStart() ? undefined : reason;
+  };
 }
 
-function antiAffinityReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  const refused = requiredTerms(pod, 'podAntiAffinity').some((term) =>
-    nodesInDomain(view, term.topologyKey, usage.labels[term.topologyKey]).some(({ pods }) =>
-      pods.some((other) => termSelects(term, pod, other, view)),
-    ),
-  );
-  return refused ? "node(s) didn't match pod anti-affinity rules" : undefined;
+function antiAffinityRule(pod: PodObject, view: TopologyView): NodeRule {
+  const terms = requiredTerms(pod, 'podAntiAffinity').map((term) => ({
+    key: term.topologyKey,
+    domains: once(() => domainsWith(view, term.topologyKey, (other) => termSelects(term, pod, other, view))),
+  }));
+  return ({ labels }) =>
+    terms.some(({ key, domains }) => labels[key] !== undefined && domains().has(labels[key]))
+      ? "node(s) didn't match pod anti-affinity rules"
+      : undefined;
 }
 
 /** Running pods may refuse a new pod in their domain. */
-function runningPodReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  const refused = view.nodes.some(({ guards, labels }) =>
-    guards.some((resident) =>
-      requiredTerms(resident, 'podAntiAffinity').some(
-        (term) =>
-          labels[term.topologyKey] !== undefined &&
-          labels[term.topologyKey] === usage.labels[term.topologyKey] &&
-          termSelects(term, resident, pod, view),
-      ),
-    ),
-  );
-  return refused ? "node(s) didn't satisfy existing pods anti-affinity rules" : undefined;
+function runningPodRule(pod: PodObject, view: TopologyView): NodeRule {
+  const closed = once(() => closedDomains(pod, view));
+  return ({ labels }) =>
+    [...closed()].some(([key, domains]) => labels[key] !== undefined && domains.has(labels[key]))
+      ? "node(s) didn't satisfy existing pods anti-affinity rules"
+      : undefined;
 }
 
-/** The first topology rule that refuses the node; undefined if none does. */
-export function topologyReason(pod: PodObject, usage: NodeUsage, view: TopologyView): string | undefined {
-  return (
-    spreadReason(pod, usage, view) ??
-    affinityReason(pod, usage, view) ??
-    antiAffinityReason(pod, usage, view) ??
-    runningPodReason(pod, usage, view)
-  );
+/** By topology key, the domains in which a running pod refuses this one. */
+function closedDomains(pod: PodObject, view: TopologyView): ReadonlyMap<string, ReadonlySet<string>> {
+  const closed = new Map<string, Set<string>>();
+  for (const { guards, labels } of view.nodes) {
+    for (const resident of guards) {
+      for (const term of requiredTerms(resident, 'podAntiAffinity')) {
+        const domain = labels[term.topologyKey];
+        const domains = closed.get(term.topologyKey) ?? new Set();
+        if (domain === undefined || domains.has(domain) || !termSelects(term, resident, pod, view)) continue;
+        closed.set(term.topologyKey, domains.add(domain));
+      }
+    }
+  }
+  return closed;
+}
+
+/** The first topology rule that refuses a node. Each rule looks at all nodes once, and not again for every node that is asked about. */
+export function topologyRule(pod: PodObject, view: TopologyView): NodeRule {
+  const rules = [spreadRule, affinityRule, antiAffinityRule, runningPodRule].map((ruleOf) => ruleOf(pod, view));
+  return (usage) => {
+    for (const rule of rules) {
+      const reason = rule(usage);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  };
 }
