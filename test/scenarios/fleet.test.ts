@@ -51,10 +51,10 @@ describe('clusters of one subscription that share a store', () => {
     const { agents, store } = (await read('/api/v1/agents')) as AgentsDocument;
     expect(agents).toContainEqual(skus);
     expect(agents.filter(({ kind }) => kind === 'scaleSets')).toEqual([sets]);
-    expect(store?.clusters.map(({ cluster, reads }) => [cluster, reads])).toEqual([
-      ['c01', ['skus', 'usage']],
-      ['c02', []],
-      ['c03', []],
+    expect(store?.clusters.map(({ cluster, reads, isThis }) => [cluster, reads, isThis])).toEqual([
+      ['c01', ['skus', 'usage'], undefined],
+      ['c02', [], true],
+      ['c03', [], undefined],
     ]);
     expect(await read('/debug/agents?view=clusters')).toMatchObject({
       clusters: [{ cluster: 'c01' }, { cluster: 'c02' }, { cluster: 'c03' }],

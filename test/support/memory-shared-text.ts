@@ -37,7 +37,7 @@ export class MemoryTextServer {
   /** The share as one process sees it. */
   of(process: string): SharedText {
     return {
-      latest: () => this.#call(() => this.#record),
+      latest: () => this.#call(() => this.#record && { ...this.#record, by: this.#record.by === process ? undefined : this.#record.by }),
       claim: (epoch) =>
         this.#call(() => {
           if (this.#lock !== undefined && this.#lock.untilMs > this.#now()) return false;

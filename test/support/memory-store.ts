@@ -34,7 +34,14 @@ export class MemoryStore {
     return {
       texts: { skus: skus.of(identity), usage: usage.of(identity), prices: prices.of(identity) },
       hints: this.hints.of(identity),
-      clusters: { present: () => [...this.#clusters.values()].map((each) => ({ ...each, atMs: this.#clock.now() })) },
+      clusters: {
+        present: () =>
+          [...this.#clusters.values()].map((each) => ({
+            ...each,
+            atMs: this.#clock.now(),
+            ...(each.cluster === cluster ? { isThis: true } : {}),
+          })),
+      },
       trouble: () => (skus.isAway ? 'it is away' : undefined),
       inFlight: () => 0,
       close: () => void this.#clusters.delete(cluster),

@@ -26,6 +26,8 @@ export interface ClusterRow {
   readonly process: string;
   readonly version: string;
   readonly seenAt: string;
+  /** It is the process that serves this document. */
+  readonly isThis?: true;
   /** Agents of this process that use what that one read last. */
   readonly reads: readonly string[];
 }
@@ -83,9 +85,9 @@ function agentRow(agent: AgentReading): AgentRow {
   };
 }
 
-function clusterRow({ cluster, process, version, atMs }: SharingCluster, agents: readonly AgentReading[]): ClusterRow {
+function clusterRow({ cluster, process, version, atMs, isThis }: SharingCluster, agents: readonly AgentReading[]): ClusterRow {
   const reads = agents.filter(({ lastCommit }) => lastCommit?.readBy === `${cluster}/${process}`).map(({ kind }) => kind);
-  return { cluster, process, version, seenAt: isoTime(atMs), reads };
+  return { cluster, process, version, seenAt: isoTime(atMs), reads, ...(isThis === true ? { isThis } : {}) };
 }
 
 function hintRow({ kind, key, by, atMs, untilMs, count }: Hint): HintRow {

@@ -5,6 +5,7 @@ import type { AgentRun, CacheHooks } from '../../cache/table/hooks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { OPERATIONS } from '../arm/call-list.ts';
 import type { RemainingCalls } from '../arm/rate-limits.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
@@ -80,6 +81,9 @@ export function fencedTables({
   ];
 }
 
+/** Prices are read from elsewhere: limits of ARM say nothing about them. */
+const ARM_FAMILIES: ReadonlySet<string> = new Set(Object.values(OPERATIONS).map(({ family }) => family));
+
 export function reportAgents(
   agents: readonly AgentStatus[],
   tables: readonly FencedTable[],
@@ -91,7 +95,7 @@ export function reportAgents(
   }
   return agents.map((agent) => {
     const own = fences.get(agent.id);
-    const budget = agent.bucket === undefined ? undefined : remaining(agent.bucket);
+    const budget = agent.bucket === undefined || !ARM_FAMILIES.has(agent.bucket) ? undefined : remaining(agent.bucket);
     return { ...agent, ...defined({ fences: own, budget }) };
   });
 }

@@ -7,6 +7,8 @@ export interface SharingCluster {
   readonly version: string;
   /** When it reported last, ms since the epoch. */
   readonly atMs: number;
+  /** It is the process that shows the list. */
+  readonly isThis?: boolean | undefined;
 }
 
 export interface SharedClusters {

@@ -17,7 +17,7 @@ export interface SharedText {
 export interface PublishedText {
   readonly epoch: number;
   readonly text: string;
-  /** The process that read it from Azure, as it calls itself. undefined: the place does not record it. */
+  /** The other process that read it from Azure, as it calls itself. undefined: this one, or the place does not record it. */
   readonly by?: string | undefined;
 }
 

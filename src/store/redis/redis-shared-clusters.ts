@@ -20,7 +20,7 @@ interface RedisClustersDeps {
   readonly connection: RedisConnection;
   readonly clock: Clock;
   readonly keys: KeyScope;
-  readonly self: Omit<SharingCluster, 'atMs'>;
+  readonly self: Omit<SharingCluster, 'atMs' | 'isThis'>;
 }
 
 export class RedisSharedClusters implements SharedClusters {
@@ -36,7 +36,7 @@ export class RedisSharedClusters implements SharedClusters {
   present(): readonly SharingCluster[] {
     const nowMs = this.#deps.clock.now();
     const others = this.#others.filter(({ atMs }) => nowMs - atMs < COUNTS_MS);
-    return [{ ...this.#deps.self, atMs: nowMs }, ...others].sort(compareBy((each) => fieldOf(each)));
+    return [{ ...this.#deps.self, atMs: nowMs, isThis: true }, ...others].sort(compareBy((each) => fieldOf(each)));
   }
 
   /** Reports and reads until the signal fires. Never rejects. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cacheHooks } from '../../../src/azure/view/cache-metrics.ts';
+import { cacheHooks, reportAgents } from '../../../src/azure/view/cache-metrics.ts';
+import { newAgentState, statusOf, type AgentStatus } from '../../../src/cache/agents/agent-state.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -39,5 +40,31 @@ describe('reads of Azure that fail', () => {
     const { fail, told } = aHook();
     fail('a', new AutoscalerError({ kind: 'cancelled' }, 'stopped'));
     expect(told()).toEqual([]);
+  });
+});
+
+describe('calls that are left', () => {
+  it('are shown beside readers of ARM, and not beside those of the public price list', () => {
+    const policy = {
+      intervalMs: 1,
+      jitter: { kind: 'spread', fraction: 0 },
+      errorIntervalMs: 1,
+      maxErrorIntervalMs: 1,
+      timeoutMs: 1,
+    } as const;
+    const statusIn = (bucket: string): AgentStatus => {
+      const load = () => Promise.reject(new Error('it is not run'));
+      const state = newAgentState(
+        { id: bucket, kind: bucket, required: true, order: 0, bucket, policy, load },
+        { phase: 0, enabled: true, nowMs: 0 },
+      );
+      return statusOf(state, { nowMs: 0, monotonicMs: 0, heldUntilMs: undefined });
+    };
+    const left = { policy: 'subscription-reads', remaining: 3, largest: 4 };
+    const reports = reportAgents(['retail-prices', 'Skus'].map(statusIn), [], () => left);
+    expect(reports.map(({ id, budget }) => [id, budget])).toEqual([
+      ['retail-prices', undefined],
+      ['Skus', left],
+    ]);
   });
 });

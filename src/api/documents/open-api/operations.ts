@@ -186,7 +186,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       ),
       'store?': object({
         'trouble?': text,
-        clusters: list(object({ cluster: text, process: text, version: text, seenAt: time, reads: list(text) })),
+        clusters: list(object({ cluster: text, process: text, version: text, seenAt: time, reads: list(text), 'isThis?': flag })),
         hints: list(object({ kind: oneOf(HINT_KINDS), about: text, by: text, at: time, until: time, 'left?': count, 'of?': count })),
       }),
     }),

@@ -131,14 +131,17 @@ function Clusters({ rows }: { readonly rows: readonly ClusterRow[] }) {
             <th scope="col">Clusters that share</th>
             <th scope="col">Process</th>
             <th scope="col">Seen</th>
-            <th scope="col">Read for this one</th>
+            <th scope="col">Read for this cluster</th>
             <th scope="col">Version</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ cluster, process, seenAt, reads, version }) => (
+          {rows.map(({ cluster, process, seenAt, reads, version, isThis }) => (
             <tr key={`${cluster} ${process}`}>
-              <th scope="row">{cluster}</th>
+              <th scope="row">
+                {cluster}
+                {isThis === true && <small> this one</small>}
+              </th>
               <td>{process}</td>
               <td>
                 <Time at={seenAt} />
