@@ -22,8 +22,11 @@ describe('the shared store', () => {
     expect(JSON.stringify(redact(config))).not.toContain('hush-hush');
   });
 
-  it.each(['cache:6380', 'https://cache', 'redis://', 'redis://user:hush@cache:6379', 'redis://hush@cache'])('is not %s', (url) => {
-    const [error = ''] = errorsOf(at(url));
-    expect(error).toContain('redis://HOST:PORT or, with TLS, rediss://HOST:PORT, without a user or a password');
-  });
+  it.each(['cache:6380', 'https://cache', 'redis://', 'redis://user:hush@cache:6379', 'redis://hush@cache', 'redis://cache/sizes'])(
+    'is not %s',
+    (url) => {
+      const [error = ''] = errorsOf(at(url));
+      expect(error).toContain('redis://HOST:PORT or, with TLS, rediss://HOST:PORT, without a user or a password');
+    },
+  );
 });

@@ -31,7 +31,8 @@ export async function makeChecks(config: Config, clock: Clock, signal: AbortSign
   const deps: CheckDeps = { clock, metrics: createMetrics() };
   const connected = await connectAzure(config, deps, signal);
   const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, signal);
-  return [...azure, ...(await storeChecks(config, clock, signal)), ...(await checkCluster(config, deps, signal))];
+  const found = typeof connected === 'string' ? config : connected.config;
+  return [...azure, ...(await storeChecks(found, clock, signal)), ...(await checkCluster(config, deps, signal))];
 }
 
 /** Completes subscription and region from instance metadata and creates the clients. @returns the reason if that fails. */

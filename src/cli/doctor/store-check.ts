@@ -4,11 +4,12 @@
  */
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
 import { RedisConnection } from '../../store/redis/redis-connection.ts';
 import { subscriptionPrefix } from '../../store/redis/redis-keys.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { ok, warning, type Check } from './check.ts';
+import { storeFix } from './store-fixes.ts';
 
 type Store = NonNullable<Config['azure']['redis']>;
 
@@ -50,7 +51,7 @@ export async function storeChecks({ azure, kubernetes }: Config, clock: Clock, s
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;
-    return [warning('store', `${server.url}: ${error.message}`, connectFix(azure.redis, error))];
+    return [warning('store', `${server.url}: ${error.message}`, storeFix(azure.redis, error.message))];
   } finally {
     connection.stop();
   }
@@ -80,7 +81,7 @@ async function commandChecks(connection: RedisConnection, key: string, store: St
     const reason = await refusalOf(connection, command);
     if (reason !== undefined) refused.push(`${command[0]} (${reason})`);
   }
-  if (refused.length > 0) return [warning('store', `${store.url} refuses ${refused.join(', ')}`, aclFix(store))];
+  if (refused.length > 0) return [warning('store', `${store.url} refuses ${refused.join(', ')}`, storeFix(store, refused.join(' ')))];
   return [ok('store', `${store.url} can be used${store.url.startsWith('rediss:') ? '' : ', without TLS'}`)];
 }
 
@@ -91,17 +92,4 @@ async function refusalOf(connection: RedisConnection, command: readonly string[]
   } catch (thrown) {
     return asAutoscalerError(thrown).message.replace(/^The shared store cannot be used: /, '');
   }
-}
-
-const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';
-
-function aclFix({ username = 'default', keyPrefix }: Store): string {
-  return `redis-cli ACL SETUSER ${username} resetchannels '~${keyPrefix}:*' ${RIGHTS}`;
-}
-
-function connectFix({ url }: Store, { message }: AutoscalerError): string {
-  if (/WRONGPASS|NOAUTH|invalid username|NOPERM/i.test(message)) return 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD';
-  if (/certificate/i.test(message)) return 'set azure.caFile to the certificate of the authority that signed the certificate of the server';
-  const { hostname, port } = new URL(url);
-  return `nc -vz ${hostname} ${port || '6379'}`;
 }

@@ -128,7 +128,9 @@ const redis = z.strictObject({
 
 function isRedisUrl(given: string): boolean {
   const url = URL.parse(given);
-  return url !== null && ['redis:', 'rediss:'].includes(url.protocol) && url.hostname !== '' && url.username === '' && url.password === '';
+  if (url === null || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') return false;
+  // A path is the number of a database.
+  return url.username === '' && url.password === '' && /^\/?\d*$/.test(url.pathname);
 }
 
 const cache = z

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeChecks } from '../../../src/cli/doctor/store-check.ts';
+import { storeFix } from '../../../src/cli/doctor/store-fixes.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
@@ -44,6 +45,34 @@ describe('doctor without a server', () => {
   });
 });
 
+describe('the advice about a server', () => {
+  const plain = { url: 'redis://cache:6380', keyPrefix: 'p' };
+  const secured = { url: 'rediss://cache:6380', keyPrefix: 'p' };
+
+  it.each([
+    ["NOPERM User default has no permissions to run the 'eval' command", plain, `redis-cli -u redis://cache:6380 ACL SETUSER default`],
+    ["NOPERM User u has no permissions to run the 'select' command", { ...plain, url: 'redis://cache/3' }, '+select'],
+    ["OOM command not allowed when used memory > 'maxmemory'", plain, 'maxmemory-policy volatile-ttl'],
+    ['MOVED 3999 10.0.0.2:6381', plain, 'no Redis cluster'],
+    ['CLUSTERDOWN Hash slot not served', plain, 'no Redis cluster'],
+    ["READONLY You can't write against a read only replica", plain, 'the primary server'],
+    ["ERR unknown command 'HELLO', with args beginning with: '3'", plain, 'Redis 6 or newer'],
+    [
+      "Hostname/IP does not match certificate's altnames: Host: cache. is not in the cert's altnames",
+      secured,
+      'the name that the certificate',
+    ],
+    ['certificate has expired', secured, 'renew the certificate'],
+    ['self-signed certificate in certificate chain', secured, 'azure.caFile'],
+    ['Socket closed unexpectedly', plain, 'rediss://cache:6380, if the server expects TLS'],
+    ['it accepts connections and does not answer', plain, 'rediss://cache:6380'],
+    ['C0FC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number', secured, 'redis://cache:6380, if the server has no TLS'],
+    ['getaddrinfo ENOTFOUND cache', plain, 'nc -vz cache 6380'],
+  ])('%s', (reason, store, advice) => {
+    expect(storeFix(store, reason)).toContain(advice);
+  });
+});
+
 describe.skipIf(!hasRedis)('doctor and a server', () => {
   let server: RedisServer;
   beforeAll(async () => {
@@ -64,7 +93,7 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
     const [found] = await check(server.url, as('reader'));
     expect(found).toMatchObject({ area: 'store', status: 'warning' });
     expect(found?.message).toMatch(/refuses SET \(.*NOPERM.*HSET.*EVAL/);
-    expect(found?.fix).toBe(`redis-cli ACL SETUSER reader resetchannels '~aks-autoscaler:*' ${RIGHTS}`);
+    expect(found?.fix).toBe(`redis-cli -u ${server.url} ACL SETUSER reader resetchannels '~aks-autoscaler:*' ${RIGHTS}`);
   });
 
   it('keys outside of the user’s prefix are refused', async () => {
@@ -102,6 +131,51 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
 
   it('a server without TLS is not taken for one with TLS', async () => {
     const [found] = await check(server.url.replace('redis:', 'rediss:'), as('good'));
-    expect(found).toMatchObject({ area: 'store', status: 'warning' });
+    expect(found).toMatchObject({ area: 'store', status: 'warning', fix: `openssl s_client -connect 127.0.0.1:${server.port}` });
+  });
+
+  it('a server that only speaks TLS is not taken for one without', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const port = await freePort();
+    const secured = new RedisServer(port, (await tlsArguments(port, folder)).extra);
+    await secured.start();
+    try {
+      const [found] = await check(`redis://localhost:${port}`);
+      expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining(`rediss://localhost:${port}`) });
+    } finally {
+      await secured.stop();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('a server of a cluster that does not serve the keys is named as one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-cluster-'));
+    const member = new RedisServer(await freePort(), [
+      '--cluster-enabled',
+      'yes',
+      '--dir',
+      folder,
+      '--cluster-port',
+      String(await freePort()),
+    ]);
+    await member.start();
+    try {
+      const [found] = await check(member.url);
+      expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining('no Redis cluster') });
+    } finally {
+      await member.stop();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('a server that is full is told apart from one that forbids', async () => {
+    const full = new RedisServer(await freePort(), ['--maxmemory', '1']);
+    await full.start();
+    try {
+      const [found] = await check(full.url);
+      expect(found).toMatchObject({ status: 'warning', fix: `redis-cli -u ${full.url} CONFIG SET maxmemory-policy volatile-ttl` });
+    } finally {
+      await full.stop();
+    }
   });
 });
