@@ -67,6 +67,18 @@ export class Turns {
   }
 }
 
+/** Items between two places where a walk over many may be interrupted. */
+const ITEMS_PER_STEP = 64;
+
+/** Visits the items in their order. May be interrupted between them. */
+export function* visitInSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void, itemsPerStep = ITEMS_PER_STEP): SlicedWork<void> {
+  let count = 0;
+  for (const item of items) {
+    visit(item);
+    if (++count % itemsPerStep === 0) yield;
+  }
+}
+
 /** Does the work without a pause. */
 export function finishAtOnce<Result>(work: SlicedWork<Result>): Result {
   for (;;) {

@@ -33,7 +33,7 @@ import {
 } from './plan-context.ts';
 import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
-import { groupPods } from './pods/equivalence-groups.ts';
+import { type EquivalenceGroup, groupPodsInSlices } from './pods/equivalence-groups.ts';
 import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { factsOf } from './pods/pod-list-facts.ts';
@@ -120,7 +120,7 @@ function* placeAndExpand(
   const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
   yield;
-  const present = existingCapacity(context, snapshot);
+  const present = yield* existingCapacity(context, snapshot);
   yield;
   const hopeful = pods.filter((pod) => !present.verdicts.has(pod));
   const placed = yield* placePods(context, present, explained);
@@ -174,7 +174,8 @@ function* expandAndExplain(
   capacity: ExistingCapacity,
 ): SlicedWork<ScaleUpPlan> {
   const { observation, policy, request } = context.input;
-  const turns = parts.map((pods) => groupPods(pods, capacity.interdependent));
+  const turns: (readonly EquivalenceGroup[])[] = [];
+  for (const pods of parts) turns.push(yield* groupPodsInSlices(pods, capacity.interdependent));
   yield;
   const expansion = yield* expandGroups({
     capacity,
@@ -259,7 +260,7 @@ function makeRoom({ input, pods: { displaced } }: ScaleUpContext, snapshot: Clus
 }
 
 /** Present nodes and nodes on their way. Pods whose claims cannot be allocated on any node have their verdict already. */
-function existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): ExistingCapacity {
+function* existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<ExistingCapacity> {
   const { input, pods } = context;
   const { observation, request } = input;
   const { nodes } = observation.cluster;
@@ -274,7 +275,7 @@ function existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): E
   const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Set(), verdicts, isUsable, ...none };
   addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
   const all = [...pods.booked, ...pods.waiting, ...pods.displaced, ...pods.daemons, ...pods.pods, ...pods.last];
-  return { ...capacity, interdependent: snapshot.interdependentShapes([...new Set(all.map(({ shape }) => shape))]) };
+  return { ...capacity, interdependent: yield* snapshot.interdependentShapes([...new Set(all.map(({ shape }) => shape))]) };
 }
 
 function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

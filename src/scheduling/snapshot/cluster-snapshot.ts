@@ -20,7 +20,7 @@ import { SimulatedNodes } from './simulated-nodes.ts';
 import { type PlacementRules, type ShapeTies, type SplitRules, TopologyIndex } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
+import { finishAtOnce, type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
 /** Beyond these sizes, cached data is dropped at the next sync, so that weeks of churn do not let it grow for ever. */
@@ -46,6 +46,8 @@ function sameNamespaces(left: ClusterView['namespaces'], right: ClusterView['nam
 }
 
 const NO_PODS: readonly Pod[] = [];
+/** Changes undone between two places where a revert may be interrupted. */
+const UNDONE_PER_STEP = 256;
 
 export class ClusterSnapshot implements Snapshot {
   readonly #names: ResourceNames;
@@ -189,9 +191,11 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   /** Nodes that are only counted, for pods of these shapes. `ownPods` are the pods that come with the nodes. */
-  simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SimulatedNodes {
+  *simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SlicedWork<SimulatedNodes> {
     const tiesOf = (shape: PodShape): ShapeTies => this.#compiled(shape).ties;
     for (const { shape } of ownPods) tiesOf(shape);
+    // Found once per shape, the counters that it asks are known from then on.
+    yield* visitInSlices(shapes, (shape) => void this.#ledger.askedBy(tiesOf(shape)));
     return new SimulatedNodes({ ledger: this.#ledger, tiesOf, shapes, firstSlot: this.#slots.count, operations: this.operations });
   }
 
@@ -239,9 +243,10 @@ export class ClusterSnapshot implements Snapshot {
    * The shapes whose placement depends on other pods, or that other pods' placement depends on: by their own rules, by anti-affinity of
    * present pods, or because a rule of another shape counts them. All other shapes are plain arithmetic.
    */
-  interdependentShapes(shapes: readonly PodShape[]): ReadonlySet<PodShape> {
-    const ties = shapes.map((shape) => this.#compiled(shape).ties);
-    return findInterdependent(ties, this.#ledger);
+  *interdependentShapes(shapes: readonly PodShape[]): SlicedWork<ReadonlySet<PodShape>> {
+    const ties: ShapeTies[] = [];
+    yield* visitInSlices(shapes, (shape) => void ties.push(this.#compiled(shape).ties));
+    return yield* findInterdependent(ties, this.#ledger);
   }
 
   fork(): void {
@@ -254,6 +259,11 @@ export class ClusterSnapshot implements Snapshot {
 
   revert(): void {
     if (this.#undo.revert()) this.#room += 1;
+  }
+
+  *revertInSlices(): SlicedWork<void> {
+    for (; this.#undo.left > UNDONE_PER_STEP; yield) this.#undo.undoNewest(UNDONE_PER_STEP);
+    this.revert();
   }
 
   #indexes(): FitIndexes {

@@ -4,6 +4,7 @@
  * that use attach slots of shared volumes.
  */
 import type { PodShape } from '../../domain/pod.ts';
+import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import type { DomainCounter } from '../predicates/topology-domains.ts';
 import { needOf } from '../predicates/resources-fit.ts';
 import type { ShapeTies, TopologyIndex } from './topology-index.ts';
@@ -12,15 +13,17 @@ import type { ShapeTies, TopologyIndex } from './topology-index.ts';
  * Depends only on the given shapes and the present pods, never on counters of earlier calls: the same observation must give the same
  * result in a new process.
  */
-export function findInterdependent(shapes: readonly ShapeTies[], ledger: TopologyIndex): ReadonlySet<PodShape> {
+export function* findInterdependent(shapes: readonly ShapeTies[], ledger: TopologyIndex): SlicedWork<ReadonlySet<PodShape>> {
   const ruled = shapes.filter((ties) => ties.hasRules);
-  ledger.prepare(ruled);
+  yield* ledger.prepare(ruled);
+  yield;
   const asked = new Set<DomainCounter>();
-  for (const ties of ruled) {
+  const own = new Set<DomainCounter>();
+  yield* visitInSlices(ruled, (ties) => {
     const rules = ledger.rulesOf(ties);
     for (const counter of [...rules.near, ...rules.apart, ...rules.spread.map((rule) => rule.counter)]) asked.add(counter);
-  }
-  const own = new Set(ruled.flatMap((ties) => ledger.countedBy(ties)));
+    for (const counter of ledger.countedBy(ties)) own.add(counter);
+  });
   const attached = new Set(shapes.flatMap(({ shape }) => (shape.sharedVolumes ?? []).flatMap(({ slots }) => needOf(slots).indexes)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
@@ -30,5 +33,9 @@ export function findInterdependent(shapes: readonly ShapeTies[], ledger: Topolog
     (ties.shape.devices?.claims.length ?? 0) > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
-  return new Set(shapes.filter(isTied).map((ties) => ties.shape));
+  const found = new Set<PodShape>();
+  yield* visitInSlices(shapes, (ties) => {
+    if (isTied(ties)) found.add(ties.shape);
+  });
+  return found;
 }

@@ -13,6 +13,11 @@ interface Forkable {
   revert(): void;
 }
 
+interface SlicedForkable extends Forkable {
+  /** The same as revert(), which finishes it if it is abandoned. */
+  revertInSlices(): SlicedWork<void>;
+}
+
 /** Runs `work` in a fork and undoes its changes, also if it throws. */
 export function withFork<Result>(snapshot: Forkable, work: () => Result): Result {
   return tryInFork(snapshot, work, () => false);
@@ -33,25 +38,27 @@ export function tryInFork<Result>(snapshot: Forkable, work: () => Result, isGood
 }
 
 /** The same as {@link withFork} for work in slices. Nothing else may use the snapshot before it ends. */
-export function withForkInSlices<Result>(snapshot: Forkable, work: () => SlicedWork<Result>): SlicedWork<Result> {
+export function withForkInSlices<Result>(snapshot: SlicedForkable, work: () => SlicedWork<Result>): SlicedWork<Result> {
   return tryInSlices(snapshot, work, () => false);
 }
 
 /** The same as {@link tryInFork} for work in slices. */
 export function* tryInSlices<Result>(
-  snapshot: Forkable,
+  snapshot: SlicedForkable,
   work: () => SlicedWork<Result>,
   isGood: (result: Result) => boolean,
 ): SlicedWork<Result> {
   snapshot.fork();
-  let keeps = false;
+  let isOpen = true;
   try {
     const result = yield* work();
-    keeps = isGood(result);
+    if (isGood(result)) snapshot.commit();
+    else yield* snapshot.revertInSlices();
+    isOpen = false;
     return result;
   } finally {
-    if (keeps) snapshot.commit();
-    else snapshot.revert();
+    // Thrown, or abandoned.
+    if (isOpen) snapshot.revert();
   }
 }
 
@@ -62,7 +69,7 @@ export interface SnapshotNode {
 }
 
 /** The what-if model of the cluster. `cluster-snapshot.ts` implements it. Pure: no I/O, no clock. */
-export interface Snapshot extends Forkable {
+export interface Snapshot extends SlicedForkable {
   nodeNames(): readonly NodeName[];
   get(name: NodeName): SnapshotNode | undefined;
   addNode(node: Node, pods: readonly Pod[]): void;

@@ -7,6 +7,7 @@ import { matchesSelector } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
+import { finishAtOnce, type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import { DomainCounter, type CounterRule, DomainScope, TopologyKey } from '../predicates/topology-domains.ts';
 import { matchesNodeAffinity } from '../predicates/node-affinity.ts';
 import {
@@ -183,13 +184,17 @@ export class TopologyIndex {
   }
 
   /** Makes the rules of all these shapes. Their counters count the present pods in one walk over the cluster. */
-  prepare(all: readonly ShapeTies[]): void {
-    for (const ties of all) ties.rules ??= this.#makeRules(ties.shape);
-    this.#learn();
+  *prepare(all: readonly ShapeTies[]): SlicedWork<void> {
+    try {
+      yield* visitInSlices(all, (ties) => void (ties.rules ??= this.#makeRules(ties.shape)));
+    } finally {
+      // A counter that exists follows every change, so it must know what was there before, whether or not the work is finished.
+      this.#learn();
+    }
   }
 
   rulesOf(ties: ShapeTies): NonNullable<ShapeTies['rules']> {
-    if (ties.rules === undefined) this.prepare([ties]);
+    if (ties.rules === undefined) finishAtOnce(this.prepare([ties]));
     return ties.rules ?? NO_RULES;
   }
 

@@ -39,6 +39,19 @@ export class UndoLog {
     this.#log = [];
   }
 
+  /** How many changes there were since the innermost fork. @throws AutoscalerError `bug` without a fork. */
+  get left(): number {
+    const mark = this.#forks.at(-1);
+    if (mark === undefined) throw bug('There is no fork to revert.');
+    return this.#log.length - mark;
+  }
+
+  /** Undoes the newest of these. */
+  undoNewest(count: number): void {
+    const keeps = this.#log.length - Math.min(count, this.left);
+    while (this.#log.length > keeps) this.#log.pop()?.undo();
+  }
+
   /** Returns whether there was anything to undo. @throws AutoscalerError `bug` without a fork. */
   revert(): boolean {
     const mark = this.#forks.pop();

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
 import type { ClusterView } from '../../../src/domain/observation.ts';
 import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
+import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aNode, aPod, aShape, resourceNames, START_MS } from '../../support/builders.ts';
 
@@ -255,8 +256,8 @@ describe('ClusterSnapshot: affinity', () => {
       ruled: aShape({ topologySpread: [spread()] }),
     };
     const snapshot = synced(aCluster({ nodes }));
-    expect([...snapshot.interdependentShapes(Object.values(shapes))]).toEqual([shapes.counted, shapes.ruled]);
-    expect([...snapshot.interdependentShapes([shapes.plain, shapes.counted])]).toEqual([]);
+    expect([...finishAtOnce(snapshot.interdependentShapes(Object.values(shapes)))]).toEqual([shapes.counted, shapes.ruled]);
+    expect([...finishAtOnce(snapshot.interdependentShapes([shapes.plain, shapes.counted]))]).toEqual([]);
   });
 });
 

@@ -81,6 +81,18 @@ export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate)
   return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
 }
 
+/** What variants a group of pods allows does not change while its pods find places. */
+const VARIANTS = new WeakMap<GroupTemplate, Map<EquivalenceGroup, number>>();
+
+/** The same as {@link variantsForPods}, found once. */
+export function knownVariants(group: EquivalenceGroup, template: GroupTemplate): number {
+  const ofTemplate = VARIANTS.get(template) ?? new Map<EquivalenceGroup, number>();
+  VARIANTS.set(template, ofTemplate);
+  const mask = ofTemplate.get(group) ?? variantsForPods(group, template);
+  ofTemplate.set(group, mask);
+  return mask;
+}
+
 /** Every reason why the pods do not fit an empty new node, in the zone that suits them best. Certain reasons come before possible ones. */
 export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
   const node = nearestVariant(pods, template);

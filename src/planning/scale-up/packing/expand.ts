@@ -41,7 +41,7 @@ export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<Expa
   const preferred = input.templates.filter(({ group }) => group.lastResort === undefined);
   let ranOutOfRounds = false;
   for (const [at, groups] of turns.entries()) {
-    const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
+    const estimates = yield* SharedEstimates.make(groups, input.templates, input.capacity.snapshot);
     const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
     if (at > 0) yield* retryPods(turn, groups);
@@ -84,11 +84,14 @@ function* serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOptio
 
 /** Named after the oldest pod that an option serves: pods without any option, and later pods, do not change what chance chooses. */
 function choiceName(options: readonly ExpandOption[], round: number): string {
-  const served = new Set(options.flatMap(({ estimate }) => [...estimate.placed.keys()]));
+  // Groups whose nodes are alike share what their options place.
+  const served = new Set(options.map(({ estimate }) => estimate.placed));
   let oldest: Pod | undefined;
-  for (const { pods } of served) {
-    const [first] = pods;
-    if (first !== undefined && (oldest === undefined || isOlder(first, oldest))) oldest = first;
+  for (const placed of served) {
+    for (const { pods } of placed.keys()) {
+      const [first] = pods;
+      if (first !== undefined && (oldest === undefined || isOlder(first, oldest))) oldest = first;
+    }
   }
   return `${oldest?.uid ?? ''}|${round}`;
 }
@@ -139,9 +142,13 @@ function* takeAndDrop(input: TurnInput, valid: ValidOptions, chosen: ExpandOptio
   const noneHolds = chosen.family.length > 1 || hasInterdependentPods(input);
   yield* takeOption(input, chosen);
   for (const [id, option] of valid) {
-    const touched = [...option.estimate.placed.keys()].some((group) => chosen.estimate.placed.has(group));
-    if (noneHolds || touched || option === chosen) valid.delete(id);
+    if (noneHolds || option === chosen || servesSame(option, chosen)) valid.delete(id);
   }
+}
+
+function servesSame({ estimate }: ExpandOption, { estimate: { placed } }: ExpandOption): boolean {
+  for (const group of estimate.placed.keys()) if (placed.has(group)) return true;
+  return false;
 }
 
 /**

@@ -41,8 +41,21 @@ function wasteOf(estimate: Estimate, { template }: GroupTemplate, names: Resourc
   return (idle(CPU) + idle(MEMORY)) / 2 + devices.reduce((sum, index) => sum + idle(index), 0);
 }
 
+/** By resource. Options of groups whose nodes are alike place the same. */
+const USED = new WeakMap<ReadonlyMap<EquivalenceGroup, number>, Map<number, number>>();
+
 function usedOf(placed: ReadonlyMap<EquivalenceGroup, number>, index: number): number {
-  return [...placed].reduce((sum, [group, count]) => sum + count * (group.shape.requests[index] ?? 0), 0);
+  const known = USED.get(placed) ?? new Map<number, number>();
+  USED.set(placed, known);
+  const used = known.get(index) ?? sumOf(placed, index);
+  known.set(index, used);
+  return used;
+}
+
+function sumOf(placed: ReadonlyMap<EquivalenceGroup, number>, index: number): number {
+  let sum = 0;
+  for (const [group, count] of placed) sum += count * (group.shape.requests[index] ?? 0);
+  return sum;
 }
 
 /** Indexes of the device resources that a node has. */
@@ -88,7 +101,8 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
 
 export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring): ScoredOption {
   const { group } = template;
-  const pods = [...estimate.placed.values()].reduce((sum, count) => sum + count, 0);
+  let pods = 0;
+  for (const count of estimate.placed.values()) pods += count;
   const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
   const priority = scoring.priorityOf(group);
   const cost = costOf(template, estimate, scoring);

@@ -5,13 +5,13 @@
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import type { SlicedWork } from '../../../lib/slices.ts';
+import { type SlicedWork, visitInSlices } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { OperationCounts } from '../../../scheduling/snapshot/operation-counts.ts';
-import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
+import { knownVariants, type GroupTemplate } from '../groups/template-node.ts';
 import { placeholderNode } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { estimate, podSizeOn, type Estimate } from './estimate.ts';
+import { type Estimate, estimateInSlices, podSizeOn } from './estimate.ts';
 import { type NewNodePlace, NodesOfPlace } from './new-nodes.ts';
 import { countedSpace, snapshotSpace } from './packing-space.ts';
 import { type FamilyMember, type Packing, placeIndependent, placeInterdependent, type PodsToPack } from './place-pods.ts';
@@ -41,10 +41,11 @@ export function* packNewNodes(
 ): SlicedWork<PackedNodes> {
   snapshot.operations.templatesPacked += 1;
   const [only] = members.length === 1 ? members : [];
+  for (const { template } of members) yield* visitInSlices(groups, (group) => void knownVariants(group, template));
   if (only === undefined || limits.keep || !groups.every((group) => isCountable(group, only.template)))
     return yield* packOneByOne(groups, members, limits, snapshot);
   yield;
-  const share = estimate(groups, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
+  const share = yield* estimateInSlices(groups, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
   return { ...share, shares: [share], added: [] };
 }
 
@@ -62,33 +63,39 @@ function* packOneByOne(
   limits: PackingLimits,
   snapshot: ClusterSnapshot,
 ): SlicedWork<PackedNodes> {
-  const packing = startPacking(groups, members, limits, snapshot);
+  yield;
+  const packing = yield* startPacking(groups, members, limits, snapshot);
+  yield;
   const zoneBound = members.map(() => 0);
-  for (const toPack of packingOrder(groups, packing)) {
-    yield;
-    const before = packing.nodes.length;
-    if (toPack.group.interdependent) placeInterdependent(packing, toPack);
-    else placeIndependent(packing, toPack);
-    for (let at = before; at < packing.nodes.length; at++) {
-      const of = packing.nodes[at]?.place.of ?? 0;
-      if (toPack.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
+  try {
+    for (const toPack of packingOrder(groups, packing)) {
+      yield;
+      const before = packing.nodes.length;
+      if (toPack.group.interdependent) yield* placeInterdependent(packing, toPack);
+      else placeIndependent(packing, toPack);
+      for (let at = before; at < packing.nodes.length; at++) {
+        const of = packing.nodes[at]?.place.of ?? 0;
+        if (toPack.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
+      }
     }
+    yield;
+  } finally {
+    packing.space.close();
   }
-  packing.space.close();
   return toEstimate(packing, zoneBound);
 }
 
-function startPacking(
+function* startPacking(
   groups: readonly EquivalenceGroup[],
   members: readonly FamilyMember[],
   { nodes: limit, prefix, keep }: PackingLimits,
   snapshot: ClusterSnapshot,
-): Packing {
+): SlicedWork<Packing> {
   const waiting = groups.filter(({ pods }) => pods.length > 0);
   const templates = members.map(({ template }) => template);
   const isCounted = !keep && waiting.every(({ countable }) => countable);
   return {
-    space: isCounted ? countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
+    space: isCounted ? yield* countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
     members,
     places: members.map((member, of) => placesOf(member, of, snapshot.operations)),
     limit,
@@ -132,17 +139,6 @@ function packingOrder(groups: readonly EquivalenceGroup[], { members, places }: 
       masks,
       places: places.map((own, of) => own.filter(({ mask }) => (mask & (masks[of] ?? 0)) !== 0)),
     }));
-}
-
-/** What variants a group of pods allows does not change while its pods find places. */
-const VARIANTS = new WeakMap<GroupTemplate, WeakMap<EquivalenceGroup, number>>();
-
-function knownVariants(group: EquivalenceGroup, template: GroupTemplate): number {
-  const ofTemplate = VARIANTS.get(template) ?? new WeakMap<EquivalenceGroup, number>();
-  VARIANTS.set(template, ofTemplate);
-  const mask = ofTemplate.get(group) ?? variantsForPods(group, template);
-  ofTemplate.set(group, mask);
-  return mask;
 }
 
 function allVariants(member: FamilyMember | undefined): number {

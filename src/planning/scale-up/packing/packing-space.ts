@@ -4,6 +4,7 @@
  */
 import type { NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { NodeKind, SimulatedNodes } from '../../../scheduling/snapshot/simulated-nodes.ts';
 import type { SplitRules } from '../../../scheduling/snapshot/topology-index.ts';
@@ -69,13 +70,13 @@ export function snapshotSpace(snapshot: ClusterSnapshot, prefix: string, keepsAl
 }
 
 /** For countable groups. Nothing stays. */
-export function countedSpace(
+export function* countedSpace(
   snapshot: ClusterSnapshot,
   groups: readonly EquivalenceGroup[],
   templates: readonly GroupTemplate[],
-): NewNodeSpace {
+): SlicedWork<NewNodeSpace> {
   const ruled = groups.filter(({ interdependent }) => interdependent).map(({ shape }) => shape);
-  const nodes = snapshot.simulateNodes(
+  const nodes = yield* snapshot.simulateNodes(
     ruled,
     templates.flatMap(({ daemonPods }) => daemonPods),
   );

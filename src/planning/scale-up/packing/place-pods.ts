@@ -6,6 +6,7 @@
 import type { Node } from '../../../domain/node.ts';
 import type { NodeName } from '../../../domain/ids.ts';
 import { rotate } from '../../../lib/collections.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { floorsOf } from '../../../scheduling/predicates/topology-spread.ts';
 import type { SplitRules } from '../../../scheduling/snapshot/topology-index.ts';
 import { dependsOnZones } from '../groups/zonal-siblings.ts';
@@ -61,7 +62,7 @@ export function placeIndependent(packing: Packing, toPack: PodsToPack): void {
   fillNodes(packing, toPack, () => addAnyNode(packing, toPack));
 }
 
-export function placeInterdependent(packing: Packing, toPack: PodsToPack): void {
+export function* placeInterdependent(packing: Packing, toPack: PodsToPack): SlicedWork<void> {
   const { group } = toPack;
   const rules = packing.space.rulesOf(group);
   // Without rules of their own, other pods' rules only count them.
@@ -73,6 +74,7 @@ export function placeInterdependent(packing: Packing, toPack: PodsToPack): void 
     if (node !== undefined) {
       placePods(packing, node, group, { from: count, to: count + 1 });
       count += 1;
+      if (count % PODS_PER_STEP === 0) yield;
     } else if (placeholders.count > 0) {
       // kube-scheduler would not count a zone in which no node can be added.
       placeholders.remove();
@@ -82,6 +84,8 @@ export function placeInterdependent(packing: Packing, toPack: PodsToPack): void 
   placeholders.remove();
 }
 
+/** Each of them may look at all new nodes. */
+const PODS_PER_STEP = 16;
 /** No place is closed to it. */
 const ANY_POD = -1;
 const NO_PLACEHOLDERS: Placeholders = { count: 0, remove: () => undefined };

@@ -66,6 +66,7 @@ export function* makeOption(input: TurnInput, family: readonly [FamilyMember, ..
     withForkInSlices(snapshot, () => pack(input, family, false)),
   );
   const estimate = atomicEstimate(packed, template, limit);
+  yield;
   return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring) };
 }
 

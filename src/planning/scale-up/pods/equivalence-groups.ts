@@ -7,6 +7,7 @@ import { needOf, type Need } from '../../../scheduling/predicates/resources-fit.
 import { staticKey } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { byPrecedence } from './unschedulable-pods.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import { finishAtOnce, type SlicedWork, visitInSlices } from '../../../lib/slices.ts';
 
 export interface EquivalenceGroup {
   readonly key: string;
@@ -22,10 +23,15 @@ export interface EquivalenceGroup {
 
 /** Sorted by key. `interdependent` has the shapes whose place depends on other pods' places. */
 export function groupPods(pods: readonly Pod[], interdependent: ReadonlySet<PodShape>): readonly EquivalenceGroup[] {
+  return finishAtOnce(groupPodsInSlices(pods, interdependent));
+}
+
+/** The same in slices. */
+export function* groupPodsInSlices(pods: readonly Pod[], interdependent: ReadonlySet<PodShape>): SlicedWork<readonly EquivalenceGroup[]> {
   const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
   const keys = new Map<PodShape, string>();
   const groups = new Map<string, { -readonly [Part in keyof EquivalenceGroup]: EquivalenceGroup[Part] }>();
-  for (const pod of pods) {
+  yield* visitInSlices(pods, (pod) => {
     const { shape } = pod;
     const interdependent = interdependentKeys.has(shape.key);
     const key = keys.get(shape) ?? (interdependent ? `tied ${interdependentKey(shape)}` : packingKey(shape));
@@ -35,7 +41,8 @@ export function groupPods(pods: readonly Pod[], interdependent: ReadonlySet<PodS
     group.pods.push(pod);
     // Rules about spread do not count pods that are being deleted.
     if (pod.deletionAtMs !== undefined) group.countable = false;
-  }
+  });
+  yield;
   for (const group of groups.values()) group.pods.sort(byPrecedence);
   return [...groups.values()].sort((left, right) => compareText(left.key, right.key));
 }

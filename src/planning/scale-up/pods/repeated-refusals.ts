@@ -17,20 +17,29 @@ const BY_TAINT = /(\d+) node\(s\) had untolerated taint/g;
  * has seen each node ready. False for messages in another form.
  */
 export function repeatedRefusals({ nodes }: Pick<ClusterView, 'nodes'>): (pod: Pod) => boolean {
-  const known = new Map<string, boolean>();
+  const taintedIn = new Map<string, number | undefined>();
+  const refusing = new Map<string, number>();
   return ({ shape, unschedulable }) => {
     if (unschedulable === undefined) return false;
-    const key = `${unschedulable.message} ${shape.key}`;
-    const result = known.get(key) ?? countsAll(unschedulable.message, shape, nodes);
-    known.set(key, result);
-    return result;
+    const { message } = unschedulable;
+    const tainted = taintedIn.has(message) ? taintedIn.get(message) : taintedOf(message, nodes.size);
+    taintedIn.set(message, tainted);
+    if (tainted === undefined || tainted === 0) return tainted === 0;
+    // Many workloads tolerate the same taints.
+    const tolerations = JSON.stringify(shape.tolerations);
+    const count = refusing.get(tolerations) ?? countRefusing(shape, nodes);
+    refusing.set(tolerations, count);
+    return tainted <= count;
   };
 }
 
-function countsAll(message: string, shape: Pod['shape'], nodes: ReadonlyMap<string, Node>): boolean {
+/** How many nodes the message counts as tainted; undefined if it does not count as many nodes as there are. */
+function taintedOf(message: string, nodes: number): number | undefined {
   const [, total, reasons = ''] = COUNTED.exec(message) ?? [];
-  if (total === undefined || Number(total) !== nodes.size) return false;
-  const tainted = [...(reasons.split(' preemption: ')[0]?.matchAll(BY_TAINT) ?? [])].reduce((sum, [, count]) => sum + Number(count), 0);
-  if (tainted === 0) return true;
-  return tainted <= [...nodes.values()].filter((node) => refusedByTaints(shape, node).length > 0).length;
+  if (total === undefined || Number(total) !== nodes) return undefined;
+  return [...(reasons.split(' preemption: ')[0]?.matchAll(BY_TAINT) ?? [])].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+function countRefusing(shape: Pod['shape'], nodes: ReadonlyMap<string, Node>): number {
+  return [...nodes.values()].filter((node) => refusedByTaints(shape, node).length > 0).length;
 }

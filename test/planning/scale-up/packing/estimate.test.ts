@@ -123,7 +123,7 @@ describe('estimate', () => {
         );
         const snapshot = new ClusterSnapshot({ names: resourceNames });
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'present', cpu: '1m' })] }));
-        const groups = groupPods(pods, snapshot.interdependentShapes(tiedShapes));
+        const groups = groupPods(pods, finishAtOnce(snapshot.interdependentShapes(tiedShapes)));
         const found = finishAtOnce(
           packNewNodes(
             groups,

@@ -154,7 +154,7 @@ describe('pods on new nodes', () => {
     snapshot.sync(aCluster({ nodes: [node], pods: [aPod({ nodeName: 'present', shape })] }));
     const group = aGroup({ template: aTemplate({ zones: ['we-1'] }) });
     const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
-    const groups = groupPods([aPod({ shape })], snapshot.interdependentShapes([shape]));
+    const groups = groupPods([aPod({ shape })], finishAtOnce(snapshot.interdependentShapes([shape])));
     expect(finishAtOnce(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot)).nodes).toBe(0);
   });
 
@@ -171,7 +171,7 @@ describe('pods on new nodes', () => {
     const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
     const groups = groupPods(
       shapes.map((shape) => aPod({ shape })),
-      snapshot.interdependentShapes(shapes),
+      finishAtOnce(snapshot.interdependentShapes(shapes)),
     );
     const { nodes, placed } = finishAtOnce(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot));
     expect([nodes, placed.size]).toEqual([2, 3]);
@@ -194,7 +194,7 @@ describe('pods on new nodes', () => {
             ...world.shapes,
             aShape({ labels: { app: 'kept-interdependent' }, topologySpread: world.shapes[0]!.topologySpread }),
           ];
-          const groups = groupPods(podsOf(world), snapshot.interdependentShapes(shapes));
+          const groups = groupPods(podsOf(world), finishAtOnce(snapshot.interdependentShapes(shapes)));
           const countsOf = () => world.shapes.map((shape) => before.map((name) => snapshot.check(aPod({ shape }), name)));
           const counts = countsOf();
           const slow = withFork(snapshot, () => packByReference(groups, members, { nodes: world.limit, prefix: 'new' }, snapshot));
