@@ -1,5 +1,6 @@
 /** Why a watch restarts, and the errors that only watches have. */
 import { AutoscalerError } from '../../lib/errors.ts';
+import { onAbort } from '../../lib/abort.ts';
 import type { StatusJson } from '../api/core-json.ts';
 import { retryAfterMs, statusOf } from '../api/errors.ts';
 
@@ -78,15 +79,24 @@ interface SilenceWatch {
   readonly stop: () => void;
 }
 
-/** Fires its signal after silence of one to two times `limitMs`, which is called again for each period. */
-export function endWhenSilent(options: { readonly limitMs: () => number }): SilenceWatch {
+interface SilenceOptions {
+  /** Milliseconds. It is called again for each period. */
+  readonly limitMs: () => number;
+  /** A signal that fires after so many milliseconds. Default: of real time, since a network does not follow an injected clock. */
+  readonly timeout?: (ms: number) => AbortSignal;
+}
+
+/**
+ * Fires its signal after silence of one to two times `limitMs`. Once stopped it holds nothing: a timeout lasts for minutes, and would keep
+ * all that the limit can reach, a stopped daemon for example.
+ */
+export function endWhenSilent({ limitMs, timeout = (ms) => AbortSignal.timeout(ms) }: SilenceOptions): SilenceWatch {
   const controller = new AbortController();
   let heardSince = false;
-  let stopped = false;
+  let stop = (): void => undefined;
   const arm = (): void => {
     heardSince = false;
-    AbortSignal.timeout(options.limitMs()).addEventListener('abort', () => {
-      if (stopped) return;
+    stop = onAbort(timeout(limitMs()), () => {
       if (heardSince) arm();
       else controller.abort();
     });
@@ -97,8 +107,6 @@ export function endWhenSilent(options: { readonly limitMs: () => number }): Sile
     heard: () => {
       heardSince = true;
     },
-    stop: () => {
-      stopped = true;
-    },
+    stop: () => stop(),
   };
 }
