@@ -4,18 +4,19 @@
  */
 import type { SubscriptionHints } from './subscription-hints.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
-import { checkFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
-import type { Row, RowView } from '../../cache/table/row.ts';
+import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { Instance, NodeGroup, TargetSize } from '../../domain/node-group.ts';
+import type { NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterLabels } from '../templates/aks-labels.ts';
+import { scaleSetTarget } from './group-target.ts';
 import { InstanceMapper } from './instances.ts';
+import { freshnessOf, groupFrozenReason } from './group-freeze.ts';
 import { restSigns } from './group-signs.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
-import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput, type GroupRows } from './group-input.ts';
+import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput } from './group-input.ts';
 import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-template.ts';
 import { findExemplaryNodes, type ExemplaryNodes } from '../templates/exemplary-nodes.ts';
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
@@ -24,17 +25,17 @@ import type { TemplateMemory } from '../templates/template-memory.ts';
 import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
-import { frozenReason, groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
-import { zoneName, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
+import { zoneName, type InstanceRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
 import { writtenKeyOf, type WriteShares } from '../groups/write-shares.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
-import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 import { nodeGroupOptionsOf, describeRule, unusedOptionNames } from '../rows/tags.ts';
 import { sizeFamilyOf } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.ts';
-import { sizeFrozenReason, sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
+import { sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
@@ -147,8 +148,6 @@ export class CloudViewBuilder {
     const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group) };
     const listedAtMs = store.lists.listedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
-    const refused = this.#deps.backoffs.reasonFor(group.key, context.nowMs);
-    const frozen = this.#frozenReason(group, own, context) ?? refused ?? frozenByView(group, context);
     const sku = store.facts.skuOf(group);
     const known = {
       group,
@@ -156,13 +155,17 @@ export class CloudViewBuilder {
       sku,
       exemplar: context.exemplary.good.get(group.id),
       fallback: context.exemplary.fallback.get(group.id),
-      target: JSON.stringify(group.kind === 'vms-pool' ? sizeTarget(size) : this.#target(group, view, instances)),
+      target: JSON.stringify(
+        group.kind === 'vms-pool'
+          ? sizeTarget(size)
+          : scaleSetTarget({ ...this.#deps, instances: this.#instances }, group, view, instances),
+      ),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,
-      frozen,
+      frozen: groupFrozenReason(this.#deps, group, own, context),
       growthHeld: store.facts.increaseHeldReason(group),
-      lastResort: this.#hintedReason({ ...own, sku }, context),
+      lastResort: this.#hintedReason({ ...own, sku }, context.cluster),
       deletionsWait: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
@@ -183,19 +186,9 @@ export class CloudViewBuilder {
     return this.#deps.memory.templateFor({ key: group.key, id: group.id, source, sourceRow, pool, exemplar, instance }, cluster, nowMs);
   }
 
-  #frozenReason(group: RegisteredGroup, { row, size, pool }: GroupRows, { agents, nowMs }: ViewContext): string | undefined {
-    const { vmsPools, facts } = this.#deps.store;
-    const { adoptsManagedPools: adopted } = this.#deps.options;
-    if (group.kind === 'scale-set')
-      return frozenReason(group, row?.value, pool, { ours: facts.ownOperationReason(group) !== undefined, adopted });
-    const unknown = size === undefined ? facts.poolsUnknownReason() : undefined;
-    if (unknown !== undefined) return freshnessOf(agents.get(AGENT_POOLS_AGENT), nowMs).scaleUpBlocked ?? unknown;
-    return sizeFrozenReason(group.id, size, vmsPools.heldReason(group.key) !== undefined, adopted);
-  }
-
-  #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { cluster }: ViewContext): string | undefined {
+  #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { pendingPods }: ClusterView): string | undefined {
     const source = this.#sourceOf(own);
-    return source === undefined ? undefined : this.#deps.hints.lastResortReason(source, cluster.pendingPods.length > 0);
+    return source === undefined ? undefined : this.#deps.hints.lastResortReason(source, pendingPods.length > 0);
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
@@ -233,32 +226,6 @@ export class CloudViewBuilder {
     if (source === undefined) return { vmSize: input.sku?.name ?? '', priority: 'Regular', zones: [] };
     const { vmSize, priority, zones, location } = source;
     return { vmSize, priority, ...sizeFamilyOf(input.sku), zones: zones.map((zone) => zoneName(location, zone)) };
-  }
-
-  #target(group: RegisteredGroup, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
-    if (view?.target === undefined || view.row.value.unreadable !== undefined) {
-      return { known: false, reason: 'the scale set has not been read' };
-    }
-    const alive = instances?.filter(({ state }) => state !== 'deleting').length ?? 0;
-    // Azure has been seen to return capacity 0 for sets with instances. One such reading is not used as a size.
-    if (view.target === 0 && view.inFlight === 0 && alive > 0 && this.#isListNewer(group.key, view)) {
-      this.#deps.store.reads.requestScaleSet(group.key);
-      return { known: false, reason: `Azure returned capacity 0, but lists ${alive} instances` };
-    }
-    // A previous leader may have started changes, so the size is not confirmed for removals. Increases start from the scale
-    // set's model in any case.
-    const confirmed = view.confirmed && !this.#deps.store.changes.isInherited(group.key);
-    return { known: true, value: view.target, version: this.versionOf(view.row), confirmed, observedAtMs: 0 };
-  }
-
-  #isListNewer(key: string, view: RowView<ScaleSetRow>): boolean {
-    return (this.#deps.store.lists.listedAtMs(key) ?? 0) > view.seen.atMs;
-  }
-
-  /** The entity tag. Without conditional writes, or without a tag: a text that changes with every change of the row. */
-  versionOf(row: Row<ScaleSetRow>): string {
-    const { enableVmssEtag } = this.#deps.options;
-    return enableVmssEtag && row.etag !== undefined ? row.etag : `${row.etag ?? ''}#${this.#instances.serialOf(row)}`;
   }
 
   #exemplaryNodes(cluster: ClusterView, ownership: Ownership, nowMs: number): ExemplaryNodes {
@@ -299,18 +266,4 @@ interface ViewContext {
   readonly nowMs: number;
   readonly locked: string | undefined;
   readonly cluster: ClusterView;
-}
-
-/**
- * All groups are frozen while another autoscaler holds the lock. One group is frozen if its instances were unreadable for too
- * long; this must not affect other groups.
- */
-function frozenByView(group: RegisteredGroup, { agents, nowMs, locked }: ViewContext): string | undefined {
-  if (locked !== undefined) return locked;
-  const ids = group.kind === 'vms-pool' ? [AGENT_POOLS_AGENT, VMS_AGENT] : [instancesAgent(group.key)];
-  return ids.map((id) => freshnessOf(agents.get(id), nowMs).scaleUpBlocked).find((reason) => reason !== undefined);
-}
-
-function freshnessOf(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
-  return checkFreshness(agent === undefined ? [] : [agent], nowMs);
 }
