@@ -101,10 +101,14 @@ export class BudgetLedger {
    * its evictions wait for each other, so it can be removed if no other node of the plan uses that budget. A pod that its owner
    * marks as safe to evict does not count here: its eviction is tried until the Eviction API grants it.
    */
-  exhaustedBudget(pods: readonly Pod[]): DisruptionBudget | undefined {
+  exhaustedBudget(pods: readonly Pod[]): UsedBudget | undefined {
     if (this.#context.inSequence) return undefined;
-    const counts = this.#count(pods.filter(({ safeToEvict }) => safeToEvict !== 'true'));
-    return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
+    const counted = pods.filter(({ safeToEvict }) => safeToEvict !== 'true');
+    const found = [...this.#count(counted)].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)));
+    const [budget, needed] = found ?? [];
+    const pod = counted.find((one) => budget !== undefined && this.#context.budgetsOf(one).includes(budget));
+    if (budget === undefined || needed === undefined || pod === undefined) return undefined;
+    return { budget, pod, needed, used: budget.disruptionsAllowed - this.#leftOf(budget) };
   }
 
   /** Whether the pods of one node need more disruptions than a budget allows at once. */
@@ -134,6 +138,17 @@ export class BudgetLedger {
     }
     return counts;
   }
+}
+
+/** A budget that other removals of the plan, or in progress, use already, so that one more node has to wait for it. */
+interface UsedBudget {
+  readonly budget: DisruptionBudget;
+  /** The first pod of the node that the budget selects. */
+  readonly pod: Pod;
+  /** Disruptions that other removals use. */
+  readonly used: number;
+  /** Disruptions that the node needs. */
+  readonly needed: number;
 }
 
 /** What the cluster can lose before it is below its minimum CPU or memory. Mutable, and dropped with the plan. */

@@ -222,11 +222,12 @@ function allowanceExceeded(candidates: AtomicGroup, allowance: RemovalAllowance,
 }
 
 function disruptionBudgetExceeded(pods: readonly Pod[], ledger: BudgetLedger): Refusal | undefined {
-  const budget = ledger.exhaustedBudget(pods);
-  if (budget === undefined) return undefined;
-  const pod = pods[0] === undefined ? '' : podName(pods[0]);
-  const detail = `${budget.namespace}/${budget.name}: its ${budget.disruptionsAllowed} allowed disruptions are used by other nodes of this plan`;
-  return { reason: 'BlockedByPod', blocker: { pod, reason: 'NotEnoughPdb', detail } };
+  const exhausted = ledger.exhaustedBudget(pods);
+  if (exhausted === undefined) return undefined;
+  const { budget, pod, used, needed } = exhausted;
+  const allowed = `${budget.disruptionsAllowed} ${budget.disruptionsAllowed === 1 ? 'disruption' : 'disruptions'}`;
+  const detail = `${budget.namespace}/${budget.name}: allows ${allowed} now; other removals use ${used}, this node needs ${needed}`;
+  return { reason: 'BlockedByPod', blocker: { pod: podName(pod), reason: 'NotEnoughPdb', detail } };
 }
 
 function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {

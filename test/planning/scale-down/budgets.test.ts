@@ -134,6 +134,32 @@ describe('budgets', () => {
     expect(removed(alone)).toEqual(['p-0']);
   });
 
+  it.each([
+    { name: 'by a removal of the same plan', going: [], said: 'allows 1 disruption now; other removals use 1, this node needs 1' },
+    { name: 'by a drain in progress', going: ['p-0'], said: 'allows 1 disruption now; other removals use 1, this node needs 1' },
+    { name: 'in part', allowed: 3, wanted: 3, going: [], said: 'allows 3 disruptions now; other removals use 1, this node needs 3' },
+  ])('a budget that is used $name names the pod that it selects, and the numbers', ({ allowed = 1, wanted = 1, going, said }) => {
+    const app = (nodeName: string, name: string) => aPod({ name, nodeName, cpu: '200m', shape: { labels: { app: 'a' } } });
+    const second = Array.from({ length: wanted }, (_, index) => app('p-1', `second-${index}`));
+    const selector = { requirements: [{ key: 'app', operator: 'In' as const, values: ['a'] }] };
+    const result = plan({
+      groups: [pool('p', 2), pool('q', 2, { minSize: 2 })],
+      nodes: [...nodes('p-0', 'p-1'), ...nodes('q-0', 'q-1')],
+      // The first pod of the second node belongs to no budget.
+      pods: [app('p-0', 'first'), aPod({ name: 'other', nodeName: 'p-1', cpu: '100m' }), ...second],
+      budgets: [aBudget({ name: 'b', disruptionsAllowed: allowed, selector })],
+      state: {
+        unneededSince: sinceMinutes(30, ['p-0', 'p-1']),
+        deleting: new Map(going.map((name) => [name, { group: nodeGroupId('p'), instance: keyOf(name), sinceMs: START_MS }])),
+      },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
+    });
+    expect(result.kept.find(({ node }) => node === 'p-1')).toMatchObject({
+      reason: 'BlockedByPod',
+      blocker: { pod: 'default/second-0', reason: 'NotEnoughPdb', detail: `default/b: ${said}` },
+    });
+  });
+
   it('a budget spent for the moment stops no clock, and starts none', () => {
     const spent = aBudget({ disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 2 });
     const result = plan({
