@@ -36,6 +36,8 @@ interface TaintChange {
 const CLEAN_UP_CALLS = 10;
 /** The Cluster Autoscaler's `--max-bulk-soft-taint-time`. A slow API server must not delay the loop. */
 const MAX_TIME_MS = 3_000;
+/** Calls that are under way at once. The loop waits for them, and with it a pod that turns unschedulable meanwhile. */
+const AT_ONCE = 10;
 
 /**
  * Removes taints of needed nodes first, since a wrong taint keeps pods away. Then taints unneeded nodes, within the limits of
@@ -47,8 +49,8 @@ export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSigna
   const plan = isOff ? { ...input.plan, unneeded: recentCandidates(input.observation, candidateTtlMs) } : input.plan;
   const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_CALLS : softTaintBudget);
   const endsAtMs = input.clock.monotonic() + (input.rules.softTaintTimeMs ?? MAX_TIME_MS);
-  for (const change of changes) {
-    await applyChange(change, input, signal);
+  for (let from = 0; from < changes.length; from += AT_ONCE) {
+    await Promise.all(changes.slice(from, from + AT_ONCE).map((change) => applyChange(change, input, signal)));
     if (input.clock.monotonic() >= endsAtMs) return;
   }
 }

@@ -32,9 +32,21 @@ function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 
   const cluster = new FakeCluster({ nodes });
   const calls: string[] = [];
   let nowMs = 0;
+  let waiting: PromiseWithResolvers<void> | undefined;
+  /** Calls that wait at once take the time of one. */
+  const answer = (): PromiseWithResolvers<void> => {
+    const answered = Promise.withResolvers<void>();
+    setImmediate(() => {
+      waiting = undefined;
+      nowMs += callMs;
+      answered.resolve();
+    });
+    return answered;
+  };
   cluster.onCall = (call, node) => {
     calls.push(`${call} ${node}`);
-    nowMs += callMs;
+    waiting ??= answer();
+    return waiting.promise;
   };
   const clock = { monotonic: () => nowMs };
   const update = (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0) =>
@@ -98,24 +110,30 @@ describe('soft taints', () => {
     expect(without.calls).toEqual(['untaint g-00', 'untaint g-01']);
   });
 
-  it('an API server that takes a second per call gets three seconds of the loop, and the rest waits for the next', async () => {
+  const many = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `g-${String(index).padStart(2, '0')}`);
+
+  it.each([
+    { name: 'ten calls take the time of one', callMs: 2_999, budget: 30, calls: 20 },
+    { name: 'an API server that takes three seconds per call gets no further calls', callMs: 3_000, budget: 30, calls: 10 },
+    { name: 'within the number of calls', callMs: 100, budget: 13, calls: 13 },
+  ])('$name', async ({ callMs, budget, calls }) => {
     const world = softWorld(
-      Array.from({ length: 8 }, () => ({})),
-      { callMs: 1_000 },
+      many(30).map(() => ({})),
+      { callMs },
     );
-    await world.update(planOf(Array.from({ length: 8 }, (_, index) => `g-0${index}`)));
-    expect(world.calls).toEqual(['taint g-00', 'taint g-01', 'taint g-02']);
+    await world.update(planOf(many(30)), budget);
+    expect(world.calls).toEqual(many(calls).map((node) => `taint ${node}`));
   });
 
   it.each([
-    [1_000, 1],
-    [10_000, 8],
-  ])('--max-bulk-soft-taint-time: %i ms are enough for %i of eight', async (softTaintTimeMs, marked) => {
+    [1_000, 10],
+    [10_000, 25],
+  ])('--max-bulk-soft-taint-time: %i ms are enough for %i of 25', async (softTaintTimeMs, marked) => {
     const world = softWorld(
-      Array.from({ length: 8 }, () => ({})),
+      many(25).map(() => ({})),
       { callMs: 1_200, softTaintTimeMs },
     );
-    await world.update(planOf(Array.from({ length: 8 }, (_, index) => `g-0${index}`)));
+    await world.update(planOf(many(25)), 25);
     expect(world.calls).toHaveLength(marked);
   });
 
