@@ -19,6 +19,8 @@ import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInp
 import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
 const DELAY_POLL_MS = 5_000;
+/** How long a drained node is read again while the API server does not answer. To give up then would be to drain it twice. */
+const READ_AGAIN_FOR_MS = 60_000;
 
 interface DelayDeps {
   /** Reads the node without a cache. Returns undefined if it is gone. */
@@ -121,7 +123,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   progress.step = 'wait';
   // Another operation may block the group for minutes. The read that follows spares Azure a request that the last look would stop.
   await deps.cloud.untilRemovable(removal.group, work);
-  const read = () => deps.reader.readFresh(removal.node, work);
+  const read = () => readDrained(removal, deps);
   const last = await waitForDelays({ ...deps, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
@@ -136,6 +138,20 @@ async function readNode(removal: Removal, deps: DrainNodeDeps): Promise<FreshNod
   const fresh = await deps.reader.readFresh(removal.node, deps.work);
   if (fresh === undefined) throw new RemovalStopped('recheck', 'the node is gone');
   return fresh;
+}
+
+/** Reads again for a while if the API server does not answer. Throws as `readFresh` does. */
+async function readDrained({ node }: Removal, { reader, clock, work }: DrainNodeDeps): Promise<FreshNode | undefined> {
+  const giveUpAt = clock.monotonic() + READ_AGAIN_FOR_MS;
+  for (;;) {
+    try {
+      return await reader.readFresh(node, work);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (!isUnread(error) || clock.monotonic() + DELAY_POLL_MS > giveUpAt) throw error;
+    }
+    await clock.sleep(DELAY_POLL_MS, work);
+  }
 }
 
 /** Azure may reuse instance numbers, and with them node names. A new node of the same name was never drained. */

@@ -149,6 +149,26 @@ describe('a deletion taint that another writer takes away', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
+  it.each([
+    { lasts: 40_000, end: { kind: 'deleted' } },
+    { lasts: 120_000, end: { kind: 'undone', step: 'wait', message: 'the API server is away' } },
+  ])('a node that cannot be read for $lasts ms after its pods have moved: $end.kind', async ({ lasts, end }) => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    let awaySinceMs = Infinity;
+    world.cluster.onEvict = () => {
+      awaySinceMs = world.clock.now();
+      return undefined;
+    };
+    world.cluster.onCall = (call) => {
+      if (call === 'readFresh' && world.clock.now() >= awaySinceMs && world.clock.now() < awaySinceMs + lasts)
+        throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
+    };
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(3 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject(end);
+    expect(isMarked(world)).toBe(end.kind === 'deleted');
+  });
+
   it('is not replaced: a daemon that comes second writes nothing', async () => {
     const world = setUp();
     const theirs = { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' } as const;
