@@ -86,6 +86,11 @@ export class QueuedEventRecorder implements EventRecorder {
     this.#sending ??= this.#send();
   }
 
+  /** Series that a repeat would still be added to, and ended ones that the next event removes. */
+  get remembered(): number {
+    return this.#series.size;
+  }
+
   async flush(signal: AbortSignal): Promise<void> {
     await untilAborted(this.#sending ?? Promise.resolve(), signal);
   }
@@ -99,23 +104,23 @@ export class QueuedEventRecorder implements EventRecorder {
   #seriesOf(event: AutoscalerEvent, now: number): Series {
     const message = event.message.slice(0, MESSAGE_LIMIT);
     const key = JSON.stringify([event.subject, event.type, event.reason, message]);
+    this.#forgetEnded(now);
     const known = this.#series.get(key);
-    if (known !== undefined && now - known.lastAtMs <= this.#limits.foldMs) return known;
-    const series: Series = {
-      key,
-      event: { ...event, message },
-      firstAtMs: now,
-      lastAtMs: now,
-      count: 0,
-      queued: false,
-      path: undefined,
-      sentAtMs: undefined,
-    };
+    const series = known ?? newSeries(key, { ...event, message }, now);
+    // The series that was silent for longest is the first.
     this.#series.delete(key);
     this.#series.set(key, series);
     const oldest = this.#series.keys().next().value;
     if (this.#series.size > REMEMBERED && oldest !== undefined) this.#series.delete(oldest);
     return series;
+  }
+
+  /** No repeat is added to a series that was silent for so long. A removal of 1,200 nodes records thousands, a kilobyte each. */
+  #forgetEnded(now: number): void {
+    for (const { key, lastAtMs } of this.#series.values()) {
+      if (now - lastAtMs <= this.#limits.foldMs) return;
+      this.#series.delete(key);
+    }
   }
 
   /** Never rejects. */
@@ -246,4 +251,8 @@ function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {
 /** Whole seconds, as the API writes its Time. */
 function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+function newSeries(key: string, event: AutoscalerEvent, nowMs: number): Series {
+  return { key, event, firstAtMs: nowMs, lastAtMs: nowMs, count: 0, queued: false, path: undefined, sentAtMs: undefined };
 }

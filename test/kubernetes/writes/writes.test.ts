@@ -158,6 +158,23 @@ describe('events', () => {
     await events.close();
   });
 
+  it('remembers events for ten minutes after their last repeat', async () => {
+    const events = recorder(100);
+    for (let cycle = 0; cycle < 30; cycle++) {
+      for (let node = 0; node < 5; node++) events.record(event(`${cycle} ${node}`));
+      events.record(event('in each cycle'));
+      await clock.advance(60_000);
+    }
+    // Those of the last cycle, and of the ten minutes before it.
+    expect(events.remembered).toBe(11 * 5 + 1);
+    await clock.advance(600_000);
+    events.record(event('later'));
+    expect(events.remembered).toBe(1);
+    await events.flush(signal);
+    expect(api.received.filter(({ method, body }) => method === 'POST' && body['message'] === 'in each cycle')).toHaveLength(1);
+    await events.close();
+  });
+
   it('an event that was dropped takes no place among those remembered', async () => {
     const events = recorder(1);
     events.record(event('first'));
