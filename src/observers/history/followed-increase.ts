@@ -28,7 +28,7 @@ export class FollowedIncrease {
   #boundMs: number | undefined;
   #bound = 0;
   #failure: string | undefined;
-  #endedMs: number | undefined;
+  #ended: { readonly atMs: number; readonly stages: readonly StageProgress[] } | undefined;
 
   constructor({ pods, ...input }: FollowedIncreaseInput) {
     this.#input = input;
@@ -45,7 +45,7 @@ export class FollowedIncrease {
   }
 
   get isOpen(): boolean {
-    return this.#endedMs === undefined;
+    return this.#ended === undefined;
   }
 
   /** How many of its pods were seen on a node. */
@@ -78,7 +78,7 @@ export class FollowedIncrease {
 
   fail(failure: string, atMs: number): void {
     this.#failure ??= failure;
-    this.#endedMs ??= atMs;
+    this.#end(atMs);
   }
 
   /** Ends it if all its nodes are ready and none of its pods is pending, or if it is too old. */
@@ -87,14 +87,14 @@ export class FollowedIncrease {
     for (const uid of this.#waiting) if (!pending.has(uid)) this.#waiting.delete(uid);
     const ready = [...this.#instances.values()].filter((stages) => stages.ready !== undefined).length;
     const hasCome = this.misses === 0 && ready === this.#instances.size && this.#waiting.size === 0;
-    if (hasCome || nowMs - this.acceptedMs > ENDS_AFTER_MS) this.#endedMs = nowMs;
+    if (hasCome || nowMs - this.acceptedMs > ENDS_AFTER_MS) this.#end(nowMs);
   }
 
   progress(timeToReady: DurationSummary | undefined): ScaleUpProgress {
     const { id, group, from, to, cause, decision, acceptedMs } = this.#input;
     const expectation =
       timeToReady === undefined ? {} : { expectedReadyMs: acceptedMs + timeToReady.p50Ms, lateAfterMs: acceptedMs + timeToReady.p90Ms };
-    const ends = defined({ failure: this.#failure, endedMs: this.#endedMs });
+    const ends = defined({ failure: this.#failure, endedMs: this.#ended?.atMs });
     return {
       id,
       group,
@@ -103,10 +103,22 @@ export class FollowedIncrease {
       cause,
       decision,
       pods: this.#podCount,
-      stages: SCALE_UP_STAGES.map((stage) => this.#stage(stage)),
+      stages: this.#ended?.stages ?? this.#stages(),
       ...expectation,
       ...ends,
     };
+  }
+
+  /** What came of each instance and pod is not needed any more: a day has hundreds of increases, one of a thousand nodes takes 300 kB. */
+  #end(atMs: number): void {
+    if (!this.isOpen) return;
+    this.#ended = { atMs, stages: this.#stages() };
+    this.#instances.clear();
+    this.#waiting.clear();
+  }
+
+  #stages(): readonly StageProgress[] {
+    return SCALE_UP_STAGES.map((stage) => this.#stage(stage));
   }
 
   #stage(stage: StageProgress['stage']): StageProgress {
