@@ -19,6 +19,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   idle: async () => (await import('./idle.bench.ts')).idleBench(values.beside),
   big: async () => (await import('./big/big.bench.ts')).bigBench(bigOptions()),
   drain: async () => (await import('./big/drain.bench.ts')).drainBench(bigOptions()),
+  cycles: async () => (await import('./big/cycles.bench.ts')).cyclesBench({ cycles: Number(values.cycles), profileDir: values.profile }),
   record: async () => (await import('./record.bench.ts')).recordBench(),
   bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   sharing: async () => (await import('./sharing.bench.ts')).sharingBench(),
@@ -27,7 +28,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
 };
 
 /** Take minutes, or gigabytes: they run only by their names. */
-const ONLY_BY_NAME = new Set(['big', 'drain', 'idle', 'record']);
+const ONLY_BY_NAME = new Set(['big', 'cycles', 'drain', 'idle', 'record']);
 
 const text = { type: 'string' } as const;
 const { values, positionals: wanted } = parseArgs({
@@ -41,6 +42,7 @@ const { values, positionals: wanted } = parseArgs({
     pods: { ...text, default: '150000' },
     burst: { ...text, default: '1000' },
     speed: { ...text, default: '10' },
+    cycles: { ...text, default: '30' },
     profile: text,
   },
 });

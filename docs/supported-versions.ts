@@ -124,6 +124,7 @@ function largeClusterLines(root: string): readonly string[] {
     ...measurementLines(aimed, 'npm run bench -- big'),
     ...(beyond === undefined ? [] : beyondLines(beyond)),
     ...drainLines(root),
+    ...cyclesLines(root),
   ];
 }
 
@@ -146,6 +147,26 @@ function drainLines(root: string): readonly string[] {
   ];
 }
 
+/** No table before `npm run bench -- cycles` has run. */
+function cyclesLines(root: string): readonly string[] {
+  const report = bigReport(root, 'cycles', 100);
+  if (report === undefined) return [];
+  return [
+    '### Whether memory grows',
+    '',
+    `Sixty nodes are added to a cluster of ${report.nodes} and removed again, many times. Live is what a full collection of garbage leaves.`,
+    '',
+    '| What | Measured |',
+    '| --- | --- |',
+    ...report.rows.map((each) => `| ${each.name} | ${measuredOf(each)} |`),
+    ...measurementLines(report, 'npm run bench -- cycles'),
+    '',
+    'What grows has a bound: events for ten minutes after their last repeat, at most 4,096; of the last day at most 2,000 changes of capacity, 500 decisions',
+    'and 200 scale-ups; names of nodes that pods and nodes mention, 100,000 each; keys of shapes that no pod has any more, as many as there are of present',
+    'ones, or a thousand; a thousand values of each summary until they are condensed. Code that runs often is compiled, which takes some megabytes at first.',
+  ];
+}
+
 /** AKS has no such cluster: there is no aim but that it works. */
 function beyondLines(report: BigReport): readonly string[] {
   const rows = report.rows.map((each) => `| ${each.name} | ${measuredOf(each)} |`);
@@ -161,7 +182,7 @@ function beyondLines(report: BigReport): readonly string[] {
   ];
 }
 
-function bigReport(root: string, bench: 'big' | 'drain', nodes: number): BigReport | undefined {
+function bigReport(root: string, bench: 'big' | 'drain' | 'cycles', nodes: number): BigReport | undefined {
   const file = join(root, 'bench', `${bench}-${nodes}.json`);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BigReport) : undefined;
 }

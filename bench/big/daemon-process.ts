@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMs, imageEnvironment, memoryMb } from '../daemon-bundle.ts';
-import type { LongestTurn, MeterOrder, WorldReady } from './world-orders.ts';
+import type { LiveHeap, LongestTurn, MeterOrder, WorldReady } from './world-orders.ts';
 
 const METER = join(import.meta.dirname, 'turn-meter.ts');
 const POLL_MS = 100;
@@ -109,6 +109,20 @@ export class MeasuredDaemon {
     const answer = once(this.#child, 'message') as Promise<[LongestTurn]>;
     this.#order('stop');
     return (await answer)[0];
+  }
+
+  /** What is left of the heap after a full collection of garbage. */
+  async liveHeap(): Promise<LiveHeap> {
+    const answer = once(this.#child, 'message') as Promise<[LiveHeap]>;
+    this.#order('live-heap');
+    return (await answer)[0];
+  }
+
+  /** Writes a snapshot of the heap, for the tools of Chromium. */
+  async writeSnapshot(file: string): Promise<void> {
+    const answer = once(this.#child, 'message');
+    this.#order({ snapshotTo: file });
+    await answer;
   }
 
   #order(order: MeterOrder): void {

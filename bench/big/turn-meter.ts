@@ -3,6 +3,7 @@
  * the processor. Its timer wakes the process all the time, so it runs only while it is asked to. Beside a profile it writes down when each
  * long turn ended, so that the profile shows what it did. Must not know the daemon.
  */
+import { liveHeap, writeSnapshot } from './live-heap.ts';
 import type { LongestTurn, MeterOrder } from './world-orders.ts';
 
 const TICK_MS = 2;
@@ -39,5 +40,12 @@ function stop(): void {
   process.send?.(longest);
 }
 
-process.on('message', (order: MeterOrder) => (order === 'start' ? start() : stop()));
+function obey(order: MeterOrder): void {
+  if (order === 'start') start();
+  else if (order === 'stop') stop();
+  else if (order === 'live-heap') void liveHeap().then((heap) => process.send?.(heap));
+  else process.send?.(writeSnapshot(order.snapshotTo));
+}
+
+process.on('message', obey);
 process.channel?.unref();

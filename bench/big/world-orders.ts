@@ -99,8 +99,15 @@ export interface WorldAnswers {
   readonly 'follow-drains': DrainFacts;
 }
 
-/** To the meter in the daemon: it begins, or it ends and answers. */
-export type MeterOrder = 'start' | 'stop';
+/** To the meters in the daemon: turns are measured from now on; or not any more, and the longest is answered; or what a full collection leaves. */
+export type MeterOrder = 'start' | 'stop' | 'live-heap' | { readonly snapshotTo: string };
+
+/** After a full collection of garbage. */
+export interface LiveHeap {
+  readonly usedMb: number;
+  /** Held by objects of the heap, but outside of it: buffers. */
+  readonly externalMb: number;
+}
 
 /** The longest turn of the event loop, by the clock and by the time that its thread had the processor. */
 export interface LongestTurn {

@@ -19,6 +19,7 @@ const POLL_MS = 100;
 const LONE_WITHIN_MS = 60_000;
 /** So that the bench ends by itself. What is not done then is not a number in the result. */
 const SCALED_WITHIN_MS = 600_000;
+const SETTLED_WITHIN_MS = 60_000;
 const size = JSON.parse(process.argv[2] ?? '{}') as WorldSize;
 const content = size.scene === 'day' ? { ...bigContent(size), going: 0, workloads: [] } : { ...drainContent(size), batch: 0 };
 /** Deployments whose pods have a node of their own. */
@@ -193,7 +194,10 @@ async function removePods(): Promise<WriteTimes> {
   const deployments = world.cluster.store.list('deployments').filter(({ metadata }) => lone.includes(metadata.name));
   for (const deployment of deployments) world.cluster.remove(deployment);
   const isDone = await until(() => counts.nodes <= size.nodes - content.batch, SCALED_WITHIN_MS);
-  return times(nodes - counts.nodes, isDone);
+  const removed = times(nodes - counts.nodes, isDone);
+  // Pods of these nodes end after them. Another scale-up would count them as its own.
+  await until(() => counts.running <= size.pods - 2 * content.batch, SETTLED_WITHIN_MS);
+  return removed;
 }
 
 async function followDrains(order: Extract<WorldOrder, { readonly verb: 'follow-drains' }>): Promise<DrainFacts> {
