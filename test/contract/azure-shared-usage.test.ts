@@ -2,11 +2,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { writeUsageText } from '../../src/azure/sizes/usage-list.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
+import { SUBSCRIPTION } from '../azure/scripted-arm.ts';
 import { MemoryTextServer } from '../support/memory-shared-text.ts';
-import { START_MS } from '../support/builders.ts';
+import { aCluster, aPod, START_MS } from '../support/builders.ts';
 
 const MINUTE = 60_000;
 const FAMILY = 'standardDSv5Family';
+const SCOPE = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
 const rigs: Rig[] = [];
 afterEach(async () => {
   for (const each of rigs.splice(0)) await each.stop();
@@ -85,5 +87,62 @@ describe('usages that clusters share', () => {
     two.arm.intercept = () => undefined;
     await two.pass(MINUTE);
     expect([asked(one), asked(two)]).toEqual([1, 1]);
+  });
+
+  const waiting = (count: number) => ({ ...aCluster(), pendingPods: Array.from({ length: count }, (_, at) => aPod({ name: `p-${at}` })) });
+
+  /** Two clusters; the second took from the first that 4 cores are left, where Azure says 80. */
+  async function misled(server: MemoryTextServer): Promise<readonly [Rig, Rig]> {
+    const [one, two] = (await clusters(2, server)) as readonly [Rig, Rig];
+    one.arm.usages = [[FAMILY, 20, 24]];
+    await one.azure.start(one.signal);
+    await two.azure.start(two.signal);
+    await two.pass(1_000);
+    expect([two.view().quotas, asked(two)]).toMatchObject([[{ used: 20, limit: 24 }], 0]);
+    return [one, two];
+  }
+
+  it('keep no pod from a node before the cluster has read them itself, and then its own list counts for five minutes', async () => {
+    const server = new MemoryTextServer(() => nowMs);
+    const [, two] = await misled(server);
+    two.view(waiting(1));
+    await two.quiet();
+    expect(asked(two)).toBe(0);
+    two.view(waiting(2));
+    await two.pass(1_000);
+    expect([asked(two), two.view().quotas]).toMatchObject([1, [{ used: 20, limit: 100 }]]);
+    await two.pass(4 * MINUTE);
+    expect([asked(two), two.view().quotas]).toMatchObject([1, [{ used: 20, limit: 100 }]]);
+  });
+
+  it('are not asked for in each loop by a cluster that may not read them', async () => {
+    const server = new MemoryTextServer(() => nowMs);
+    const [, two] = await misled(server);
+    two.arm.intercept = ({ path }) =>
+      path.includes('/usages') ? { status: 403, body: { error: { code: 'AuthorizationFailed' } } } : undefined;
+    for (let loop = 0; loop < 6; loop++) {
+      two.view(waiting(2));
+      await two.pass(10_000);
+    }
+    // After a failure the reader tries again by itself.
+    expect(asked(two)).toBeLessThanOrEqual(3);
+  });
+
+  it('of another cluster only add: what its list lacks is as this cluster read it, for a quarter of an hour', async () => {
+    const server = new MemoryTextServer(() => nowMs);
+    const [one, two] = (await clusters(2, server)) as readonly [Rig, Rig];
+    await two.azure.start(two.signal);
+    await one.azure.start(one.signal);
+    expect([asked(one), asked(two)]).toEqual([0, 1]);
+    const publish = (atMs: number): void =>
+      server.put({ epoch: 9, text: writeUsageText({ atMs, rows: [{ name: 'cores', used: 1, limit: 9 }] }, SCOPE), by: 'liar' });
+    for (let at = 1; at <= 20; at++) {
+      publish(START_MS + at * MINUTE);
+      await two.pass(MINUTE);
+      const names = two.view().quotas?.map(({ name }) => name);
+      if (at >= 7 && at <= 14) expect(names?.toSorted()).toEqual(['cores', FAMILY.toLowerCase()]);
+      if (at >= 18) expect(names).toEqual(['cores']);
+    }
+    expect(asked(two)).toBe(1);
   });
 });

@@ -47,7 +47,7 @@ export function allAgents(deps: AllAgentsDeps): readonly CachingAgent[] {
 }
 
 function usagesAgent({ agents, clock, shared, quota, usageDoubtedAtMs }: AllAgentsDeps): CachingAgent {
-  const keep = ({ rows, atMs }: UsageList): void => quota.recordUsages(rows, atMs);
+  const keep = ({ rows, atMs }: UsageList, isShared: boolean): void => quota.recordUsages(rows, atMs, isShared);
   return usageAgent({ ...agents, clock, share: shared.usage, doubtedAtMs: usageDoubtedAtMs, keep });
 }
 

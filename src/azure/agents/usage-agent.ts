@@ -3,7 +3,7 @@
  * reads it for all, as long as no quota is nearly used up.
  */
 import type { Usage } from '@azure/arm-compute';
-import type { CachingAgent, Loaded } from '../../cache/agents/agent.ts';
+import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
 import { loadTogether } from '../../cache/agents/shared-load.ts';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
 import { defined } from '../../lib/defined.ts';
@@ -28,8 +28,8 @@ export interface UsageAgentDeps extends Omit<AgentDeps, 'clock'> {
   readonly share: SharedText | undefined;
   /** When Azure contradicted the list last, ms since the epoch: an older list of another process does not count. */
   readonly doubtedAtMs: () => number;
-  /** Receives a list only if all of it was read. */
-  readonly keep: (list: UsageList) => void;
+  /** Receives a list only if all of it was read. `isShared`: by another process. */
+  readonly keep: (list: UsageList, isShared: boolean) => void;
 }
 
 export function usageAgent(deps: UsageAgentDeps): CachingAgent {
@@ -51,23 +51,31 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
     optional: true,
     rest: deps.rest?.restOf(USAGE_AGENT, policy.intervalMs),
   } as const;
-  let ownMs = Number.NEGATIVE_INFINITY;
+  let own: UsageList | undefined;
   let current: UsageList | undefined;
-  const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
-    const list = await readList(deps, signal);
-    ownMs = list.atMs;
-    return list;
+  /** The list that was committed last. */
+  let kept: UsageList | undefined;
+  const keep = (list: UsageList, isShared: boolean): void => {
+    kept = list;
+    deps.keep(list, isShared);
   };
-  const isRecent = (atMs: number): boolean => Math.abs(clock.now() - atMs) < INTERVAL_MS;
+  const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
+    own = await readList(deps, signal);
+    return own;
+  };
+  const isRecent = ({ atMs }: UsageList): boolean => Math.abs(clock.now() - atMs) < INTERVAL_MS;
+  const isDoubted = ({ atMs }: UsageList): boolean => atMs < deps.doubtedAtMs();
   return cachingAgent(shape, async ({ signal }) => {
-    if (share === undefined) return loaded(deps, await readOwn(signal));
-    const { value, error, by } = await loadTogether<UsageList>(
+    if (share === undefined) return loaded(keep, await readOwn(signal));
+    // Nothing that another process says is better than our own list of the last minutes.
+    if (own !== undefined && own === kept && isRecent(own) && !isDoubted(own)) return { commit: () => summaryOf(own, 0) };
+    const { value, error, by, origin } = await loadTogether<UsageList>(
       {
         share,
         clock,
         decode: (text) => readUsageText(text, options, clock.now()),
         encode: (list) => writeUsageText(list, options),
-        isFresh: (list) => isRecent(list.atMs),
+        isFresh: isRecent,
         read: readOwn,
         onProblem: () => undefined,
         current,
@@ -76,12 +84,18 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
       },
       signal,
     );
-    // Our own list of the last minutes is as good; another process's is not.
-    const matters = isNearlyUsed(value) && !isRecent(ownMs);
-    const isOwn = matters || value.atMs < deps.doubtedAtMs();
-    current = isOwn ? await readOwn(signal) : value;
-    return { ...loaded(deps, current, isOwn ? undefined : by), ...defined({ error }) };
+    const isOwn = origin === 'own' || isNearlyUsed(value) || isDoubted(value);
+    if (isOwn) current = origin === 'own' ? value : await readOwn(signal);
+    else if (origin === 'shared') current = addOther(own, value);
+    return { ...loaded(keep, current ?? value, isOwn ? undefined : { by }), ...defined({ error }) };
   });
+}
+
+/** Absence from another process's list means nothing: it may have read with fewer rights. What this one read itself stays for its time. */
+function addOther(own: UsageList | undefined, other: UsageList): UsageList {
+  if (own === undefined || Math.abs(other.atMs - own.atMs) >= LIVES * INTERVAL_MS) return other;
+  const names = new Set(other.rows.map(({ name }) => name.toLowerCase()));
+  return { atMs: other.atMs, rows: [...other.rows, ...own.rows.filter(({ name }) => !names.has(name.toLowerCase()))] };
 }
 
 /** @throws AutoscalerError if any page cannot be read. */
@@ -101,15 +115,19 @@ async function readList(deps: UsageAgentDeps, signal: AbortSignal): Promise<Usag
   return { atMs, rows: pages.flatMap((page) => page.rows.map(({ value }) => value)) };
 }
 
-function loaded({ keep }: UsageAgentDeps, list: UsageList, readBy?: string): Loaded {
+/** `from`: the other process; what it read is informative. undefined: this process read the list. */
+function loaded(keep: UsageAgentDeps['keep'], list: UsageList, from?: { readonly by: string | undefined }): Loaded {
   return {
     commit: () => {
-      keep(list);
-      const rows = list.rows.length;
-      const from = readBy === undefined ? {} : ({ readBy, authority: 'informative' } as const);
-      return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...from };
+      keep(list, from !== undefined);
+      const shared = from === undefined ? {} : ({ readBy: from.by, authority: 'informative' } as const);
+      return { ...summaryOf(list, list.rows.length), ...shared };
     },
   };
+}
+
+function summaryOf(list: UsageList | undefined, changed: number): CommitSummary {
+  return { rows: list?.rows.length ?? 0, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
 }
 
 /** undefined: an entry without numbers, or one that has no limit. */

@@ -19,6 +19,7 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions, GroupSelection } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { QuotaLedger } from '../sizes/core-quotas.ts';
+import { QuotaDoubt } from '../sizes/quota-doubt.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
 import type { Registration } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
@@ -82,6 +83,7 @@ export class AzureInventory {
   readonly #looks: EarlyLooks;
   readonly #roster: AgentRoster;
   readonly #known: KnownGroups;
+  readonly #quotaDoubt: QuotaDoubt;
   #usageDoubtedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AzureInventoryDeps) {
@@ -108,6 +110,12 @@ export class AzureInventory {
       scaleSets: this.scaleSets,
       poolSizes: () => this.vmsPools.sizes,
       log: deps.log,
+    });
+    this.#quotaDoubt = new QuotaDoubt({
+      clock,
+      ledger: this.quota,
+      draws: () => [...this.#known.groups()].map((group) => this.facts.drawsOf(group)),
+      quotas: () => this.facts.quotas(clock.now()),
     });
     const foreign = new ForeignItems(deps);
     this.rest = options.readOnChange === true ? this.#restWatch() : undefined;
@@ -206,6 +214,11 @@ export class AzureInventory {
     const { clock, log, options } = this.#deps;
     await loadInitially({ scheduler: this.scheduler, clock, log, patienceMs: options.startPatienceMs ?? 0 }, signal);
     this.changes.noteInherited();
+  }
+
+  /** Pods wait for nodes: usages that another process read must not keep them waiting. */
+  noteWaitingPods(count: number): void {
+    if (this.#quotaDoubt.arises(count)) this.requestUsage();
   }
 
   /** Requests a read of the usages: the ones known so far are in doubt. */

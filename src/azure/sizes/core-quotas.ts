@@ -47,12 +47,17 @@ interface ExpectedUsage {
 }
 
 export class QuotaLedger {
-  #read: { readonly atMs: number; readonly rows: ReadonlyMap<string, UsageRow> } | undefined;
+  #read: { readonly atMs: number; readonly rows: ReadonlyMap<string, UsageRow>; readonly isShared: boolean } | undefined;
   readonly #expected = new Map<string, ExpectedUsage>();
 
-  /** Records a complete list of usages, requested at `atMs`. */
-  recordUsages(rows: readonly UsageRow[], atMs: number): void {
-    this.#read = { atMs, rows: new Map(rows.map((row) => [row.name.toLowerCase(), row])) };
+  /** Records a complete list of usages, requested at `atMs`. `isShared`: another process read it. */
+  recordUsages(rows: readonly UsageRow[], atMs: number, isShared = false): void {
+    this.#read = { atMs, rows: new Map(rows.map((row) => [row.name.toLowerCase(), row])), isShared };
+  }
+
+  /** Whether the quotas are those that another process read. */
+  get isShared(): boolean {
+    return this.#read?.isShared === true;
   }
 
   /** Records an increase by `nodes` that Azure accepted. */
