@@ -1,0 +1,176 @@
+/** Guards what a room is: how many files, how it opens, and how things in it are named. */
+import { describe, expect, it } from 'vitest';
+import { sources } from './sources.ts';
+
+/** The file that a room opens with, where it is not named like its folder. */
+const MAIN_FILES: Readonly<Record<string, string>> = {
+  'api/documents': 'document-input.ts',
+  'api/page': 'main.tsx',
+  'api/page/panels': 'pending.tsx',
+  'api/page/parts': 'parts.tsx',
+  'api/served': 'api.ts',
+  'azure/arm': 'arm-client.ts',
+  'azure/doctor': 'diagnosis.ts',
+  'azure/groups': 'registry.ts',
+  'azure/prices': 'price-cache.ts',
+  'azure/rows': 'scale-set.ts',
+  'azure/sizes': 'sku-catalog.ts',
+  'azure/templates': 'group-template.ts',
+  'azure/view': 'cloud-view.ts',
+  'azure/writes': 'increase.ts',
+  cache: 'concurrency.ts',
+  'cache/agents': 'agent-scheduler.ts',
+  cli: 'main.ts',
+  'cli/demo': 'demo-command.ts',
+  'cli/doctor': 'doctor-command.ts',
+  'cli/emulate': 'introduction.ts',
+  'cli/explain': 'explain-command.ts',
+  'cli/journal': 'history-files.ts',
+  'cli/lab': 'lab-command.ts',
+  'cli/init': 'init-command.ts',
+  'cli/plan': 'plan-command.ts',
+  'cli/report': 'report-command.ts',
+  'cli/plan/files': 'objects-file.ts',
+  'cli/serving': 'page-file.ts',
+  'cli/plan/report': 'plan-report.ts',
+  'cli/record': 'record-command.ts',
+  'cli/record/faults': 'autoscaler-events.ts',
+  'cli/text': 'text-layout.ts',
+  config: 'load.ts',
+  'config/sources': 'layers.ts',
+  'config/types': 'config.ts',
+  domain: 'observation.ts',
+  'domain/ports': 'cloud.ts',
+  'kubernetes/api': 'rest.ts',
+  'kubernetes/leadership': 'leader-lease.ts',
+  'kubernetes/projection': 'pod.ts',
+  'kubernetes/views': 'cluster-reader.ts',
+  'kubernetes/watch': 'reflector.ts',
+  'kubernetes/writes': 'events.ts',
+  lab: 'virtual-run.ts',
+  'lab/judge': 'run-meters.ts',
+  'lab/loads': 'load.ts',
+  'lab/recordings': 'load-recorder.ts',
+  'lab/report': 'lab-report.ts',
+  'lab/report/page': 'main.ts',
+  'lab/runs': 'policy-run.ts',
+  lib: 'errors.ts',
+  loop: 'autoscaler.ts',
+  'loop/capacity-objects': 'capacity-statuses.ts',
+  'loop/deps': 'loop-deps.ts',
+  'loop/dry-run': 'dry-run-ports.ts',
+  'loop/memory': 'memory-store.ts',
+  'loop/replay': 'dump.ts',
+  'loop/scale-down': 'drain-runner.ts',
+  'loop/scale-up': 'rounds.ts',
+  'observers/cluster-autoscaler-metrics': 'gauges.ts',
+  'observers/events': 'node-group-events.ts',
+  'observers/metrics': 'loop-metrics.ts',
+  'observers/status': 'status-publisher.ts',
+  'planning/capacity-objects': 'buffer-pods.ts',
+  'planning/expanders': 'expander.ts',
+  'planning/explain': 'refusals.ts',
+  'planning/explain/answers': 'pod-answer.ts',
+  'planning/facts': 'node-list-facts.ts',
+  'planning/promises': 'check-promises.ts',
+  'planning/scale-down': 'plan.ts',
+  'planning/scale-up': 'plan.ts',
+  'planning/scale-up/groups': 'group-eligibility.ts',
+  'planning/scale-up/packing': 'expand.ts',
+  'planning/scale-up/pods': 'unschedulable-pods.ts',
+  'planning/state': 'loop-state.ts',
+  'planning/state/increases': 'pods-of-increases.ts',
+  'scheduling/devices': 'device-list.ts',
+  'scheduling/predicates': 'resources-fit.ts',
+  'scheduling/snapshot': 'cluster-snapshot.ts',
+  'scheduling/volumes': 'attachments.ts',
+  simulator: 'world.ts',
+  'simulator/entry': 'world-entry.ts',
+  'simulator/arm': 'emulator.ts',
+  'simulator/arm/aks': 'agent-pools.ts',
+  'simulator/arm/compute': 'scale-sets.ts',
+  'simulator/arm/disks': 'data-disks.ts',
+  'simulator/arm/faults': 'incident-catalogue.ts',
+  'simulator/arm/http': 'router.ts',
+  'simulator/arm/identity': 'tokens.ts',
+  'simulator/arm/other': 'retail-prices.ts',
+  'simulator/arm/state': 'arm-state.ts',
+  'simulator/base': 'world-spec.ts',
+  'simulator/cluster/base': 'controller-context.ts',
+  'simulator/real-control-plane': 'control-plane.ts',
+  'simulator/cluster/controllers': 'kubelets.ts',
+  'simulator/cluster/http': 'server.ts',
+  'simulator/cluster/apply': 'field-sets.ts',
+  'simulator/cluster/protobuf': 'protobuf.ts',
+  'simulator/cluster/schemas': 'schema.ts',
+  'store/redis': 'redis-connection.ts',
+  telemetry: 'metrics.ts',
+};
+
+/** The same step of scale-up and scale-down. */
+const SAME_STEPS: ReadonlySet<string> = new Set(['plan.ts', 'plan-context.ts', 'execute.ts']);
+
+/** More files than this in one folder, and it wants rooms. */
+const MOST_FILES = 16;
+/** `domain/` is the vocabulary: people look a noun up in it. */
+const MOST_NOUNS = 28;
+
+describe('the rooms', () => {
+  const all = sources();
+
+  it('has rooms that one can overlook', () => {
+    const counts = new Map<string, number>();
+    for (const { room } of all) counts.set(room, (counts.get(room) ?? 0) + 1);
+    const crowded = [...counts].filter(([room, count]) => count > (room === 'domain' ? MOST_NOUNS : MOST_FILES));
+    expect(crowded).toEqual([]);
+  });
+
+  it('opens each room with what it is for and what it must not know', () => {
+    const rooms = [...new Set(all.map(({ room }) => room))];
+    const silent = rooms.filter((room) => {
+      const path = `${room}/${MAIN_FILES[room] ?? `${room.split('/').at(-1) ?? ''}.ts`}`;
+      const text = all.find((source) => source.path === path)?.text ?? '';
+      const header = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1]?.replace(/\s*\n \* ?/g, ' ') ?? '';
+      return !/\bMust not know\b/.test(header);
+    });
+    expect(silent).toEqual([]);
+  });
+
+  it('gives no two files of a ring the same name, except for the same step of both directions', () => {
+    const seen = new Map<string, string>();
+    const twice = all.flatMap(({ path, ring }) => {
+      // The two sides of the simulator are two rings in this respect.
+      const side = ring === 'simulator' ? path.split('/').slice(0, 2).join('/') : ring;
+      const name = path.split('/').at(-1) ?? '';
+      const key = `${side} ${name}`;
+      const other = seen.get(key);
+      seen.set(key, path);
+      return other === undefined || SAME_STEPS.has(name) ? [] : [`${other} and ${path}`];
+    });
+    expect(twice).toEqual([]);
+  });
+
+  it('calls a bag of values Deps, Input or Options', () => {
+    const others = all.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(
+          /^(?:export )?(?:interface|type) (\w+(?:Parts|Facts|Tools|Frame|Dependencies|Settings|Env|Knobs|Params|Args))\b/gm,
+        ),
+      ].map(([, name]) => `${path} ${name ?? ''}`),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('gives a scale-up plan two context objects: what holds for the whole plan, and what one try changes', () => {
+    const texts = all.filter(({ path }) => path.startsWith('planning/scale-up/')).map(({ text }) => text);
+    const interfaces = texts.flatMap((text) => [...text.matchAll(/^(?:export )?interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)]);
+    const named = interfaces.map(([, name]) => name ?? '').filter((name) => name.endsWith('Context'));
+    const holding = (type: string): readonly string[] =>
+      interfaces
+        .filter(([, , body]) => new RegExp(`^  readonly \\w+\\??: (?:${type});`, 'm').test(body ?? ''))
+        .map(([, name]) => name ?? '');
+    expect(named).toEqual(['ScaleUpContext']);
+    expect(holding('ScaleUpInput|ScaleUpContext').filter((name) => !name.endsWith('Input'))).toEqual(['ScaleUpContext']);
+    expect(holding('ClusterSnapshot').toSorted()).toEqual(['ExistingCapacity', 'ScaleUpInput']);
+  });
+});

@@ -1,0 +1,62 @@
+/** The source files as the rules about them see them: folders, imports, code. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const SRC = resolve(import.meta.dirname, '..', '..', 'src');
+
+export interface Source {
+  readonly path: string;
+  readonly ring: string;
+  /** The folder. */
+  readonly room: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+export function sources(): readonly Source[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((path) => {
+      const text = readFileSync(join(SRC, path), 'utf8');
+      return { path, ring: ringOf(path), room: dirname(path), text, imports: importsOf(text) };
+    });
+}
+
+export function ringOf(path: string): string {
+  return path.split('/')[0] ?? '';
+}
+
+function importsOf(text: string): readonly string[] {
+  const pattern =
+    /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+/** Code without comments and strings' contents is what the global rules look at. */
+export function codeOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:])\/\/.*$/gm, '$1');
+}
+
+export function targetOf(source: Source, specifier: string): string {
+  return relative(SRC, resolve(SRC, dirname(source.path), specifier));
+}
+
+/** Files or folders that import each other in a circle, the first one again at the end. */
+export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): readonly string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const next of graph.get(path) ?? []) {
+      const cycle = visit(next, [...trail, path]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const path of graph.keys()) {
+    const cycle = visit(path, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
