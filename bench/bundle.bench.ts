@@ -1,6 +1,6 @@
 /**
  * The program as it ships, at rest: how soon it says its first line, and what it holds in memory once it has looked at a
- * small cluster and has had nothing to do. It runs against a simulated world that lives in this process. Targets: 200 ms,
+ * small cluster and has had nothing to do. It runs against a simulated world that lives in this process. Targets: 100 ms,
  * 120 MB. Linux only: memory is read from /proc.
  */
 import { spawn } from 'node:child_process';
