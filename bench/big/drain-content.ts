@@ -24,6 +24,8 @@ const PODS_PER_QUIET_NODE = 6;
 /** Of a quiet node, so that six tenths of them fit on the others without passing half of their CPU. */
 const QUIET_USE = 0.18;
 const PODS_PER_WORKLOAD = 60;
+/** Requests of workloads differ, so that the scheduler mixes them: else nodes side by side would have pods of the same workloads. */
+const REQUEST_SHARES = [0.6, 1.3, 0.8, 1.1, 0.7, 1.4, 0.9, 1.2];
 /** The label and taint of the quiet nodes. */
 const TIER = 'quiet';
 export const QUIET_NAMESPACE = 'evening';
@@ -105,7 +107,11 @@ export function drainContent({ nodes, pods }: { readonly nodes: number; readonly
 function quietWorkload(replicas: number, index: number): QuietWorkload {
   const protection = index % HELD_EVERY === HELD_EVERY - 1 ? HELD : (PROTECTIONS[index % PROTECTIONS.length] ?? HELD);
   const name = `${protection.name}-${index}`;
-  const app = quietApp(name, replicas, protection);
+  const share = REQUEST_SHARES[(index * 5 + Math.floor(index / REQUEST_SHARES.length) * 3) % REQUEST_SHARES.length] ?? 1;
+  const app = quietApp(name, replicas, {
+    ...protection,
+    cpuMillis: Math.floor((share * NODE_CPU_MILLIS * QUIET_USE) / PODS_PER_QUIET_NODE),
+  });
   const { limits } = protection;
   if (limits === undefined) return { name, replicas, objects: [app], atLeast: 0 };
   if (protection !== HELD) return { name, replicas, objects: [app, budgetOf(name, limits)], atLeast: protection.atLeast(replicas) };
@@ -113,8 +119,13 @@ function quietWorkload(replicas: number, index: number): QuietWorkload {
   return { name, replicas, objects: [app, budgetOf(name, { maxUnavailable: 0 })], atLeast: protection.atLeast(replicas), released };
 }
 
-function quietApp(name: string, replicas: number, { graceSeconds, stopsAfterSeconds }: Protection): Draft {
-  const cpu = `${Math.floor((NODE_CPU_MILLIS * QUIET_USE) / PODS_PER_QUIET_NODE) - 20}m`;
+function quietApp(
+  name: string,
+  replicas: number,
+  { graceSeconds, stopsAfterSeconds, cpuMillis }: Protection & { readonly cpuMillis: number },
+): Draft {
+  // The second container of each pod requests 10m.
+  const cpu = `${cpuMillis - 10}m`;
   const annotations = stopsAfterSeconds === undefined ? {} : { [STOP_SECONDS_ANNOTATION]: String(stopsAfterSeconds) };
   const spec = {
     nodeSelector: { tier: TIER },

@@ -18,9 +18,9 @@ export type DrainBenchOptions = Omit<BigOptions, 'burst'>;
 
 /** The size whose figures are kept: the largest cluster of AKS. */
 const KEPT_NODES = 5_000;
-const DEFAULTS_MS = 300_000;
+const DEFAULTS_MS = 180_000;
 /** So that the bench ends by itself. */
-const WITHIN_MS = 1_800_000;
+const WITHIN_MS = 1_200_000;
 const RELEASE_AFTER_MS = 120_000;
 const AT_ONCE = 200;
 const MANY_DRAINS: Pick<DaemonInput, 'flags' | 'config'> = {
