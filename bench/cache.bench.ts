@@ -82,7 +82,7 @@ function fill() {
     });
     table.commitList({
       agentId: `instances/set-${scope}`,
-      authority: 'authoritative',
+
       complete: true,
       pages: [{ stamp: order.stamp(), rows }],
     });

@@ -190,14 +190,16 @@ function credentialOf({ options, clock, log, credential, tokensFollowClock: ageO
 /** Writes that Azure charges to the scale set. */
 const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances']);
 
-function createShares({ clock, log, sharedHints, sharedClusters }: AzureDeps, phase: (name: string) => number): WriteShares {
+function createShares({ clock, log, metrics, sharedHints, sharedClusters }: AzureDeps, phase: (name: string) => number): WriteShares {
   return new WriteShares({
     clock,
     clusters: () => new Set(sharedClusters?.present().map(({ cluster }) => cluster)).size,
     phase,
     reported: (limit) => sharedHints?.reported('remaining').find(({ key }) => key === limit)?.count,
-    onPostponed: ({ operation, resource }, reason) =>
-      log.info({ operation, resource, reason }, 'Write postponed, since few are left for all clusters of the subscription'),
+    onPostponed: ({ operation, resource }, reason) => {
+      metrics.arm.writesPostponed.inc({ operation });
+      log.info({ operation, resource, reason }, 'Write postponed, since few are left for all clusters of the subscription');
+    },
   });
 }
 

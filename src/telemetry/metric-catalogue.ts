@@ -49,6 +49,12 @@ export const METRIC_CATALOGUE = {
       help: 'Calls to Azure Resource Manager by operation and HTTP status; status "error" means no answer.',
       labels: ['operation', 'status'],
     },
+    writesPostponed: {
+      type: 'counter',
+      name: 'arm_writes_postponed_total',
+      help: 'Writes that no pod waits for and that were postponed, since few were left for all clusters of the subscription, by operation.',
+      labels: ['operation'],
+    },
     duration: {
       type: 'histogram',
       name: 'arm_call_duration_seconds',

@@ -186,7 +186,7 @@ export class NumberWorld {
 
   #end(read: Read, complete: boolean): void {
     this.#reads.splice(this.#reads.indexOf(read), 1);
-    if (read.kind === 'list') this.at.table.commitList({ agentId: LISTER, authority: 'authoritative', complete, pages: read.pages });
+    if (read.kind === 'list') this.at.table.commitList({ agentId: LISTER, complete, pages: read.pages });
   }
 
   #fullList(): void {

@@ -89,7 +89,7 @@ export function list<V>(
   options: Partial<ListResult<V>> & { readonly stamp?: Stamp } = {},
 ): ListResult<V> {
   const { stamp = at.order.stamp(), ...rest } = options;
-  return { agentId: LISTER, authority: 'authoritative', complete: true, pages: [{ stamp, rows }], ...rest };
+  return { agentId: LISTER, complete: true, pages: [{ stamp, rows }], ...rest };
 }
 
 export function machineRows(...keys: readonly string[]): readonly ListedRow<MachineValue>[] {

@@ -60,6 +60,7 @@ describe('a cluster that has had its share of writes', () => {
     expect(seconds).toBeLessThanOrEqual(60);
     expect(azure.group(USER_POOL).deletionsWait).toBeUndefined();
     expect(azure.logLines.filter((line) => line.includes('Write postponed'))).toHaveLength(1);
+    expect(await azure.count('arm_writes_postponed_total', { operation: 'deleteInstances' })).toBe(1);
   });
 
   it('sends an increase at once, even while a deletion of the same pool waits', async () => {

@@ -115,7 +115,6 @@ export function scaleSetsAgent(deps: AgentDeps): CachingAgent {
     const read = loaded(list, (complete) =>
       deps.scaleSets.commitList({
         agentId: SCALE_SETS_AGENT,
-        authority: 'authoritative',
         complete: complete && !doubted,
         pages,
       }),
@@ -146,11 +145,7 @@ export function scaleSetInstancesAgent(deps: AgentDeps, setKey: string): Caching
     const list = set?.orchestration === 'Flexible' ? await readFlexible(read, set) : await readUniform(read, set?.name ?? setKey);
     skipped.report();
     return loaded(list, (complete) =>
-      believed(
-        deps.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
-        complete,
-        wasListed,
-      ),
+      believed(deps.instances.commitList({ agentId: id, scope: setKey, complete, pages: list.pages }), complete, wasListed),
     );
   });
 }
@@ -213,9 +208,7 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
     });
     skipped.report();
     const pages = await withViews(deps, list.pages, unclear, signal);
-    return loaded(list, (complete) =>
-      believed(deps.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }), complete, wasListed),
-    );
+    return loaded(list, (complete) => believed(deps.instances.commitList({ agentId: VMS_AGENT, complete, pages }), complete, wasListed));
   });
 }
 

@@ -65,7 +65,6 @@ export class VmsPools {
   commitList(pages: readonly ListPage<{ readonly vms?: VmsPool }>[], complete: boolean): ListCommit {
     return this.sizes.commitList({
       agentId: AGENT_POOLS_AGENT,
-      authority: 'authoritative',
       complete,
       pages: pages.map(({ stamp, rows }) => ({
         stamp,

@@ -1,6 +1,5 @@
 /** A caching agent: one unit of reading. It loads and returns how to commit; only the scheduler commits. */
 import type { AutoscalerError } from '../../lib/errors.ts';
-import type { ListAuthority } from '../table/row.ts';
 
 /** Unique per run and never reused: a run that timed out cannot pass for its successor. */
 export interface RunToken {
@@ -35,6 +34,9 @@ export interface RunContext {
   readonly signal: AbortSignal;
   readonly token: RunToken;
 }
+
+/** `authoritative`: absence means gone. `informative`: another process read it, and it only adds to what is known. */
+export type ListAuthority = 'authoritative' | 'informative';
 
 export interface CommitSummary {
   readonly rows: number;

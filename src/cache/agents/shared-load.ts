@@ -5,7 +5,7 @@
 import type { PublishedText, SharedText } from '../../domain/ports/shared-text.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ListAuthority } from '../table/row.ts';
+import type { ListAuthority } from './agent.ts';
 
 /** A failure is expected: the text of an older program, of another scope, or half written. */
 export type TextReading<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: string };

@@ -81,7 +81,6 @@ export class Observer<V> {
   #appear(observation: Observation<V>, known: Entry<V> | undefined, reading: Reading): Observed {
     const { store, mutations } = this.#deps;
     const { key } = observation;
-    if (observation.informative === true) return this.#reject('existence', 'informative-only');
     if (known !== undefined && reading.seq <= known.existenceSeq) return this.#reject('existence', 'resurrection');
     const fence = mutations.existence.get(key);
     const verdict = fence === undefined ? 'open' : checkPresence(fence, reading);
@@ -220,9 +219,8 @@ export class Observer<V> {
 
   #newRow(observation: Observation<V>, value: V, etag: string | undefined): Row<V> {
     const { key } = observation;
-    const owner = observation.informative === true ? this.#deps.store.get(key)?.agentId : observation.agentId;
     const scope = this.#deps.definition.scopeOf?.(key, value) ?? '';
-    return Object.freeze({ key, scope, agentId: owner ?? observation.agentId, value, etag });
+    return Object.freeze({ key, scope, agentId: observation.agentId, value, etag });
   }
 
   #see(entry: Entry<V>, observation: Observation<V>): void {

@@ -21,9 +21,7 @@ export type RejectReason =
   /** A list that contradicts our successful change within the grace time. Requests a GET. */
   | 'contradicts-expectation'
   /** A read older than the row's end would bring the row back. */
-  | 'resurrection'
-  /** An informative agent reports a row that no authoritative agent has shown. */
-  | 'informative-only';
+  | 'resurrection';
 
 /** What Azure returned, and nothing else. Frozen. Replaced if the value, the entity tag or the owner changes, else kept. */
 export interface Row<V> {
@@ -87,8 +85,6 @@ export interface Observation<V> {
   readonly etag?: string | undefined;
   /** The list agent that owns the row, even if a GET found it. */
   readonly agentId: string;
-  /** If set, only adds to an existing row and never creates one. */
-  readonly informative?: boolean;
 }
 
 export interface Rejection {
@@ -114,14 +110,11 @@ export interface ListPage<V> {
   readonly rows: readonly ListedRow<V>[];
 }
 
-/** `authoritative`: absence from a complete list means gone. `informative`: it only adds to what is known. */
-export type ListAuthority = 'authoritative' | 'informative';
-
+/** Authoritative: absence from a complete list means gone. What another process read never becomes one. */
 export interface ListResult<V> {
   readonly agentId: string;
   /** Only rows of this scope can be missing from the list. If absent, all rows of the agent can. */
   readonly scope?: string;
-  readonly authority: ListAuthority;
   /** True only if every page was read. */
   readonly complete: boolean;
   /** In the order read. A complete list has at least one page, possibly empty. */

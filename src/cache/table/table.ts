@@ -93,7 +93,7 @@ export class Table<V> {
     if (this.#lists.isOld(list, first.stamp)) return nothingCommitted('older-list');
     const { rows, duplicates } = lastOfEach(list);
     const counts = this.#upsert(list, rows);
-    const absence = list.complete && list.authority === 'authoritative' ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
+    const absence = list.complete ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
     this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
     if (duplicates > 0) callHook(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
     this.#outbox.flush();
@@ -209,10 +209,7 @@ export class Table<V> {
     let changed = 0;
     let rejected = 0;
     for (const { row, stamp } of rows.values()) {
-      const outcome = this.#observer.observe(
-        { ...row, stamp, via: 'list', agentId: list.agentId, informative: list.authority === 'informative' },
-        nowMs,
-      );
+      const outcome = this.#observer.observe({ ...row, stamp, via: 'list', agentId: list.agentId }, nowMs);
       if (outcome.changed) changed += 1;
       if (outcome.rejected.length > 0) rejected += 1;
     }

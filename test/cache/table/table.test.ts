@@ -102,21 +102,9 @@ describe('store and commit', () => {
     expect(keysOf(at.table.snapshot())).toEqual(['b/1']);
   });
 
-  it('caching 7: an informative result does not create a row, but adds to one that exists', () => {
-    const at = machines();
-    const rumour = [{ key: 'a/1', value: { state: 'stopped' } }];
-    at.table.commitList(list(at, rumour, { agentId: 'gossip', authority: 'informative' }));
-    expect(at.table.get('a/1')).toBeUndefined();
-    at.table.commitList(list(at, machineRows('a/1')));
-    at.table.commitList(list(at, rumour, { agentId: 'gossip', authority: 'informative' }));
-    expect(at.table.get('a/1')).toMatchObject({ value: { state: 'stopped' }, agentId: LISTER });
-    expect(at.reports).toEqual(['rejected informative-only']);
-  });
-
-  it('caching 8: an informative or partial result removes nothing', () => {
+  it('caching 8: a partial result removes nothing', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1')));
-    at.table.commitList(list(at, [], { authority: 'informative' }));
     at.table.commitList(list(at, [], { complete: false }));
     expect(keysOf(at.table.snapshot())).toEqual(['a/1']);
   });
