@@ -191,7 +191,7 @@ function equalPods(): BenchRow {
   const pods = Array.from({ length: 50_000 }, (_, index) => aPod({ name: `p${index}`, shape }));
   return measure('estimate: 50,000 equal pods', () => {
     const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
-    return `${estimate(groupPods(pods, new Set()), template, 2000).nodes} nodes`;
+    return `${estimate(groupPods(pods, new Map()), template, 2000).nodes} nodes`;
   });
 }
 

@@ -89,6 +89,6 @@ function estimateOnly(): () => PeerResult {
   const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
   return () => {
     const operations = { ...noOperations(), templatesPacked: 1 };
-    return { nodes: finishAtOnce(estimateInSlices(groupPods(pods, new Set()), template, 3_000, operations)).nodes, operations };
+    return { nodes: finishAtOnce(estimateInSlices(groupPods(pods, new Map()), template, 3_000, operations)).nodes, operations };
   };
 }

@@ -50,7 +50,7 @@ function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Po
     const earlier = pods.filter(
       (pod) => !awaited.has(pod.uid) && (isOnlyPlanned(pod) || (pod.unschedulable?.sinceMs ?? Infinity) < readyMs),
     );
-    for (const group of groupPods(earlier, new Set())) {
+    for (const group of groupPods(earlier, new Map())) {
       if (variantsForPods(group, template) === 0) continue;
       for (const { uid } of group.pods) awaited.set(uid, template.group.id);
     }

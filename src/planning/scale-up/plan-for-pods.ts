@@ -272,10 +272,12 @@ function* existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): 
   const verdicts = new Map(pods.ignored);
   if (request === undefined) withoutUnallocatableClaims(pods.pods, observation.cloud.groups, snapshot, verdicts);
   const none = { fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
-  const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Set(), verdicts, isUsable, ...none };
+  const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Map(), verdicts, isUsable, ...none };
   addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
   const all = [...pods.booked, ...pods.waiting, ...pods.displaced, ...pods.daemons, ...pods.pods, ...pods.last];
-  return { ...capacity, interdependent: yield* snapshot.interdependentShapes([...new Set(all.map(({ shape }) => shape))]) };
+  const shapes = [...new Set(all.map(({ shape }) => shape))];
+  const daemons = observation.cluster.daemonSets.map(({ shape }) => shape);
+  return { ...capacity, interdependent: yield* snapshot.interdependentShapes(shapes, daemons) };
 }
 
 function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

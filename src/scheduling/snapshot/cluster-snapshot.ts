@@ -10,7 +10,7 @@ import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterIndexes } from './cluster-indexes.ts';
 import { type DeviceAllocationFailure, findAllocationFailure } from './device-allocation-failure.ts';
-import { findInterdependent } from './interdependent-shapes.ts';
+import { findInterdependent, type RuleClasses } from './interdependent-shapes.ts';
 import { noOperations } from './operation-counts.ts';
 import { fitsAlone, fitReasons } from './pod-fit.ts';
 import type { CompiledShape } from './shape-table.ts';
@@ -220,12 +220,13 @@ export class ClusterSnapshot implements Snapshot {
 
   /**
    * The shapes whose placement depends on other pods, or that other pods' placement depends on: by their own rules, by anti-affinity of
-   * present pods, or because a rule of another shape counts them. All other shapes are plain arithmetic.
+   * present pods, or because a rule of another shape counts them. All other shapes are plain arithmetic. `beside` are pods of new nodes.
    */
-  *interdependentShapes(shapes: readonly PodShape[]): SlicedWork<ReadonlySet<PodShape>> {
+  *interdependentShapes(shapes: readonly PodShape[], beside: readonly PodShape[] = []): SlicedWork<RuleClasses> {
+    const own = beside.map((shape) => this.#indexes.compiled(shape).ties);
     const ties: ShapeTies[] = [];
     yield* visitInSlices(shapes, (shape) => void ties.push(this.#indexes.compiled(shape).ties));
-    return yield* findInterdependent(ties, this.#indexes.ledger);
+    return yield* findInterdependent(ties, own, this.#indexes.ledger);
   }
 
   fork(): void {

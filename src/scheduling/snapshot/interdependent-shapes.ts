@@ -10,10 +10,20 @@ import { needOf } from '../predicates/resources-fit.ts';
 import type { ShapeTies, TopologyIndex } from './topology-index.ts';
 
 /**
- * Depends only on the given shapes and the present pods, never on counters of earlier calls: the same observation must give the same
- * result in a new process.
+ * The shapes by key, with the name of what rules between pods see of them: if two have the same, no rule tells their pods apart. Names count
+ * within one result only.
  */
-export function* findInterdependent(shapes: readonly ShapeTies[], ledger: TopologyIndex): SlicedWork<ReadonlySet<PodShape>> {
+export type RuleClasses = ReadonlyMap<PodShape['key'], string>;
+
+/**
+ * `beside` are pods that new nodes bring with them. Depends only on the given shapes and the present pods, never on counters of earlier
+ * calls: the same observation must give the same result in a new process.
+ */
+export function* findInterdependent(
+  shapes: readonly ShapeTies[],
+  beside: readonly ShapeTies[],
+  ledger: TopologyIndex,
+): SlicedWork<RuleClasses> {
   const ruled = shapes.filter((ties) => ties.hasRules);
   yield* ledger.prepare(ruled);
   yield;
@@ -33,9 +43,36 @@ export function* findInterdependent(shapes: readonly ShapeTies[], ledger: Topolo
     (ties.shape.devices?.claims.length ?? 0) > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
-  const found = new Set<PodShape>();
+  const tied: ShapeTies[] = [];
   yield* visitInSlices(shapes, (ties) => {
-    if (isTied(ties)) found.add(ties.shape);
+    if (isTied(ties)) tied.push(ties);
   });
-  return found;
+  const others = new Set([...own, ...beside.flatMap((ties) => ledger.countedBy(ties))]);
+  return yield* classify(tied, { asked, repels: (counter) => counter.total > 0 || others.has(counter) }, ledger);
+}
+
+interface CountersThatMatter {
+  /** What the rules of the shapes themselves read. */
+  readonly asked: ReadonlySet<DomainCounter>;
+  /** Whether a counter of owners of anti-affinity may keep a pod off a node. */
+  readonly repels: (counter: DomainCounter) => boolean;
+}
+
+function* classify(shapes: readonly ShapeTies[], { asked, repels }: CountersThatMatter, ledger: TopologyIndex): SlicedWork<RuleClasses> {
+  const read = new Set(asked);
+  yield* visitInSlices(shapes, (ties) => {
+    for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
+  });
+  const numbers = new Map([...read].map((counter, number) => [counter, number] as const));
+  const numbersOf = (counters: readonly DomainCounter[]): readonly number[] =>
+    counters.flatMap((counter) => numbers.get(counter) ?? []).sort((left, right) => left - right);
+  const classes = new Map<PodShape['key'], string>();
+  yield* visitInSlices(shapes, (ties) => {
+    const { spread, near, nearItself, apart } = ledger.rulesOf(ties);
+    const own = spread.map(({ counter, self, constraint }) => [numbers.get(counter), self, constraint.maxSkew, constraint.minDomains]);
+    const repelledBy = ledger.repelledBy(ties).filter(repels);
+    const others = [near, apart, repelledBy, ledger.countedBy(ties)].map(numbersOf);
+    classes.set(ties.shape.key, JSON.stringify([own, nearItself, others]));
+  });
+  return classes;
 }

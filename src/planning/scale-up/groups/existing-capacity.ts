@@ -9,7 +9,9 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
+import { packingName } from '../pods/equivalence-groups.ts';
 import type { TryLimits } from '../pods/try-limits.ts';
+import type { RuleClasses } from '../../../scheduling/snapshot/interdependent-shapes.ts';
 import type { UpcomingNodes } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 import { rotate } from '../../../lib/collections.ts';
@@ -26,7 +28,7 @@ export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
   readonly tries: Pick<TryLimits, 'startSearch'>;
   /** Shapes whose place depends on other pods' places. */
-  readonly interdependent: ReadonlySet<PodShape>;
+  readonly interdependent: RuleClasses;
   readonly verdicts: Map<Pod, PodVerdict>;
   /** Whether pods may be placed on a present node. */
   readonly isUsable: (node: NodeName) => boolean;
@@ -53,6 +55,7 @@ interface UndecidedNodes {
 export const TIME_IS_UP = 'the time limit of one plan was reached';
 /** A search may look at all nodes. */
 const SEARCHES_PER_STEP = 16;
+const PODS_PER_STEP = 64;
 
 type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
 
@@ -101,15 +104,19 @@ export function placeOnFilledNodes(capacity: ExistingCapacity, pods: readonly Po
 function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: readonly Pod[]): SlicedWork<readonly Pod[]> {
   const { interdependent, verdicts } = capacity;
   const left: Pod[] = [];
-  const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
-  /** `key of a refused shape -> pods placed by then`. Another placed pod may admit an interdependent shape. */
+  const names = new Map<PodShape, string>();
+  /** `name of refused pods that are interchangeable -> pods placed by then`. Another placed pod may admit an interdependent one. */
   const refused = new Map<string, number>();
   let placed = 0;
   let searches = 0;
+  let seen = 0;
   for (const pod of pods) {
-    const { key } = pod.shape;
-    const before = refused.get(key);
-    const hopeless = before !== undefined && (before === placed || !interdependentKeys.has(key));
+    const { shape } = pod;
+    const name = names.get(shape) ?? packingName(shape, interdependent);
+    names.set(shape, name);
+    if (++seen % PODS_PER_STEP === 0) yield;
+    const before = refused.get(name);
+    const hopeless = before !== undefined && (before === placed || !interdependent.has(shape.key));
     if (!hopeless && ++searches % SEARCHES_PER_STEP === 0) yield;
     if (!hopeless && !capacity.tries.startSearch()) {
       verdicts.set(pod, { kind: 'waiting', detail: TIME_IS_UP });
@@ -117,7 +124,7 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
     }
     const node = hopeless ? undefined : findNode(capacity, pod);
     if (node === undefined) {
-      if (!hopeless) refused.set(key, placed);
+      if (!hopeless) refused.set(name, placed);
       left.push(pod);
       continue;
     }

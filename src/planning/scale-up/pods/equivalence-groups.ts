@@ -1,9 +1,10 @@
 /**
  * Pods that are interchangeable for packing. Pods that only need room are grouped by what they need of a node (requests,
- * selectors, tolerations, host ports), whatever their owner; interdependent pods keep their own shape.
+ * selectors, tolerations, host ports), whatever their owner; for interdependent pods, what rules between pods see of them counts, too.
  */
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { needOf, type Need } from '../../../scheduling/predicates/resources-fit.ts';
+import type { RuleClasses } from '../../../scheduling/snapshot/interdependent-shapes.ts';
 import { staticKey } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { byPrecedence } from './unschedulable-pods.ts';
 import { compareText } from '../../../lib/comparison.ts';
@@ -22,23 +23,31 @@ export interface EquivalenceGroup {
 }
 
 /** Sorted by key. `interdependent` has the shapes whose place depends on other pods' places. */
-export function groupPods(pods: readonly Pod[], interdependent: ReadonlySet<PodShape>): readonly EquivalenceGroup[] {
+export function groupPods(pods: readonly Pod[], interdependent: RuleClasses): readonly EquivalenceGroup[] {
   return finishAtOnce(groupPodsInSlices(pods, interdependent));
 }
 
 /** The same in slices. */
-export function* groupPodsInSlices(pods: readonly Pod[], interdependent: ReadonlySet<PodShape>): SlicedWork<readonly EquivalenceGroup[]> {
-  const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
-  const keys = new Map<PodShape, string>();
+export function* groupPodsInSlices(pods: readonly Pod[], interdependent: RuleClasses): SlicedWork<readonly EquivalenceGroup[]> {
+  const kinds = new Map<PodShape, Kind>();
   const groups = new Map<string, { -readonly [Part in keyof EquivalenceGroup]: EquivalenceGroup[Part] }>();
   yield* visitInSlices(pods, (pod) => {
     const { shape } = pod;
-    const interdependent = interdependentKeys.has(shape.key);
-    const key = keys.get(shape) ?? (interdependent ? `tied ${interdependentKey(shape)}` : packingKey(shape));
-    keys.set(shape, key);
-    const group = groups.get(key) ?? { key, shape, need: needOf(shape.requests), interdependent, countable: isCountable(shape), pods: [] };
-    groups.set(key, group);
+    const kind = kinds.get(shape) ?? kindOf(shape, interdependent);
+    kinds.set(shape, kind);
+    const { key, isTied } = kind;
+    const group = groups.get(kind.name) ?? {
+      key,
+      shape,
+      need: needOf(shape.requests),
+      interdependent: isTied,
+      countable: isCountable(shape),
+      pods: [],
+    };
+    groups.set(kind.name, group);
     group.pods.push(pod);
+    // The least of the keys, so that the order does not depend on how many of its kind wait.
+    if (compareText(key, group.key) < 0) group.key = key;
     // Rules about spread do not count pods that are being deleted.
     if (pod.deletionAtMs !== undefined) group.countable = false;
   });
@@ -47,15 +56,43 @@ export function* groupPodsInSlices(pods: readonly Pod[], interdependent: Readonl
   return [...groups.values()].sort((left, right) => compareText(left.key, right.key));
 }
 
+interface Kind {
+  /** Equal for pods that are interchangeable for packing. */
+  readonly name: string;
+  /** Decides the order of groups. */
+  readonly key: string;
+  readonly isTied: boolean;
+}
+
+function kindOf(shape: PodShape, interdependent: RuleClasses): Kind {
+  const name = packingName(shape, interdependent);
+  const isTied = interdependent.has(shape.key);
+  return { name, key: isTied ? `tied ${interdependentKey(shape)}` : name, isTied };
+}
+
+/**
+ * Equal for shapes whose pods are interchangeable: each node that has a place for one has a place for the other, and leaves the same to
+ * others. The pods of a StatefulSet or of many Jobs have labels of their own, which no rule may read.
+ */
+export function packingName(shape: PodShape, interdependent: RuleClasses): string {
+  const rules = interdependent.get(shape.key);
+  if (rules === undefined) return packingKey(shape);
+  return attaches(shape) ? `tied ${shape.key}` : `tied ${rules} ${packingKey(shape)}`;
+}
+
 function isCountable({ devices, sharedVolumes, loneDisks }: PodShape): boolean {
   return devices === undefined && sharedVolumes === undefined && loneDisks === undefined;
+}
+
+/** What a node has left of these is not a number. */
+function attaches({ sharedVolumes, loneDisks, devices, deviceClaims }: PodShape): boolean {
+  return [sharedVolumes, loneDisks, devices, deviceClaims].some((part) => part !== undefined);
 }
 
 /** Shapes that differ only in priority share a key: the order of the pods decides which is first. */
 function interdependentKey(shape: PodShape): string {
   const { namespace, labels, topologySpread, podAffinity, podAntiAffinity } = shape;
-  const attaches = [shape.volumes, shape.sharedVolumes, shape.loneDisks, shape.devices, shape.deviceClaims];
-  if (attaches.some((part) => part !== undefined)) return shape.key;
+  if (attaches(shape) || shape.volumes !== undefined) return shape.key;
   return JSON.stringify([packingKey(shape), namespace, labels, topologySpread, podAffinity, podAntiAffinity]);
 }
 
