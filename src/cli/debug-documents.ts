@@ -118,39 +118,25 @@ function pendingPodDocument(pod: Pod): object {
   return { pod: podName(pod), unschedulableSince: pod.unschedulable === undefined ? undefined : isoTime(pod.unschedulable.sinceMs) };
 }
 
-function groupDocument({
-  id,
-  kind,
-  minSize,
-  maxSize,
-  target,
-  instances,
-  vmSize,
-  priority,
-  zones,
-  frozen,
-  growthHeld,
-  lastResort,
-  template,
-}: NodeGroup): object {
-  const states: Record<string, number> = {};
-  for (const { state } of instances ?? []) states[state] = (states[state] ?? 0) + 1;
-  const known = template === undefined ? undefined : template.source;
-  return {
-    id,
-    kind,
-    minSize,
-    maxSize,
-    target,
-    vmSize,
-    priority,
-    zones,
-    frozen,
-    growthHeld,
-    lastResort,
-    instances: states,
-    template: known,
-  };
+const GROUP_FIELDS = [
+  'id',
+  'kind',
+  'minSize',
+  'maxSize',
+  'target',
+  'vmSize',
+  'priority',
+  'zones',
+  'frozen',
+  'growthHeld',
+  'lastResort',
+] as const satisfies readonly (keyof NodeGroup)[];
+
+function groupDocument(group: NodeGroup): object {
+  const fields = Object.fromEntries(GROUP_FIELDS.map((field) => [field, group[field]]));
+  const instances: Record<string, number> = {};
+  for (const { state } of group.instances ?? []) instances[state] = (instances[state] ?? 0) + 1;
+  return { ...fields, instances, template: group.template?.source };
 }
 
 function capped(rows: readonly unknown[]): readonly unknown[] {
