@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { findBinaries, knownMinors, minorOf } from './binaries.ts';
 import { BINARIES_VARIABLE, MINOR_VARIABLE } from './given.ts';
+import { endGroup } from '../support/process-group.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const RUNNER = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
@@ -57,8 +58,7 @@ function runTests(more: readonly string[], env: NodeJS.ProcessEnv): Promise<numb
   const args = [RUNNER, 'run', `--config=${join(import.meta.dirname, 'vitest.config.ts')}`, ...more];
   // A group of its own: a signal ends the runner, its workers, and every daemon and control plane that they have started.
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env, detached: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => child.pid !== undefined && process.kill(-child.pid, signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => endGroup(child, signal));
   return new Promise((done) => child.once('close', (code) => done(code ?? 1)));
 }
 
