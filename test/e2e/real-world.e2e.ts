@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiClient, MERGE } from '../../src/simulator/real-control-plane/api-client.ts';
 import { PARTS } from '../../src/simulator/real-control-plane/find-programs.ts';
 import { Program } from '../../src/simulator/real-control-plane/program.ts';
+import { isThere } from '../support/process-group.ts';
 import { Daemon } from './daemon.ts';
 import { givenBinaries } from './given.ts';
 import type { Node, Pod } from './seen-objects.ts';
@@ -147,15 +148,6 @@ function childrenOf({ program }: EmulatedWorld): readonly { readonly pid: number
     const [, pid, parent, call = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row) ?? [];
     return Number(parent) === program.pid ? [{ pid: Number(pid), call }] : [];
   });
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What exists outside of the process: its children, and the folder of the control plane. */

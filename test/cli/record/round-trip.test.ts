@@ -2,21 +2,14 @@
  * A load that is known runs in a simulated cluster with the autoscaler, and `record` follows it over its watches, which are cut now and
  * then. The recording must be that load, however many pods were evicted, waited, or came again.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { run as record } from '../../../src/cli/record/record-command.ts';
 import type { LoadEvent, LoadPod, Scenario, Workload } from '../../../src/lab/loads/load.ts';
-import { readRecording } from '../../../src/lab/loads/recording-file.ts';
-import { clockOf } from '../../../src/lab/process-clock.ts';
-import { LoadDriver } from '../../../src/lab/runs/load-driver.ts';
 import { worldOfScenario } from '../../../src/lab/runs/scenario-world.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { START_MS } from '../../support/builders.ts';
-import { VirtualRun } from '../../support/virtual-world.ts';
+import type { VirtualRun } from '../../support/virtual-world.ts';
 import { aPool, MINUTE, worldOf } from '../../scenarios/support.ts';
-import { aTerminal } from './recorded-world.ts';
+import { recordRun } from './recorded-run.ts';
 
 /** Whole seconds of the API server, and the moment that the watch takes. */
 const TOLERANCE_MS = 2_000;
@@ -83,32 +76,18 @@ async function recordedOf(load: Scenario, seed: number): Promise<Recorded> {
     '--scale-down-delay-after-add=1m',
     '--scale-down-utilization-threshold=0.7',
   ];
-  const run = await VirtualRun.start({ spec, flags, reportsKept: 1 });
-  const dir = await mkdtemp(join(tmpdir(), 'round-trip-'));
-  try {
-    const [kubeconfig, out] = [join(dir, 'kubeconfig'), join(dir, 'load.jsonl')];
-    await writeFile(kubeconfig, run.world.cluster.kubeconfig());
-    const terminal = aTerminal();
-    const ended = record(['--out', out, '--kubeconfig', kubeconfig], terminal, clockOf(run.clock));
-    await terminal.begun(ended);
-    const driver = new LoadDriver(run.world, load);
-    driver.start();
+  const play = async (run: VirtualRun): Promise<void> => {
     const { control } = run.world.cluster;
     for (let minute = 0; minute < 32; minute += 8) {
       await run.advance(8 * MINUTE);
       if (minute % 16 === 0) control.compact();
       control.dropWatches();
     }
-    expect([...driver.problems]).toEqual([]);
-    driver.stop();
-    terminal.signal();
-    expect(await ended).toBe(0);
-    const evictions = run.world.cluster.journal().filter(({ resource, verb }) => resource === 'pods/eviction' && verb === 'create').length;
-    return { scenario: (await readRecording(out)).scenario, evictions, interrupted: driver.jobs.counts.interrupted };
-  } finally {
-    await run.stop();
-    await rm(dir, { recursive: true });
-  }
+  };
+  const { scenario, code, problems, run, driver } = await recordRun({ spec, flags, load, play });
+  expect({ code, problems }).toEqual({ code: 0, problems: [] });
+  const evictions = run.world.cluster.journal().filter(({ resource, verb }) => resource === 'pods/eviction' && verb === 'create').length;
+  return { scenario, evictions, interrupted: driver.jobs.counts.interrupted };
 }
 
 type Line = readonly [what: string, atMs: number, amount: number | string];

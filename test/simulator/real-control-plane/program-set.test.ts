@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../src/simulator/real-control-plane/control-plane.ts';
 import type { ControlPlanePrograms, ProgramCall } from '../../../src/simulator/real-control-plane/find-programs.ts';
 import { ProgramSet } from '../../../src/simulator/real-control-plane/program-set.ts';
+import { isThere } from '../../support/process-group.ts';
 
 const ROOM = resolve(import.meta.dirname, '..', '..', '..', 'src', 'simulator', 'real-control-plane');
 
@@ -26,15 +27,6 @@ afterEach(() => rmSync(base, { recursive: true }));
 function shells(script: string): ControlPlanePrograms {
   const call: ProgramCall = ['/bin/sh', '-c', script, 'sh'];
   return { etcd: call, 'kube-apiserver': call, 'kube-controller-manager': call, 'kube-scheduler': call };
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function untilGone(pid: number): Promise<void> {

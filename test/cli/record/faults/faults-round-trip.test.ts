@@ -2,22 +2,15 @@
  * A simulated cluster with the autoscaler has known faults, and `record` follows it. The laboratory then makes a world of the recording:
  * the same faults at the same times, as far as they could be seen.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { run as record } from '../../../../src/cli/record/record-command.ts';
 import type { LoadEvent, Scenario, Workload } from '../../../../src/lab/loads/load.ts';
-import { readRecording } from '../../../../src/lab/loads/recording-file.ts';
-import { clockOf } from '../../../../src/lab/process-clock.ts';
 import { LoadDriver } from '../../../../src/lab/runs/load-driver.ts';
 import { worldOfScenario } from '../../../../src/lab/runs/scenario-world.ts';
 import { VirtualSimClock } from '../../../../src/simulator/base/sim-clock.ts';
 import { startWorld } from '../../../../src/simulator/world.ts';
 import { START_MS } from '../../../support/builders.ts';
-import { VirtualRun } from '../../../support/virtual-world.ts';
 import { aPool, MINUTE, worldOf } from '../../../scenarios/support.ts';
-import { aTerminal } from '../recorded-world.ts';
+import { recordRun } from '../recorded-run.ts';
 
 const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
 
@@ -60,27 +53,9 @@ const POOLS = [
   aPool({ name: 'spot', vmSize: 'Standard_F8s_v2', count: 1, max: 3, priority: 'Spot', taints: [SPOT_TAINT] }),
 ];
 
-async function recorded() {
+function recorded() {
   const flags = ['--scan-interval=60s', '--scale-down-enabled=false', '--max-node-provision-time=5m'];
-  const run = await VirtualRun.start({ spec: worldOf(POOLS, { seed: 3 }), flags, reportsKept: 1 });
-  const dir = await mkdtemp(join(tmpdir(), 'faults-'));
-  try {
-    const [kubeconfig, out] = [join(dir, 'kubeconfig'), join(dir, 'load.jsonl')];
-    await writeFile(kubeconfig, run.world.cluster.kubeconfig());
-    const terminal = aTerminal();
-    const ended = record(['--out', out, '--kubeconfig', kubeconfig], terminal, clockOf(run.clock));
-    await terminal.begun(ended);
-    const driver = new LoadDriver(run.world, LOAD);
-    driver.start();
-    await run.advance(LOAD.durationMs);
-    driver.stop();
-    terminal.signal();
-    await ended;
-    return { ...(await readRecording(out)), said: terminal.said(), problems: [...driver.problems] };
-  } finally {
-    await run.stop();
-    await rm(dir, { recursive: true });
-  }
+  return recordRun({ spec: worldOf(POOLS, { seed: 3 }), flags, load: LOAD, play: (run) => run.advance(LOAD.durationMs) });
 }
 
 /** `minute what`, in the order of time. */
