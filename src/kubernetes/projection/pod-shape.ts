@@ -32,7 +32,8 @@ export class Shapes {
     // Of a fixed length: the text has 1 to 2 kB, and pods with labels of their own, as in StatefulSets, have a text each.
     return this.#byFingerprint.of(hash('sha256', fingerprint(pod), 'base64'), () => {
       const shape = projectShape(pod, this.#names);
-      return this.#byKey.of(shape.key, () => shape);
+      // The table has keys of shapes that are gone. A pod that waits for its own node has a shape of its own, and a text of 1 to 2 kB.
+      return this.#byKey.of(hash('sha256', shape.key, 'base64'), () => shape);
     });
   }
 
