@@ -50,6 +50,7 @@ export class BigRows {
       processor: cpus()[0]?.model ?? 'unknown processor',
       node: process.version,
       ...this.#size,
+      note: `The heap has the limit that V8 takes within the memory limit of the chart${this.#size.nodes > 5_000 ? ', as many times as large as the cluster' : ''}`,
       rows: this.rows.map(({ name, unit, samples: [value = Number.NaN] }) => ({ name: name.slice(name.indexOf(': ') + 2), unit, value })),
     };
     const file = join(import.meta.dirname, '..', `${this.#bench}-${this.#size.nodes}.json`);

@@ -80,6 +80,8 @@ async function measure({ options, main, dir, world }: MeasureInput, report: BigR
     await burst(daemon, world, { count: options.burst, report });
     await end(daemon, world, report);
     add('memory at the end', 'MB', daemon.memoryMb.now);
+    await pause(REST_MS);
+    add('memory a minute later', 'MB', daemon.memoryMb.now);
     add('peak memory', 'MB', daemon.memoryMb.peak);
     const { peakMb } = await world.obey({ verb: 'usage' });
     add('world, peak memory', 'MB', peakMb);

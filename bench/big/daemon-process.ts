@@ -5,7 +5,7 @@ import { closeSync, createWriteStream, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuMs, imageEnvironment, memoryMb } from '../daemon-bundle.ts';
+import { containerOptions, cpuMs, imageEnvironment, memoryMb } from '../daemon-bundle.ts';
 import type { LiveHeap, LongestTurn, MeterOrder, WorldReady } from './world-orders.ts';
 
 const METER = join(import.meta.dirname, 'turn-meter.ts');
@@ -64,7 +64,7 @@ export class MeasuredDaemon {
       ...FLAGS,
       ...more,
     ];
-    const child = spawn(process.execPath, [...nodeOptions, `--import=${METER}`, main, 'run', ...flags], {
+    const child = spawn(process.execPath, [...containerOptions(world), ...nodeOptions, `--import=${METER}`, main, 'run', ...flags], {
       env: { PATH: process.env['PATH'], HOME: dir, ...imageEnvironment(), ...world.environment },
       stdio: ['ignore', 'pipe', log, 'ipc'],
     });
