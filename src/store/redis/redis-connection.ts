@@ -38,6 +38,7 @@ export class RedisConnection {
   /** Since when the server owes an answer (monotonic). undefined: it owes none. */
   #owesSinceMs: number | undefined;
   #silentMs = SILENT_MS;
+  #wasReady = false;
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
@@ -114,11 +115,15 @@ export class RedisConnection {
   /** The client connects again by itself, unless the server answers in another protocol: then it would wait for ever. */
   #lost(thrown: unknown): void {
     if (!isOtherProtocol(thrown)) this.#owesSinceMs = undefined;
-    this.#failed('connection', thrown);
+    // Why a connection ended is known when the next one fails. If it does not, all is well.
+    if (this.#wasReady) this.#troubles.suspected('connection', describe(thrown));
+    else this.#failed('connection', thrown);
+    this.#wasReady = false;
   }
 
   #recovered(): void {
     this.#owesSinceMs = undefined;
+    this.#wasReady = true;
     this.#troubles.recovered('connection');
   }
 
@@ -151,6 +156,7 @@ export class RedisConnection {
     if (silentMs < this.#silentMs) return;
     this.#silentMs = Math.min(LONGEST_SILENT_MS, 2 * this.#silentMs);
     this.#owesSinceMs = undefined;
+    this.#wasReady = false;
     const silent = this.#client;
     this.#client = this.#newClient();
     silent.destroy();

@@ -25,6 +25,11 @@ export class StoreTroubles {
     return this.#reasons.values().next().value;
   }
 
+  /** Something is wrong, and what happens next says why: nothing is logged yet. */
+  suspected(what: string, reason: string): void {
+    this.#reasons.set(what, reason);
+  }
+
   failed(what: string, reason: string): void {
     this.#reasons.set(what, reason);
     if (this.#isLogged || this.#clock.monotonic() - this.#loggedAtMs < LOG_EVERY_MS) return;

@@ -12,8 +12,13 @@ const SECOND = 1_000;
 const TROUBLE = 'Shared store cannot be used; this process reads for itself';
 const WELL = 'Shared store can be used again';
 
-function logTo(lines: string[]) {
-  return createLog('info', { write: (line) => void lines.push((JSON.parse(line) as { readonly msg: string }).msg) });
+function logTo(lines: string[], reasons: (string | undefined)[] = []) {
+  const write = (line: string): void => {
+    const { msg, reason } = JSON.parse(line) as { readonly msg: string; readonly reason?: string };
+    lines.push(msg);
+    reasons.push(reason);
+  };
+  return createLog('info', { write });
 }
 
 describe('a connection to a server', () => {
@@ -39,7 +44,9 @@ describe('a connection to a server', () => {
     const { port } = server.address() as { readonly port: number };
     const clock = new FakeClock(START_MS);
     const lines: string[] = [];
-    const connection = new RedisConnection({ options: { url: `redis://127.0.0.1:${port}`, commandMs: SECOND }, clock, log: logTo(lines) });
+    const reasons: (string | undefined)[] = [];
+    const log = logTo(lines, reasons);
+    const connection = new RedisConnection({ options: { url: `redis://127.0.0.1:${port}`, commandMs: SECOND }, clock, log });
     connection.start();
     ends.push(
       () => connection.stop(),
@@ -48,7 +55,8 @@ describe('a connection to a server', () => {
     );
     const ping = (): Promise<string> => connection.command('read', (client) => client.ping()).catch((error: Error) => error.message);
     await expect.poll(() => counts).toEqual([1]);
-    return { connection, clock, lines, counts, ping };
+    const endAll = (): void => sockets.splice(0).forEach((socket) => socket.destroy());
+    return { connection, clock, lines, reasons, counts, ping, endAll };
   }
 
   it.each([
@@ -99,6 +107,21 @@ describe('a connection to a server', () => {
     await expect.poll(ping).toBe('OK');
     expect(counts).toHaveLength(2);
     expect(lines).toEqual([TROUBLE, WELL]);
+  });
+
+  it('that ended is in trouble for the reason for which the next one fails, and in none if the next one works', async () => {
+    const answers = ['+OK\r\n', '-WRONGPASS of another time\r\n', '+OK\r\n', '+OK\r\n'];
+    const { connection, counts, reasons, endAll, ping } = await against((at) => answers[at - 1] ?? '');
+    await expect.poll(ping).toBe('OK');
+    endAll();
+    await expect.poll(() => counts.length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(ping, { timeout: 20_000 }).toBe('OK');
+    expect(reasons).toEqual(['WRONGPASS of another time', undefined]);
+    endAll();
+    await expect.poll(() => counts.length, { timeout: 20_000 }).toBe(4);
+    await expect.poll(ping, { timeout: 20_000 }).toBe('OK');
+    expect(connection.trouble).toBeUndefined();
+    expect(reasons).toHaveLength(2);
   });
 
   it('that answers late, or refuses, is there and is kept', async () => {

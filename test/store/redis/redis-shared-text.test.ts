@@ -277,6 +277,7 @@ describe.skipIf(!hasRedis)('a text in Redis', () => {
     await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
     await expect.poll(() => connection.trouble).toBeDefined();
     await expect(share.latest()).rejects.toThrow('The shared store cannot be used');
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(1);
     await server.start();
     await expect.poll(() => share.latest().catch(() => 'refused')).toBeUndefined();
     expect(lines.map(messageOf)).toEqual(['Shared store cannot be used; this process reads for itself', 'Shared store can be used again']);
