@@ -28,7 +28,9 @@ const PODS_PER_WORKLOAD = 60;
 const REQUEST_SHARES = [0.6, 1.3, 0.8, 1.1, 0.7, 1.4, 0.9, 1.2];
 /** The label and taint of the quiet nodes. */
 const TIER = 'quiet';
-export const QUIET_NAMESPACE = 'evening';
+/** Namespaces of the quiet workloads. */
+export const QUIET_PREFIX = 'evening-';
+const QUIET_NAMESPACES = 40;
 
 type Limits = Readonly<Record<string, number | string>>;
 
@@ -74,6 +76,11 @@ export interface QuietWorkload {
   readonly released?: Draft;
 }
 
+interface Named {
+  readonly name: string;
+  readonly namespace: string;
+}
+
 interface DrainContent {
   readonly spec: WorldSpec;
   readonly objects: readonly Draft[];
@@ -95,7 +102,7 @@ export function drainContent({ nodes, pods }: { readonly nodes: number; readonly
     spec: bigSpec([systemPool(), ...poolsWith('p', busyNodes), ...poolsWith('quiet', quietNodes, quiet)]),
     objects: [
       ...teamNamespaces(),
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: QUIET_NAMESPACE } },
+      ...quietNamespaces(),
       ...ordinaryWorkloads(busyPods, busyNodes),
       ...workloads.flatMap(({ objects }) => objects),
     ],
@@ -104,23 +111,39 @@ export function drainContent({ nodes, pods }: { readonly nodes: number; readonly
   };
 }
 
+function quietNamespaces(): readonly Draft[] {
+  return Array.from({ length: QUIET_NAMESPACES }, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: `${QUIET_PREFIX}${index}` },
+  }));
+}
+
 function quietWorkload(replicas: number, index: number): QuietWorkload {
   const protection = index % HELD_EVERY === HELD_EVERY - 1 ? HELD : (PROTECTIONS[index % PROTECTIONS.length] ?? HELD);
   const name = `${protection.name}-${index}`;
+  const namespace = `${QUIET_PREFIX}${index % QUIET_NAMESPACES}`;
   const share = REQUEST_SHARES[(index * 5 + Math.floor(index / REQUEST_SHARES.length) * 3) % REQUEST_SHARES.length] ?? 1;
-  const app = quietApp(name, replicas, {
+  const app = quietApp({ name, namespace }, replicas, {
     ...protection,
     cpuMillis: Math.floor((share * NODE_CPU_MILLIS * QUIET_USE) / PODS_PER_QUIET_NODE),
   });
   const { limits } = protection;
   if (limits === undefined) return { name, replicas, objects: [app], atLeast: 0 };
-  if (protection !== HELD) return { name, replicas, objects: [app, budgetOf(name, limits)], atLeast: protection.atLeast(replicas) };
-  const released = budgetOf(name, limits);
-  return { name, replicas, objects: [app, budgetOf(name, { maxUnavailable: 0 })], atLeast: protection.atLeast(replicas), released };
+  if (protection !== HELD)
+    return { name, replicas, objects: [app, budgetOf({ name, namespace }, limits)], atLeast: protection.atLeast(replicas) };
+  const released = budgetOf({ name, namespace }, limits);
+  return {
+    name,
+    replicas,
+    objects: [app, budgetOf({ name, namespace }, { maxUnavailable: 0 })],
+    atLeast: protection.atLeast(replicas),
+    released,
+  };
 }
 
 function quietApp(
-  name: string,
+  named: Named,
   replicas: number,
   { graceSeconds, stopsAfterSeconds, cpuMillis }: Protection & { readonly cpuMillis: number },
 ): Draft {
@@ -132,14 +155,14 @@ function quietApp(
     tolerations: [{ key: 'tier', operator: 'Exists', effect: 'NoSchedule' }],
     ...(graceSeconds === undefined ? {} : { terminationGracePeriodSeconds: graceSeconds }),
   };
-  return deploymentOf({ name, namespace: QUIET_NAMESPACE, replicas, cpu, annotations, spec });
+  return deploymentOf({ ...named, replicas, cpu, annotations, spec });
 }
 
-function budgetOf(name: string, limits: Limits): Draft {
+function budgetOf({ name, namespace }: Named, limits: Limits): Draft {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    metadata: { name, namespace: QUIET_NAMESPACE },
+    metadata: { name, namespace },
     spec: { ...limits, selector: { matchLabels: { app: name } } },
   };
 }

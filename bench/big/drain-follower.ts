@@ -1,7 +1,7 @@
 /** What drains do to the world: evictions, the least availability of each workload, pods without a node. Must not know the daemon. */
 import type { PodObject } from '../../src/simulator/cluster/store/objects.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { QUIET_NAMESPACE, type QuietWorkload } from './drain-content.ts';
+import { QUIET_PREFIX, type QuietWorkload } from './drain-content.ts';
 import type { DrainFacts } from './world-orders.ts';
 
 type Change = Parameters<Parameters<World['cluster']['onChange']>[0]>[0];
@@ -121,7 +121,7 @@ export class DrainFollower {
   #seeChange({ storage, type, object, previous }: Change): void {
     if (storage === 'nodes' && type === 'DELETED') this.#nodesGone += 1;
     if (storage === 'nodes' && type === 'ADDED') this.#nodesAdded += 1;
-    if (storage !== 'pods' || object.metadata.namespace !== QUIET_NAMESPACE) return;
+    if (storage !== 'pods' || object.metadata.namespace?.startsWith(QUIET_PREFIX) !== true) return;
     const [now, before] = [type === 'DELETED' ? undefined : (object as PodObject), previous as PodObject | undefined];
     const by = (now === undefined ? 0 : availableOf(now)) - (before === undefined ? 0 : availableOf(before));
     if (by !== 0) this.#byApp.get(appOf(object))?.change(by);
