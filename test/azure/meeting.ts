@@ -46,7 +46,8 @@ export interface Meeting {
   groups(cluster?: ClusterView): readonly NodeGroup[];
   group(pool: string, cluster?: ClusterView): NodeGroup;
   increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
-  pass(ms: number): Promise<void>;
+  /** Lets time pass. `lookEveryMs`: how often the groups are observed meanwhile. */
+  pass(ms: number, lookEveryMs?: number): Promise<void>;
   /** Lets time pass until the call has ended. */
   drive<T>(work: Promise<T>): Promise<T>;
 }
@@ -56,6 +57,8 @@ export type MeetingPlace = Pick<ArmEmulatorOptions, 'knobs' | 'clients'>;
 
 /** A pass of five minutes or longer. */
 const LONG_PASS_MS = 5 * 60_000;
+/** How often a daemon observes. */
+export const LOOP_MS = 10_000;
 const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
 
 let tlsOnce: Promise<ServerTls> | undefined;
@@ -123,10 +126,9 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     events.push(...view.events);
     return view.groups;
   };
-  const pass = async (ms: number): Promise<void> => {
+  // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
+  const pass = async (ms: number, lookEveryMs = ms >= LONG_PASS_MS ? LOOP_MS : 1_000): Promise<void> => {
     const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
-    // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
-    const lookEveryMs = ms >= LONG_PASS_MS ? 10_000 : 1_000;
     let lookAt = clock.now() + lookEveryMs;
     for (const end = clock.now() + ms; clock.now() < end;) {
       await untilQuiet(busy);

@@ -1,7 +1,7 @@
 /** AKS's own count is brought in step with a scale set at rest, and nothing is lost on the way (`azure.syncAgentPoolCount`). */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
-import { meet, part, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
+import { LOOP_MS, meet, part, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
 
 afterEach(part);
 
@@ -12,10 +12,11 @@ const slowAks = (ms: number): MeetingPlace => ({ knobs: { modelUpdate: { p50: ms
 
 const NONE: ReadonlySet<NodeGroupId> = new Set();
 
-/** Lets time pass in steps of ten seconds, with a turn of the synchronisation in each, as the loop does. */
+/** Lets time pass, observed as by the loop, with a turn of the synchronisation every ten seconds, or thirty in long waits. */
 async function live(m: Meeting, ms: number, busy: ReadonlySet<NodeGroupId> = NONE): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 10_000) {
-    await m.pass(10_000);
+  const stepMs = ms < 5 * MINUTE ? LOOP_MS : 3 * LOOP_MS;
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    await m.pass(stepMs, LOOP_MS);
     await m.drive(m.azure.syncCounts?.(busy, m.signal) ?? Promise.resolve());
   }
 }

@@ -52,7 +52,7 @@ describe('what may go at all', () => {
     ['not a node with a pod of the system', [], [system], 1, 'UnmovableKubeSystemPod'],
   ])('%s', async (_name, flags, objects, left, reason) => {
     const world = await start(flags, {}, objects);
-    await world.advance(20 * MINUTE);
+    await world.advance(8 * MINUTE);
     expect(capacity(world, 'general')).toBe(left);
     if (reason !== undefined) expect([...keptFor(world)]).toContain(reason);
     expect(world.world.violations()).toEqual([]);
