@@ -12,7 +12,7 @@ afterEach(async () => {
 describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a bad image of a %s', (kind) => {
   it('costs few machines, leaves none behind, and the pool recovers with the next good one', async () => {
     const pool = aPool({ name: 'general', kind, count: 2, min: 2, max: 8 });
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-unneeded-time=2h'] });
+    run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-unneeded-time=2h', '--scan-interval=30s'] });
     const world = run;
     const machines = () => {
       const state = world.world.arm.control.state();

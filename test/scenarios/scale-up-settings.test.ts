@@ -158,13 +158,14 @@ describe('a group that failed', () => {
   });
 
   it('rests twice as long each time, up to the most that is allowed', async () => {
-    const world = await start(['--max-node-group-backoff-duration=12m'], [aPool({ name: 'general', count: 0 })]);
+    const backoff = ['--initial-node-group-backoff-duration=2m', '--max-node-group-backoff-duration=5m'];
+    const world = await start(backoff, [aPool({ name: 'general', count: 0 })]);
     world.world.arm.control.addCatalogued({ number: 41, id: 'policy', match: { pool: 'general' } });
     world.world.cluster.apply(web());
-    await world.advance(60 * MINUTE);
+    await world.advance(24 * MINUTE);
     const tries = puts(world).map(({ at }) => at);
     const rests = tries.slice(1).map((at, index) => Math.round((at - (tries[index] ?? at)) / MINUTE));
-    expect(rests).toEqual([5, 10, 12, 12, 12]);
+    expect(rests).toEqual([2, 4, 5, 5, 5]);
   });
 });
 
