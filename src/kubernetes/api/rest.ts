@@ -7,7 +7,7 @@ import { Semaphore } from 'async-mutex';
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { endWaits, withAbort } from '../../lib/abort.ts';
+import { endWaits, onAbort, withAbort } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
 import type { ObjectJson, StatusJson } from './core-json.ts';
@@ -95,13 +95,15 @@ async function inTurn<Answer>(slots: Semaphore, { call, signal }: Sending, send:
 
 async function readJson(deps: RestDeps, { call, signal }: Sending): Promise<unknown> {
   const limit = limitOf(deps, call);
+  // Not `AbortSignal.any`: what it registers at the signal of a loop, for each of thousands of calls, stays until garbage is collected.
+  const unfollow = onAbort(signal, () => limit.fire(signal.reason));
   try {
-    const ended = AbortSignal.any([signal, limit.signal]);
-    const response = await sendAuthorized(deps, { call, signal: ended });
+    const response = await sendAuthorized(deps, { call, signal: limit.signal });
     if (call.ignoresAnswer !== true || !isJson(response)) return parseBody(call, await textOf(call, response.body), response.statusCode);
-    await response.body.dump({ limit: MAX_BODY_BYTES, signal: ended });
+    await response.body.dump({ limit: MAX_BODY_BYTES, signal: limit.signal });
     return undefined;
   } finally {
+    unfollow();
     limit.end();
   }
 }
@@ -111,15 +113,22 @@ function isJson({ headers }: Dispatcher.ResponseData): boolean {
   return String(headers['content-type']).startsWith('application/json');
 }
 
+interface CallLimit {
+  readonly signal: AbortSignal;
+  /** Fires the signal earlier. */
+  readonly fire: (reason: unknown) => void;
+  readonly end: () => void;
+}
+
 /** A signal that fires when the time of the call is over, unless `end` was called before. */
-function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): { readonly signal: AbortSignal; readonly end: () => void } {
+function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): CallLimit {
   const [expired, ended] = [new AbortController(), new AbortController()];
   void clock.sleep(call.timeoutMs ?? timeoutMs, ended.signal).then(
     () => expired.abort(new DOMException('The call took too long.', 'TimeoutError')),
     // The wait was ended.
     () => undefined,
   );
-  return { signal: expired.signal, end: () => endWaits(ended) };
+  return { signal: expired.signal, fire: (reason) => expired.abort(reason), end: () => endWaits(ended) };
 }
 
 /** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */

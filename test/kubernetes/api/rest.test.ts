@@ -46,6 +46,16 @@ describe('a call that the API server does not answer', () => {
   });
 });
 
+it.each([false, true])('a call ends with its caller in the middle of an answer (that is ignored: %s)', async (ignoresAnswer) => {
+  api.answer((_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
+  const stop = new AbortController();
+  const call = api.rest.json({ method: 'PUT', path: '/x', body: {}, ignoresAnswer }, stop.signal);
+  await until(() => api.received.length === 1);
+  stop.abort();
+  await expect(call).rejects.toMatchObject({ kind: 'cancelled' });
+  expect(api.clock.sleeping).toBe(0);
+});
+
 describe('many calls at once', () => {
   const MOST = 100;
   const CALLS_AT_ONCE = 230;
