@@ -31,27 +31,29 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
 const ONLY_BY_NAME = new Set(['big', 'cycles', 'drain', 'idle', 'record']);
 
 const text = { type: 'string' } as const;
-const { values, positionals: wanted } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean' },
-    'rival-results': text,
-    'write-baseline': { type: 'boolean', default: false },
-    beside: text,
-    nodes: { ...text, default: '5000' },
-    pods: { ...text, default: '150000' },
-    burst: { ...text, default: '1000' },
-    speed: { ...text, default: '10' },
-    cycles: { ...text, default: '30' },
-    profile: text,
-  },
-});
+const OPTIONS = {
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+  'rival-results': text,
+  'write-baseline': { type: 'boolean', default: false },
+  beside: text,
+  nodes: { ...text, default: '5000' },
+  pods: { ...text, default: '150000' },
+  burst: { ...text, default: '1000' },
+  speed: { ...text, default: '10' },
+  cycles: { ...text, default: '30' },
+  profile: text,
+} as const;
+const USAGE = `npm run bench -- [NAME ...] [--json]; names: ${Object.keys(SUITES).join(', ')}. CONTRIBUTING.md says what each measures.`;
+
+const { values, positionals: wanted } = readArguments();
 const asJson = values.json === true;
-const unknown = wanted.filter((name) => !(name in SUITES));
-if (unknown.length > 0) {
-  process.stderr.write(`Unknown benchmark "${unknown.join('", "')}"; there are: ${Object.keys(SUITES).join(', ')}.\n`);
-  process.exit(2);
+if (values.help === true) {
+  process.stdout.write(`${USAGE}\n`);
+  process.exit(0);
 }
+const unknown = wanted.filter((name) => !(name in SUITES));
+if (unknown.length > 0) refuse(`Unknown benchmark "${unknown.join('", "')}". ${USAGE}`);
 
 const rows: BenchRow[] = [];
 for (const [name, run] of Object.entries(SUITES)) {
@@ -67,9 +69,21 @@ async function rowsOf(run: () => Promise<readonly BenchRow[]>): Promise<readonly
     return await run();
   } catch (thrown) {
     if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
-    process.stderr.write(`${thrown.message}\n`);
-    process.exit(2);
+    return refuse(thrown.message);
   }
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ allowPositionals: true, options: OPTIONS });
+  } catch (thrown) {
+    return refuse(`${thrown instanceof Error ? thrown.message : String(thrown)}. ${USAGE}`);
+  }
+}
+
+function refuse(sentence: string): never {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(2);
 }
 
 function peerOptions() {

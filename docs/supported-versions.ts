@@ -79,9 +79,13 @@ function sizingLines(root: string): readonly string[] {
     '| --- | --- | --- | --- | --- | --- |',
     ...rows,
     '',
-    'Times are CPU time, and the least that passes on one core. Objects have the size that they have in AKS: 16 kB a node, 8 kB a pod. Calls to Azure',
-    `and their answers are not in the numbers. A standby needs as much memory as the leader. ${removalMemory(root)}Pods and other objects are`,
-    'read up to 300,000 of a kind with any memory limit, and up to one for each 2 KiB of a larger one: `1Gi` suffices to read 450,000 pods.',
+    'Times are CPU time, and the least that passes on one core. The loops are among the first of a process, each with an empty memory; later ones take',
+    'less, as below. Objects have the size that they have in AKS: 16 kB a node, 8 kB a pod. Calls to Azure and their answers are not in the numbers.',
+    'A standby needs as much memory as the leader.',
+    '',
+    ...removalMemory(root),
+    'Pods and other objects are read up to 300,000 of a kind with any memory limit, and up to one for each 2 KiB of a larger one: `1Gi` suffices to read',
+    '450,000 pods.',
     'Set a memory limit: V8 sizes its heap by it. Without one, it grows to several times what is in use before it is collected.',
     '',
     `Measured on ${measuredOn} by \`npm run bench -- sizing\` with Node.js ${node} on a machine with an ${processor} that other programs used, too.`,
@@ -89,13 +93,12 @@ function sizingLines(root: string): readonly string[] {
   ];
 }
 
-/** A removal of many nodes at once needs more memory than a loop: what `resources` must leave room for. */
-function removalMemory(root: string): string {
+/** Changes of many nodes at once need more memory than a loop: what `resources` must leave room for. */
+function removalMemory(root: string): readonly string[] {
   const report = bigReport(root, 'big', 5_000);
   const peak = report?.rows.find(({ name }) => name === 'peak memory');
-  return report === undefined || peak === undefined
-    ? ''
-    : `Changes of many nodes at once need more: ${measuredOf(peak)} with ${grouped(report.nodes)} nodes, as measured below. `;
+  if (report === undefined || peak === undefined) return [];
+  return [`Changes of many nodes at once need more memory: ${measuredOf(peak)} with ${grouped(report.nodes)} nodes, as below.`];
 }
 
 /** What is aimed at, by the name of the measurement. */
