@@ -24,10 +24,19 @@ const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';
 
 /** Half of the workloads have bound pods, too. */
-export function mixedObservation({ pods, nodes, pools }: MixedSize): Observation {
+export function mixedObservation(size: MixedSize): Observation {
+  const shapes = Array.from({ length: SHAPES }, (_, index) => shapeOf(index));
+  return observationOf(
+    size,
+    Array.from({ length: size.pods }, (_, index) => shapes[(index * 7) % SHAPES] ?? aShape()),
+  );
+}
+
+/** One pending pod of each of the shapes in the same cluster. */
+export function observationOf({ nodes, pools }: Omit<MixedSize, 'pods'>, pendingShapes: readonly PodShape[]): Observation {
   const groups = Array.from({ length: pools }, (_, index) => poolOf(index, Math.ceil(nodes / pools)));
   const shapes = Array.from({ length: SHAPES }, (_, index) => shapeOf(index));
-  const pending = Array.from({ length: pods }, (_, index) => aPod({ shape: shapes[(index * 7) % SHAPES] ?? aShape() }));
+  const pending = pendingShapes.map((shape) => aPod({ shape }));
   const present = Array.from({ length: nodes }, (_, index) => presentNode(index, pools));
   const bound = present.flatMap(({ name }, at) => boundPods(name, at, shapes));
   return anObservation(groups, aCluster({ nodes: present, pods: [...bound, ...pending] }));

@@ -9,27 +9,45 @@ import { emptyLoopState } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import { resourceNames, START_MS } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
+import type { Observation } from '../src/domain/observation.ts';
+import { hostileObservation, HOSTILE_WORKLOADS } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation } from './mixed-world.ts';
 import type { BenchRow } from './row.ts';
 
 const RUNS = 5;
 const SLICE_MS = 20;
-const POLICY = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000, enforceMinSize: false } });
+const HOSTILE_RUNS = 2;
+/** As many as there are pods: some keep off each other. */
+const POLICY = aPolicy({ scaleUp: { maxNodesPerScaleUp: FULL_SIZE.pods, enforceMinSize: false } });
 
 export async function turnsBench(): Promise<readonly BenchRow[]> {
-  const observation = mixedObservation(FULL_SIZE);
-  const startPlan = (): SlicedWork<unknown> => {
-    const snapshot = new ClusterSnapshot({ names: resourceNames });
-    snapshot.sync(observation.cluster);
-    return planScaleUpInSlices({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
-  };
-  const sliced = await longestTurns(startPlan, SLICE_MS);
-  const whole = await longestTurns(startPlan, Number.POSITIVE_INFINITY);
+  const startPlan = plansFor(mixedObservation(FULL_SIZE));
+  const sliced = await longestTurns(startPlan, { sliceMs: SLICE_MS, runs: RUNS });
+  const whole = await longestTurns(startPlan, { sliceMs: Number.POSITIVE_INFINITY, runs: RUNS });
   return [
     { name: 'mixed plan in slices: the longest turn', samples: sliced.map(({ wallMs }) => wallMs), unit: 'ms' },
     { name: 'mixed plan in slices: the longest turn, by the processor', samples: sliced.map(({ cpuMs }) => cpuMs), unit: 'ms' },
     { name: 'mixed plan at once, by the processor', samples: whole.map(({ cpuMs }) => cpuMs), unit: 'ms' },
+    ...(await hostileRows()),
   ];
+}
+
+async function hostileRows(): Promise<readonly BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const [name, shapeOf] of Object.entries(HOSTILE_WORKLOADS)) {
+    const runs = await longestTurns(plansFor(hostileObservation(FULL_SIZE, shapeOf)), { sliceMs: SLICE_MS, runs: HOSTILE_RUNS });
+    const note = `the whole plan takes ${Math.min(...runs.map(({ planCpuMs }) => planCpuMs)).toFixed(0)} ms of the processor`;
+    rows.push({ name: `${name}: the longest turn, by the processor`, samples: runs.map(({ cpuMs }) => cpuMs), unit: 'ms', note });
+  }
+  return rows;
+}
+
+function plansFor(observation: Observation): () => SlicedWork<unknown> {
+  return () => {
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    snapshot.sync(observation.cluster);
+    return planScaleUpInSlices({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
+  };
 }
 
 interface Turn {
@@ -38,9 +56,20 @@ interface Turn {
   readonly cpuMs: number;
 }
 
-async function longestTurns(startPlan: () => SlicedWork<unknown>, sliceMs: number): Promise<readonly Turn[]> {
-  const longest: Turn[] = [];
-  for (let run = 0; run <= RUNS; run++) {
+interface LongestTurn extends Turn {
+  /** Of all turns of the plan. */
+  readonly planCpuMs: number;
+}
+
+interface RunOptions {
+  readonly sliceMs: number;
+  /** After the first, which is not counted. */
+  readonly runs: number;
+}
+
+async function longestTurns(startPlan: () => SlicedWork<unknown>, { sliceMs, runs }: RunOptions): Promise<readonly LongestTurn[]> {
+  const longest: LongestTurn[] = [];
+  for (let run = 0; run <= runs; run++) {
     const turns: Turn[] = [];
     const work = startPlan();
     let end = startTurn(turns);
@@ -52,7 +81,8 @@ async function longestTurns(startPlan: () => SlicedWork<unknown>, sliceMs: numbe
     await new Turns({ clock: { monotonic: () => performance.now() }, sliceMs, pause }).finish(work);
     end();
     const most = (of: (turn: Turn) => number): number => turns.reduce((max, turn) => Math.max(max, of(turn)), 0);
-    if (run > 0) longest.push({ wallMs: most(({ wallMs }) => wallMs), cpuMs: most(({ cpuMs }) => cpuMs) });
+    const planCpuMs = turns.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+    if (run > 0) longest.push({ wallMs: most(({ wallMs }) => wallMs), cpuMs: most(({ cpuMs }) => cpuMs), planCpuMs });
   }
   return longest;
 }

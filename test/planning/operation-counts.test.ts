@@ -2,18 +2,61 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { hostileObservation, HOSTILE_WORKLOADS } from '../../bench/hostile-worlds.ts';
 import { compareWithBaseline, complaintsAbout, readPeerBaseline } from '../../bench/peer-baseline.ts';
 import { PEER_WORKLOADS } from '../../bench/peer-worlds.ts';
 import { readRivalFile, readRivals } from '../../bench/rival-results.ts';
+import type { Observation } from '../../src/domain/observation.ts';
+import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
+import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
+import type { OperationCounts } from '../../src/scheduling/snapshot/operation-counts.ts';
+import { aCluster, aGroup, anObservation, aPod, aShape, aTemplate, resourceNames, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
 
 const BASELINE = readPeerBaseline();
+
+const APART = {
+  topologyKey: 'kubernetes.io/hostname',
+  selector: { requirements: [{ key: 'app', operator: 'Exists', values: [] }] },
+  namespaces: [],
+  namespaceSelector: undefined,
+} as const;
+
+function operationsOf(observation: Observation): OperationCounts {
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  const policy = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000 } });
+  planScaleUp({ observation, state: emptyLoopState(START_MS), policy, names: resourceNames, snapshot });
+  return snapshot.operations;
+}
 
 describe('the operations that a plan takes', () => {
   it.each(PEER_WORKLOADS.map((workload) => [workload.name, workload] as const))('are those of the baseline: %s', (name, { prepare }) => {
     expect(complaintsAbout(name, prepare()(), BASELINE[name])).toEqual([]);
   });
 
-  const operations = { nodesVisited: 100, predicatesCalled: 0, templatesPacked: 1 };
+  it('grow with the number of pods of a StatefulSet that keep off each other, and not with its square', () => {
+    const shapeOf = HOSTILE_WORKLOADS['a StatefulSet whose pods keep off each other'];
+    const visited = (pods: number) => {
+      const observation = hostileObservation({ pods, nodes: 20, pools: 8 }, shapeOf ?? (() => ({})));
+      return operationsOf(observation).nodesVisited / pods;
+    };
+    expect(visited(800)).toBeLessThan(1.5 * visited(200));
+  });
+
+  it('are about those groups of pods alone that fit a pool', () => {
+    const groups = Array.from({ length: 12 }, (_, at) =>
+      aGroup({ id: `pool${at}`, target: 0, template: aTemplate({ labels: { team: `${at}` } }) }),
+    );
+    const shapeOf = (at: number) =>
+      aShape({ cpu: `${100 + at}m`, labels: { app: `${at}` }, nodeSelector: { team: `${at % 12}` }, podAntiAffinity: [APART] });
+    const cluster = aCluster({ pods: Array.from({ length: 36 }, (_, at) => aPod({ shape: shapeOf(at) })) });
+    const { templatesPacked, groupsPacked } = operationsOf(anObservation(groups, cluster));
+    expect(groupsPacked).toBeLessThanOrEqual(3 * templatesPacked);
+  });
+
+  const operations = { nodesVisited: 100, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0 };
   const stored = { nodes: 2, operations };
   const REWRITE = 'If that is meant, `npm run bench -- peer --write-baseline` stores the present results.';
 
@@ -48,7 +91,7 @@ describe('the operations that a plan takes', () => {
 });
 
 describe('what stands beside the results', () => {
-  const operations = { nodesVisited: 3, predicatesCalled: 0, templatesPacked: 1 };
+  const operations = { nodesVisited: 3, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0 };
   const stored = { nodes: 2, operations, minMs: 1.5 };
 
   it.each([

@@ -9,8 +9,10 @@ export interface OperationCounts {
   predicatesCalled: number;
   /** Packings of pods on new nodes of a group or a family of groups. */
   templatesPacked: number;
+  /** Groups of equal pods that such a packing took into account. */
+  groupsPacked: number;
 }
 
 export function noOperations(): OperationCounts {
-  return { nodesVisited: 0, predicatesCalled: 0, templatesPacked: 0 };
+  return { nodesVisited: 0, predicatesCalled: 0, templatesPacked: 0, groupsPacked: 0 };
 }

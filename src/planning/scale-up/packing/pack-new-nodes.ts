@@ -41,12 +41,37 @@ export function* packNewNodes(
 ): SlicedWork<PackedNodes> {
   snapshot.operations.templatesPacked += 1;
   const [only] = members.length === 1 ? members : [];
-  for (const { template } of members) yield* visitInSlices(groups, (group) => void knownVariants(group, template));
+  const fitting = yield* fittingGroups(groups, members);
+  snapshot.operations.groupsPacked += fitting.length;
   if (only === undefined || limits.keep || !groups.every((group) => isCountable(group, only.template)))
-    return yield* packOneByOne(groups, members, limits, snapshot);
+    return yield* packOneByOne(fitting, members, limits, snapshot);
   yield;
-  const share = yield* estimateInSlices(groups, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
+  const share = yield* estimateInSlices(fitting, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
   return { ...share, shares: [share], added: [] };
+}
+
+/** By the groups of a turn, which estimates each template once per round: often a workload fits few of many pools. */
+const FITTING = new WeakMap<readonly EquivalenceGroup[], Map<GroupTemplate, readonly EquivalenceGroup[]>>();
+
+/** The groups that a new node of some member can take, whether or not pods of them are left. */
+function* fittingGroups(groups: readonly EquivalenceGroup[], members: readonly FamilyMember[]): SlicedWork<readonly EquivalenceGroup[]> {
+  const known = FITTING.get(groups) ?? new Map<GroupTemplate, readonly EquivalenceGroup[]>();
+  FITTING.set(groups, known);
+  const found = new Set<EquivalenceGroup>();
+  for (const { template } of members) {
+    const fitting = known.get(template) ?? (yield* groupsThatFit(groups, template));
+    known.set(template, fitting);
+    for (const group of fitting) found.add(group);
+  }
+  return [...found];
+}
+
+function* groupsThatFit(groups: readonly EquivalenceGroup[], template: GroupTemplate): SlicedWork<readonly EquivalenceGroup[]> {
+  const fitting: EquivalenceGroup[] = [];
+  yield* visitInSlices(groups, (group) => {
+    if (knownVariants(group, template) !== 0) fitting.push(group);
+  });
+  return fitting;
 }
 
 /** Whether only room decides where the pods may be: neither other pods nor the zone that a node gets in its turn. */
