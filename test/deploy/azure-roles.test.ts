@@ -34,7 +34,7 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     aPool({ name: 'flexible', kind: 'vmss-flexible', count: 1 }),
     aPool({ name: 'mixed', kind: 'vms-pool', count: 1, min: 0, max: 6, sizes: [{ vmSize: 'Standard_D16s_v5', count: 0 }] }),
   ];
-  const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--balance-similar-node-groups=true'];
+  const flags = ['--scan-interval=30s', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--balance-similar-node-groups'];
   const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
   const run = await VirtualRun.start({
     spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 } }),
@@ -47,7 +47,7 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     for (const draft of wanted) run.world.cluster.apply(draft);
     await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
     for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));
-    await run.advance(40 * MINUTE);
+    await run.advance(25 * MINUTE);
     expect(run.world.violations()).toEqual([]);
     const entries = run.world.arm.control.journal();
     return new Set(entries.filter(({ path }) => path.startsWith('/subscriptions/')).map(({ method, path }) => actionOf(method, path)));
