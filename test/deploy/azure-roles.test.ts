@@ -34,7 +34,12 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     aPool({ name: 'flexible', kind: 'vmss-flexible', count: 1 }),
     aPool({ name: 'mixed', kind: 'vms-pool', count: 1, min: 0, max: 6, sizes: [{ vmSize: 'Standard_D16s_v5', count: 0 }] }),
   ];
-  const flags = ['--scan-interval=30s', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--balance-similar-node-groups'];
+  const flags = [
+    '--scan-interval=30s',
+    '--scale-down-unneeded-time=1m',
+    '--scale-down-delay-after-add=30s',
+    '--balance-similar-node-groups',
+  ];
   const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
   const run = await VirtualRun.start({
     spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 } }),
