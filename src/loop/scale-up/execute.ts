@@ -4,13 +4,19 @@
  */
 import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
+import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
-import { buffersWithoutScaleUpEvents, podsWithoutScaleUpEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
+import {
+  buffersWithoutScaleUpEvents,
+  increaseEvents,
+  podsWithoutScaleUpEvents,
+  type UnhelpedPodsInput,
+} from '../../planning/explain/scale-up-events.ts';
 
 interface ExecuteScaleUpInput {
   readonly plan: ScaleUpPlan;
@@ -31,7 +37,12 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
 export async function recordUnhelpedPods({ input, plan, planMs }: TimedPlan, deps: LoopDeps, over: AbortSignal): Promise<void> {
   const advice = deps.advice === undefined ? undefined : await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs));
   const unhelped = { plan, groups: input.observation.cloud.groups, ...defined({ advice }) };
-  for (const event of [...podsWithoutScaleUpEvents(unhelped), ...buffersWithoutScaleUpEvents(unhelped)]) deps.events.record(event);
+  await deps.turns.finish(recordUnhelped(unhelped, deps));
+}
+
+function* recordUnhelped(unhelped: UnhelpedPodsInput, { events }: Pick<LoopDeps, 'events'>): SlicedWork<void> {
+  const ofPods = yield* podsWithoutScaleUpEvents(unhelped);
+  yield* visitInSlices([...ofPods, ...buffersWithoutScaleUpEvents(unhelped)], (event) => events.record(event));
 }
 
 /** A plan with its input and the time that it took. */

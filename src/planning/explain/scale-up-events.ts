@@ -6,6 +6,7 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
+import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import { correlationIdOf } from '../state/refused-writes.ts';
 import type { Advice } from './fix.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
@@ -23,14 +24,20 @@ export interface UnhelpedPodsInput {
   readonly advice?: ReadonlyMap<PodVerdict, Advice>;
 }
 
+/** Each of them may need a text of its own about every pool. */
+const PODS_PER_STEP = 8;
+
 /** One event per pod that no node group can help: the fix that was simulated, and every pool with its obstacles. */
-export function podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput): readonly AutoscalerEvent[] {
+export function* podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput): SlicedWork<readonly AutoscalerEvent[]> {
   const why = whyUnhelped(input);
-  return [...plan.verdicts].flatMap(([pod, verdict]) =>
-    verdict.kind === 'helpless' && pod.injected !== true
-      ? [{ ...podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${why(verdict).text}`), verdict: why(verdict).identity }]
-      : [],
-  );
+  const events: AutoscalerEvent[] = [];
+  const describe = ([pod, verdict]: readonly [Pod, PodVerdict]): void => {
+    if (verdict.kind !== 'helpless' || pod.injected === true) return;
+    const { text, identity } = why(verdict);
+    events.push({ ...podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${text}`), verdict: identity });
+  };
+  yield* visitInSlices(plan.verdicts, describe, PODS_PER_STEP);
+  return events;
 }
 
 /** The same for buffers. Their pods do not exist, so one event on the buffer stands for all of them. */

@@ -1,5 +1,6 @@
 /** One row for each class, through the planner, the events, the gauge and (in test/cli/plan) the command. */
 import { describe, expect, it } from 'vitest';
+import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Backoff } from '../../../src/domain/loop-state.ts';
 import { publishVerdicts } from '../../../src/observers/metrics/loop-metrics.ts';
@@ -97,7 +98,7 @@ describe('classes of verdicts', () => {
     const input = inputFor({ ...world, pods: [pod] });
     const alone = planScaleUp(input);
     const advice = new Map(helplessClasses(alone).map((helpless) => [helpless.verdict, adviseClass({ input, plan: alone }, helpless)]));
-    const events = podsWithoutScaleUpEvents({ plan: alone, groups: world.groups, advice }).map(({ message }) => message);
+    const events = finishAtOnce(podsWithoutScaleUpEvents({ plan: alone, groups: world.groups, advice })).map(({ message }) => message);
     expect(events).toHaveLength(verdict.kind === 'helpless' ? 1 : 0);
     if (fix === undefined) expect(events.join()).not.toContain('Fix that works');
     else expect(events[0]).toContain(`. Fix that works: ${fix}.`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
@@ -66,7 +67,7 @@ describe("why a pod didn't trigger a scale-up", () => {
     summary: '',
   });
   const messages = (given: Omit<Parameters<typeof podsWithoutScaleUpEvents>[0], 'groups'>) =>
-    podsWithoutScaleUpEvents({ groups, ...given }).map(({ message }) => message);
+    finishAtOnce(podsWithoutScaleUpEvents({ groups, ...given })).map(({ message }) => message);
 
   it('names every pool with all its obstacles; the nearest pool comes first', () => {
     expect(messages({ plan: plan([aPod()]) })).toEqual([
@@ -74,6 +75,11 @@ describe("why a pod didn't trigger a scale-up", () => {
         'x1, x2, x3 and 2 others: needs 1 nvidia.com/gpu, the node offers 0; ' +
         'small: needs 64 GiB memory, the node offers 24.9, and needs 20 CPU, the node offers 3.8',
     ]);
+  });
+
+  it('may be interrupted after a few pods, each of which may need a text of its own', () => {
+    const verdicts = new Map(Array.from({ length: 80 }, () => [aPod(), { ...verdict }] as const));
+    expect([...podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts }, groups })]).toHaveLength(10);
   });
 
   it('puts pools that differ only in a value that the pod does not want in one row', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { projectWorkload, type WorkloadJson } from '../../../../src/kubernetes/projection/workloads.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import type { ReplicatedWorkload } from '../../../../src/domain/workloads.ts';
@@ -52,7 +53,7 @@ describe('pods that controllers are about to make', () => {
     const big = [aPod({ name: 'big', cpu: '99', shape: { cpu: '99' }, controller })];
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
-    expect(podsWithoutScaleUpEvents({ plan, groups }).map(({ subject }) => subject.name)).toEqual(['big']);
+    expect(finishAtOnce(podsWithoutScaleUpEvents({ plan, groups })).map(({ subject }) => subject.name)).toEqual(['big']);
   });
 
   it('copies of a pod that claims devices ask for devices of their own, or are refused by name as it is', () => {
