@@ -9,6 +9,8 @@ import { createLog } from '../../../src/telemetry/log.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
 
 const PATIENCE_MS = 60_000;
+const MINUTE_MS = 60_000;
+const MEGABYTE = 2 ** 20;
 
 export class Liar {
   readonly #connection: RedisConnection;
@@ -72,8 +74,11 @@ export class Liar {
   }
 
   async #usage(): Promise<void> {
-    const rows = [{ name: 'cores', used: 10, limit: 10 }];
-    await this.#publish('usage', writeUsageText({ atMs: this.#clock.now(), rows }, this.#scope));
+    const nowMs = this.#clock.now();
+    // Used up, or with room for two nodes, in turns.
+    const used = Math.floor(nowMs / MINUTE_MS) % 2 === 0 ? 20 : 12;
+    const rows = [{ name: 'cores', used, limit: 20 }];
+    await this.#publish('usage', writeUsageText({ atMs: nowMs, rows }, this.#scope));
   }
 
   async #nonsense(): Promise<void> {
@@ -82,6 +87,7 @@ export class Liar {
       await client.set(this.#key('usage'), 'no hash');
       await client.hSet(this.#key('skus'), { epoch: '1e300', text: 'x' });
       await client.hSet(this.#key('skus').replace(':v2:', ':v3:'), { epoch: '1', text: 'x' });
+      await client.hSet(this.#key('hints'), 'without end', 'x'.repeat(MEGABYTE));
     });
   }
 

@@ -1,10 +1,11 @@
 /**
  * `npm run soak -- --store-chaos N [--first SEED]`: clusters that share a real Redis server, which is killed, stopped, wiped, full and full of
  * lies at random, while pods come and go. Time is virtual for the clusters and real for the server, so two runs differ; what must hold
- * does not: no unsafe write, no loop that waits, every pod with a node, every idle node gone, each trouble logged once.
+ * does not, although the clock of one of them is wrong: no unsafe write, no loop that waits, every pod with a node, every idle node gone, each trouble logged once.
  */
 import { connectRedis } from '../../../src/cli/connect/redis-store.ts';
 import type { ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { seededStreams, type Random } from '../../../src/lib/random.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
@@ -25,6 +26,9 @@ const FEW = 3;
 const MOST_NODES = 1 + FEW;
 /** What a loop may wait for a store. Without a write, it waits for nothing else in virtual time. */
 const LONGEST_WAIT_MS = 50;
+/** The clock of the second cluster is ahead, as far as the store is concerned. */
+const WITH_WRONG_CLOCK = 'c02';
+const WRONG_BY_MS = 5 * MINUTE;
 const SUBSCRIPTION = '11111111-2222-3333-4444-555555555555';
 
 type Trouble = 'kill' | 'stop' | 'wipe' | 'full' | 'lie';
@@ -85,7 +89,11 @@ class StoreChaos {
         const redis = { url: server.url, keyPrefix: 'soak' };
         const log = createLog('info', { write: (line) => void logged.push(`${name} ${line}`) }, clock);
         const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
-        const store = connectRedis({ config: { ...config, azure: { ...config.azure, redis } }, scope, clock, log, metrics }, redis);
+        const ownClock = name === WITH_WRONG_CLOCK ? { ...methodsOf(clock), now: () => clock.now() + WRONG_BY_MS } : clock;
+        const store = connectRedis(
+          { config: { ...config, azure: { ...config.azure, redis } }, scope, clock: ownClock, log, metrics },
+          redis,
+        );
         stores.set(name, store);
         return store;
       },
@@ -197,4 +205,8 @@ class StoreChaos {
     else await this.#server.start();
     this.#answers = true;
   }
+}
+
+function methodsOf(clock: Clock): Clock {
+  return { now: () => clock.now(), monotonic: () => clock.monotonic(), sleep: (ms, signal) => clock.sleep(ms, signal) };
 }
