@@ -7,7 +7,7 @@
  * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each attack one guard of the daemon; `--guards`: those
  * that are known to fail without one.
  * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
- * `npm run soak -- --fleet N [--json]`: N clusters of one subscription, with a shared store and without one.
+ * `npm run soak -- --fleet N [--first S] [--json]`: N clusters of one subscription, with a shared store and without one.
  * `npm run soak -- --store-chaos N [--first S]`: N clusters that share a real Redis server, which fails in every way.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
@@ -16,7 +16,7 @@ import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import type { DayResult } from './day/day-run.ts';
 import { runMutations } from './mutations/mutation-runner.ts';
-import { runFleet } from './fleet/fleet.ts';
+import { runFleet, type FleetOrder } from './fleet/fleet.ts';
 import { runStoreChaos } from './fleet/store-chaos.ts';
 import { removeIdleNodes } from './idle.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
@@ -46,13 +46,17 @@ const { values } = parseArgs({
   },
 });
 
+function fleetOrder(clusters: string): FleetOrder {
+  return { clusters: Number(clusters), seed: Number(values.first), json: values.json };
+}
+
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 if (process.send === undefined) {
   if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
-  else if (values.fleet !== undefined) process.exitCode = await runFleet(Number(values.fleet), values.json, print);
+  else if (values.fleet !== undefined) process.exitCode = await runFleet(fleetOrder(values.fleet), print);
   else if (values['store-chaos'] !== undefined)
     process.exitCode = await runStoreChaos(Number(values['store-chaos']), Number(values.first), print);
   else process.exitCode = values.mutations ? await runMutations(values, print) : await direct(await ordersOf(values));

@@ -31,9 +31,13 @@ import { worldOf } from '../../scenarios/support.ts';
 
 const TOKEN = 'only-known-to-this-simulation';
 const WARM_UP_MS = 60_000;
+/** More than there are clusters. */
+const SEEDS_APART = 1_000;
 
 export interface FleetOptions {
   readonly clusters: number;
+  /** If absent, 1. */
+  readonly seed?: number;
   /** Of each cluster, beside its system pool. */
   readonly pools: readonly PoolSpec[];
   /** Further pools of the cluster with this number. */
@@ -155,7 +159,7 @@ export class FleetRun {
   async #cluster(at: number): Promise<FleetCluster> {
     const name = `c${String(at + 1).padStart(2, '0')}`;
     const spec = worldOf([...this.#options.pools, ...(this.#options.poolsOf?.(at) ?? [])], {
-      seed: at + 1,
+      seed: ((this.#options.seed ?? 1) - 1) * SEEDS_APART + at + 1,
       clusterName: name,
       clusterResourceGroup: `rg-${name}`,
       nodeResourceGroup: `MC_rg-${name}_${name}_westeurope`,

@@ -71,9 +71,9 @@ export interface FleetFigures {
 }
 
 /** @throws Error if the world does not come to rest. */
-export async function liveAsFleet(clusters: number, store: FleetFigures['store']): Promise<FleetFigures> {
+export async function liveAsFleet(clusters: number, store: FleetFigures['store'], seed = 1): Promise<FleetFigures> {
   const began = process.cpuUsage();
-  const run = await FleetRun.start({ clusters, pools: POOLS, stock: { [`${RARE}/0`]: 0 }, ...storeOptions(store) });
+  const run = await FleetRun.start({ clusters, seed, pools: POOLS, stock: { [`${RARE}/0`]: 0 }, ...storeOptions(store) });
   const startMs = run.clock.now();
   try {
     await run.startDaemons();

@@ -11,18 +11,25 @@ const FEWEST_DELETIONS = 12;
 /** From a pod to the write that it needs, while another cluster removes its nodes. */
 const LONGEST_WAIT_SECONDS = 2;
 
+export interface FleetOrder {
+  readonly clusters: number;
+  /** Of the worlds: ids, latencies and phases differ. */
+  readonly seed: number;
+  readonly json: boolean;
+}
+
 /** Prints the figures, as JSON if asked to. Returns the exit code: 1 if the store does not do what it is for. */
-export async function runFleet(clusters: number, json: boolean, print: (line: string) => void): Promise<number> {
-  const alone = await liveAsFleet(clusters, 'none');
+export async function runFleet({ clusters, seed, json }: FleetOrder, print: (line: string) => void): Promise<number> {
+  const alone = await liveAsFleet(clusters, 'none', seed);
   print(json ? JSON.stringify(alone) : describe(alone));
-  const shared = await liveAsFleet(clusters, 'memory');
+  const shared = await liveAsFleet(clusters, 'memory', seed);
   print(json ? JSON.stringify(shared) : describe(shared));
-  const greedyAlone = await liveWithGreedy(clusters, 'none');
+  const greedyAlone = await liveWithGreedy(clusters, 'none', seed);
   print(json ? JSON.stringify(greedyAlone) : describeGreedy(greedyAlone));
-  const greedy = await liveWithGreedy(clusters, 'memory');
+  const greedy = await liveWithGreedy(clusters, 'memory', seed);
   print(json ? JSON.stringify(greedy) : describeGreedy(greedy));
   const wrong = [...disappointments(shared, alone), ...unfairness(greedy)];
-  print(JSON.stringify({ clusters, wrong }));
+  print(JSON.stringify({ clusters, seed, wrong }));
   return wrong.length > 0 ? 1 : 0;
 }
 

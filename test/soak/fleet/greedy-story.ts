@@ -34,12 +34,13 @@ export interface GreedyFigures {
 }
 
 /** @throws Error if the world does not come to rest. */
-export async function liveWithGreedy(clusters: number, store: FleetFigures['store']): Promise<GreedyFigures> {
+export async function liveWithGreedy(clusters: number, store: FleetFigures['store'], seed = 1): Promise<GreedyFigures> {
   const web = aPool({ name: 'web', count: 0, max: 30 });
   const idlePools = idlePoolsOf(clusters);
   const idle = Array.from({ length: idlePools }, (_, at) => aPool({ name: `idle${at}` }));
   const run = await FleetRun.start({
     clusters,
+    seed,
     pools: [web],
     poolsOf: (at) => (at === 0 ? idle : []),
     flags: FLAGS,
