@@ -168,10 +168,11 @@ function cyclesLines(root: string): readonly string[] {
     '| --- | --- |',
     ...report.rows.map((each) => `| ${each.name} | ${measuredOf(each)} |`),
     ...measurementLines(report, 'npm run bench -- cycles'),
-    '',
     'What grows has a bound: events for ten minutes after their last repeat, at most 4,096; of the last day at most 2,000 changes of capacity, 500 decisions',
     'and 200 scale-ups; names of nodes that pods and nodes mention, 100,000 each; keys of shapes that no pod has any more, as many as there are of present',
-    'ones, or a thousand; some 400 values of each fifth of an hour and summary. Code that runs often is compiled, which takes some megabytes at first.',
+    'ones, or a thousand; some 400 values of each fifth of an hour and summary; times of a scale-up for an hour. Code that runs often is',
+    'compiled, which takes some megabytes at first.',
+    '',
   ];
 }
 

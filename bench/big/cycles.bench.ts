@@ -36,7 +36,6 @@ export async function cyclesBench({ cycles, profileDir }: CyclesOptions): Promis
     const daemon = await MeasuredDaemon.start({ main, world: await world.ready, dir, nodeOptions: [], flags: FLAGS, config: CONFIG });
     try {
       addRows(report, await liveHeaps({ daemon, world, cycles, snapshotDir: profileDir }));
-      report.add('memory at the end', 'MB', daemon.memoryMb.now);
     } finally {
       await daemon.stop();
     }
