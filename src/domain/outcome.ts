@@ -63,6 +63,8 @@ export type RemovalOutcome =
       readonly node: NodeName;
       readonly step: RemovalStep;
       readonly message: string;
+      /** A check of the group refused: that says nothing about removals in other groups. */
+      readonly ofGroup?: true;
       readonly atMs: number;
       readonly retryAtMs: number;
     }

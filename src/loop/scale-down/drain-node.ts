@@ -67,11 +67,14 @@ class RemovalStopped extends Error {
   readonly step: RemovalStep;
   /** Whether an immediate new attempt would be useless. */
   readonly backsOff: boolean;
+  /** Whether the reason holds for other nodes of the group, and for no other group. */
+  readonly ofGroup: boolean;
 
-  constructor(step: RemovalStep, message: string, backsOff = step !== 'recheck') {
+  constructor(step: RemovalStep, message: string, { backsOff = step !== 'recheck', ofGroup = false } = {}) {
     super(message);
     this.step = step;
     this.backsOff = backsOff;
+    this.ofGroup = ofGroup;
   }
 }
 
@@ -99,7 +102,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const first = await readNode(removal, deps);
   if (policy.scaleDown.skipNodesWithCustomControllerPods) {
     const unknown = await readOwners(first.pods, deps.owners, work);
-    if (unknown !== undefined) throw new RemovalStopped('recheck', unknown, true);
+    if (unknown !== undefined) throw new RemovalStopped('recheck', unknown, { backsOff: true });
   }
   checkRemoval(removal, first, 'before-taint', deps);
   progress.uid = first.node.uid;
@@ -130,7 +133,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const lastLook = (signal: AbortSignal): Promise<string | undefined> => objectionTo(removal, first, deps, signal);
   const outcome = await deps.batches.delete(removal.group, { instance: removal.instance, lastLook }, { before: work, during: deps.undo });
   if (outcome.kind === 'spared') throw new RemovalStopped('recheck', outcome.reason);
-  if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason);
+  if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason, { ofGroup: true });
   if (outcome.kind === 'failed') throw outcome.error;
 }
 
@@ -168,7 +171,7 @@ async function checkTaint(removal: Removal, before: FreshNode, deps: DrainNodeDe
   try {
     const { node } = sameNode(await readNode(removal, deps), before);
     const lost = lostTaintReason(node, deps.deletionOwner());
-    if (lost !== undefined) throw new RemovalStopped('recheck', lost, true);
+    if (lost !== undefined) throw new RemovalStopped('recheck', lost, { backsOff: true });
     return undefined;
   } catch (thrown) {
     if (thrown instanceof RemovalStopped) throw thrown;
@@ -204,7 +207,7 @@ function checkRemoval(removal: Removal, fresh: FreshNode, stage: RecheckInput['s
   const cluster = withOwners(deps.reader.observe(nowMs), deps.owners);
   const self = deps.deletionOwner();
   const result = recheckRemoval({ removal, fresh, cluster, policy: drainRulesOf(deps.policy), nowMs, self, stage });
-  if (!result.go) throw new RemovalStopped('recheck', result.message, result.taken);
+  if (!result.go) throw new RemovalStopped('recheck', result.message, { backsOff: result.taken === true });
   return result;
 }
 
@@ -261,7 +264,11 @@ async function removalFailed(
   reportFailure(removal, progress, { step, message, deps });
   const atMs = deps.clock.now();
   const retryAtMs = backsOff(error, step) ? atMs + deps.policy.scaleDown.recheckUnremovableAfterMs : atMs;
-  return { kind: 'undone', group, node, step, message, atMs, retryAtMs };
+  return { kind: 'undone', group, node, step, message, ...scopeOf(error), atMs, retryAtMs };
+}
+
+function scopeOf(error: Error): { readonly ofGroup?: true } {
+  return error instanceof RemovalStopped && error.ofGroup ? { ofGroup: true } : {};
 }
 
 function reportFailure(

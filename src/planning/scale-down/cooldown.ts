@@ -40,8 +40,8 @@ export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: n
 }
 
 /**
- * When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none. Its own delays count from its own times. The
- * others apply to all groups together, or by the policy to each group.
+ * When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none. Its own delays count from its own times, and so
+ * does that after a failure, which may be its own alone. The others apply to all groups together, or by the policy to each group.
  */
 export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
   const times = state.groupTimes?.get(id);
@@ -50,7 +50,7 @@ export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, st
   const delays: readonly (readonly [sinceMs: number | undefined, delayMs: number | undefined])[] = [
     [times.scaleUpMs, options.delayAfterAddMs ?? rules?.delayAfterAddMs],
     [times.scaleDownMs, options.delayAfterDeleteMs ?? rules?.delayAfterDeleteMs],
-    [times.scaleDownFailureMs, options.delayAfterFailureMs ?? rules?.delayAfterFailureMs],
+    [times.scaleDownFailureMs, options.delayAfterFailureMs ?? policy.scaleDown.delayAfterFailureMs],
   ];
   const ends = delays.flatMap(([sinceMs, delayMs]) => (sinceMs === undefined || delayMs === undefined ? [] : [sinceMs + delayMs]));
   const endsAtMs = Math.max(-Infinity, ...ends);

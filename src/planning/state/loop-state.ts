@@ -223,9 +223,9 @@ function takeInUndone(changes: RemovalChanges, outcome: Extract<RemovalOutcome, 
     changes.unremovable.set(node, verdict);
   }
   // As in the Cluster Autoscaler: a failed drain delays that node only. A failed write would affect the next node, too, so it starts the
-  // cooldown of all.
+  // cooldown of all; what only this group must not do starts that of the group.
   if (step !== 'taint' && step !== 'delete') return;
-  changes.lastScaleDownFailureMs = Math.max(changes.lastScaleDownFailureMs, atMs);
+  if (outcome.ofGroup !== true) changes.lastScaleDownFailureMs = Math.max(changes.lastScaleDownFailureMs, atMs);
   changes.groupTimes.set(group, { ...changes.groupTimes.get(group), scaleDownFailureMs: atMs });
 }
 

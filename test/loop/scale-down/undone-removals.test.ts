@@ -244,7 +244,7 @@ describe('undoing', () => {
     await world.clock.advance(1_000);
     expect(hasTaint(world.cluster.nodes.get('g-0')?.taints ?? [], CORDONED_BEFORE_TAINT)).toBe(true);
     await world.clock.advance(MINUTE);
-    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'delete' });
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'delete', ofGroup: true });
     expect(world.cluster.nodes.get('g-0')).toMatchObject({ unschedulable: true, taints: [] });
   });
 
@@ -259,6 +259,16 @@ describe('undoing', () => {
     await world.clock.advance(MINUTE);
     expect(world.cluster.nodes.get('g-0')).toMatchObject({ unschedulable: false, taints: [] });
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'taint' });
+  });
+
+  it('a deletion that Azure refuses may be refused in other groups, too', async () => {
+    const world = setUp();
+    world.cloud.onDelete = () => ({ kind: 'failed', group: G, error: new AutoscalerError({ kind: 'auth' }, 'no right') });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome).toMatchObject({ kind: 'undone', step: 'delete', message: 'no right' });
+    expect(outcome).not.toHaveProperty('ofGroup');
   });
 
   it('a delete that is throttled is asked again; not-found is success; a refusal is undone', async () => {

@@ -31,6 +31,18 @@ describe("a group's own cooldown", () => {
     expect(keptReasons(result)).toEqual(rests ? { 'p-0': 'GroupCoolingDown' } : {});
   });
 
+  it('after a failure of its own counts without an option of its own, and leaves the others alone', () => {
+    const result = plan({
+      groups: [pool('p', 1), pool('q', 1)],
+      nodes: nodes('p-0', 'q-0'),
+      state: {
+        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
+        groupTimes: new Map([[nodeGroupId('p'), { scaleDownFailureMs: START_MS - 2 * MINUTE }]]),
+      },
+    });
+    expect([removed(result), keptReasons(result)]).toEqual([['q-0'], { 'p-0': 'GroupCoolingDown' }]);
+  });
+
   it('replaces a delay that applies per group, also by a shorter one', () => {
     const times = { scaleUpMs: START_MS - 5 * MINUTE };
     const result = plan({

@@ -375,6 +375,14 @@ describe('scale-down', () => {
     expect(next.unremovable.get('g-0')?.reason).toBe(memory);
   });
 
+  it('a deletion that a check of the group refused is a failure of that group alone', () => {
+    const refused = { ...undone('delete'), ofGroup: true } as const;
+    const next = reduceRemovals(START, [started, refused], START_MS);
+    expect(next.lastScaleDownFailureMs).toBe(START.lastScaleDownFailureMs);
+    expect(next.groupTimes?.get(G)?.scaleDownFailureMs).toBe(START_MS);
+    expect(next.unremovable.get('g-0')?.reason).toBe('UnexpectedError');
+  });
+
   it('PL19: remembers per group when it grew, shrank and failed to; a changed node is no failure', () => {
     const grown = reduceIncrease(START, grow(1, 2), START_MS - 9, policy);
     const begun = reduceRemovals(grown, [{ ...started, atMs: START_MS - 5 }, undone('recheck')], START_MS);

@@ -144,7 +144,7 @@ export const LOOP_GUARDS: readonly Guard[] = [
   {
     guard: 'the taint is checked between evictions',
     file: 'src/loop/scale-down/drain-node.ts',
-    text: "if (lost !== undefined) throw new RemovalStopped('recheck', lost, true);",
+    text: "if (lost !== undefined) throw new RemovalStopped('recheck', lost, { backsOff: true });",
     instead: '',
     test: 'test/loop/scale-down/undone-removals.test.ts',
     quick: true,
