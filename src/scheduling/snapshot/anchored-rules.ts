@@ -1,5 +1,5 @@
 /**
- * Finds the rules that may be about pods of a shape without trying all: most rules require a label with certain values, so they can only be
+ * Finds the rules that may be about pods of a shape without trying all: most rules require a label, with certain values or any, so they can only be
  * about shapes with one of these. Such a requirement is the anchor of the rule. Must not know what a rule does.
  */
 import type { LabelSelector } from '../../domain/labels.ts';
@@ -36,24 +36,27 @@ export class AnchoredRules<Rule> {
   /** The rules that may be about a shape with these anchors, each once, without the first `seen` of all rules. */
   since(seen: number, anchors: readonly string[]): readonly Rule[] {
     if (seen >= this.#count) return [];
-    const found = new Set<Rule>();
-    addNewer(found, this.#unanchored, seen);
-    for (const anchor of anchors) addNewer(found, this.#byAnchor.get(anchor) ?? [], seen);
-    return [...found];
+    const found: Rule[] = [];
+    visitNewer(this.#unanchored, seen, (rule) => found.push(rule));
+    // A rule may have several anchors.
+    const anchored = new Set<Rule>();
+    for (const anchor of anchors) visitNewer(this.#byAnchor.get(anchor) ?? [], seen, (rule) => anchored.add(rule));
+    for (const rule of anchored) found.push(rule);
+    return found;
   }
 }
 
-function addNewer<Rule>(found: Set<Rule>, entries: readonly Entry<Rule>[], seen: number): void {
+function visitNewer<Rule>(entries: readonly Entry<Rule>[], seen: number, visit: (rule: Rule) => void): void {
   for (let at = entries.length - 1; at >= 0; at--) {
     const entry = entries[at];
     if (entry === undefined || entry.serial < seen) return;
-    found.add(entry.rule);
+    visit(entry.rule);
   }
 }
 
 /** The anchors that a shape has by its labels, and as an owner of anti-affinity terms. */
 export function anchorsOf(shape: PodShape): readonly string[] {
-  const labels = Object.entries(shape.labels).map(([key, value]) => labelAnchor(key, value));
+  const labels = Object.entries(shape.labels).flatMap(([key, value]) => [keyAnchor(key), labelAnchor(key, value)]);
   return [...labels, ...ownTerms(shape).map(termAnchor)];
 }
 
@@ -65,12 +68,19 @@ export function ownTerms({ podAntiAffinity, namespace }: PodShape): readonly Pod
 /** undefined if shapes with any labels may match. */
 export function selectorAnchors({ requirements }: LabelSelector): readonly string[] | undefined {
   const required = requirements.find(({ operator }) => operator === 'In');
-  return required?.values.map((value) => labelAnchor(required.key, value));
+  if (required !== undefined) return required.values.map((value) => labelAnchor(required.key, value));
+  const present = requirements.find(({ operator }) => operator === 'Exists');
+  return present === undefined ? undefined : [keyAnchor(present.key)];
 }
 
 /** The anchor of an anti-affinity term, for the rule that counts its owners. */
 export function termAnchor(term: PodAffinityTerm): string {
   return JSON.stringify(['owners', term]);
+}
+
+/** Of any label with this key. No other anchor looks like a key. */
+function keyAnchor(key: string): string {
+  return key;
 }
 
 function labelAnchor(key: string, value: string): string {

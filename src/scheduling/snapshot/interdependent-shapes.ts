@@ -7,7 +7,7 @@ import type { PodShape } from '../../domain/pod.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import type { DomainCounter } from '../predicates/topology-domains.ts';
 import { needOf } from '../predicates/resources-fit.ts';
-import type { ShapeTies, TopologyIndex } from './topology-index.ts';
+import { SHAPES_PER_STEP, type ShapeTies, type TopologyIndex } from './topology-index.ts';
 
 /**
  * The shapes by key, with the name of what rules between pods see of them: if two have the same, no rule tells their pods apart. Names count
@@ -29,11 +29,15 @@ export function* findInterdependent(
   yield;
   const asked = new Set<DomainCounter>();
   const own = new Set<DomainCounter>();
-  yield* visitInSlices(ruled, (ties) => {
-    const rules = ledger.rulesOf(ties);
-    for (const counter of [...rules.near, ...rules.apart, ...rules.spread.map((rule) => rule.counter)]) asked.add(counter);
-    for (const counter of ledger.countedBy(ties)) own.add(counter);
-  });
+  yield* visitInSlices(
+    ruled,
+    (ties) => {
+      const rules = ledger.rulesOf(ties);
+      for (const counter of [...rules.near, ...rules.apart, ...rules.spread.map((rule) => rule.counter)]) asked.add(counter);
+      for (const counter of ledger.countedBy(ties)) own.add(counter);
+    },
+    SHAPES_PER_STEP,
+  );
   const attached = new Set(shapes.flatMap(({ shape }) => (shape.sharedVolumes ?? []).flatMap(({ slots }) => needOf(slots).indexes)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
@@ -44,9 +48,13 @@ export function* findInterdependent(
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
   const tied: ShapeTies[] = [];
-  yield* visitInSlices(shapes, (ties) => {
-    if (isTied(ties)) tied.push(ties);
-  });
+  yield* visitInSlices(
+    shapes,
+    (ties) => {
+      if (isTied(ties)) tied.push(ties);
+    },
+    SHAPES_PER_STEP,
+  );
   const others = new Set([...own, ...beside.flatMap((ties) => ledger.countedBy(ties))]);
   return yield* classify(tied, { asked, repels: (counter) => counter.total > 0 || others.has(counter) }, ledger);
 }
@@ -60,19 +68,27 @@ interface CountersThatMatter {
 
 function* classify(shapes: readonly ShapeTies[], { asked, repels }: CountersThatMatter, ledger: TopologyIndex): SlicedWork<RuleClasses> {
   const read = new Set(asked);
-  yield* visitInSlices(shapes, (ties) => {
-    for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
-  });
+  yield* visitInSlices(
+    shapes,
+    (ties) => {
+      for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
+    },
+    SHAPES_PER_STEP,
+  );
   const numbers = new Map([...read].map((counter, number) => [counter, number] as const));
   const numbersOf = (counters: readonly DomainCounter[]): readonly number[] =>
     counters.flatMap((counter) => numbers.get(counter) ?? []).sort((left, right) => left - right);
   const classes = new Map<PodShape['key'], string>();
-  yield* visitInSlices(shapes, (ties) => {
-    const { spread, near, nearItself, apart } = ledger.rulesOf(ties);
-    const own = spread.map(({ counter, self, constraint }) => [numbers.get(counter), self, constraint.maxSkew, constraint.minDomains]);
-    const repelledBy = ledger.repelledBy(ties).filter(repels);
-    const others = [near, apart, repelledBy, ledger.countedBy(ties)].map(numbersOf);
-    classes.set(ties.shape.key, JSON.stringify([own, nearItself, others]));
-  });
+  yield* visitInSlices(
+    shapes,
+    (ties) => {
+      const { spread, near, nearItself, apart } = ledger.rulesOf(ties);
+      const own = spread.map(({ counter, self, constraint }) => [numbers.get(counter), self, constraint.maxSkew, constraint.minDomains]);
+      const repelledBy = ledger.repelledBy(ties).filter(repels);
+      const others = [near, apart, repelledBy, ledger.countedBy(ties)].map(numbersOf);
+      classes.set(ties.shape.key, JSON.stringify([own, nearItself, others]));
+    },
+    SHAPES_PER_STEP,
+  );
   return classes;
 }

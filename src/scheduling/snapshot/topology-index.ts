@@ -58,6 +58,8 @@ export interface ShapeTies {
   split: { readonly rules: SplitRules; readonly repelling: number } | undefined;
 }
 
+/** Shapes visited between two places where the work may be interrupted: each may be compared with all rules. */
+export const SHAPES_PER_STEP = 8;
 const NO_RULES = { spread: [], near: [], nearItself: false, apart: [] };
 
 export class TopologyIndex {
@@ -185,11 +187,13 @@ export class TopologyIndex {
 
   /** Makes the rules of all these shapes. Their counters count the present pods in one walk over the cluster. */
   *prepare(all: readonly ShapeTies[]): SlicedWork<void> {
+    const countersOf = this.#newCounters();
     try {
       yield* visitInSlices(all, (ties) => void (ties.rules ??= this.#makeRules(ties.shape)));
+      if (this.#unlearned.length > 0) yield* visitInSlices(this.#presentShapes(), (shape) => void countersOf(shape), SHAPES_PER_STEP);
     } finally {
       // A counter that exists follows every change, so it must know what was there before, whether or not the work is finished.
-      this.#learn();
+      this.#learn(countersOf);
     }
   }
 
@@ -245,17 +249,29 @@ export class TopologyIndex {
     return counter;
   }
 
-  /** Counts the present pods with all new counters. */
-  #learn(): void {
-    if (this.#unlearned.length === 0) return;
-    const fresh = new AnchoredRules<DomainCounter>();
-    for (const { counter, anchors } of this.#unlearned.splice(0)) fresh.add(counter, anchors);
+  /** Finds the new counters that count a shape, of those that are made until it is first asked. */
+  #newCounters(): (shape: PodShape) => readonly DomainCounter[] {
+    let fresh: AnchoredRules<DomainCounter> | undefined;
     const known = new Map<PodShape, readonly DomainCounter[]>();
-    const countersOf = (shape: PodShape): readonly DomainCounter[] => {
+    return (shape) => {
+      fresh ??= anchoredCounters(this.#unlearned);
       const counters = known.get(shape) ?? fresh.since(0, anchorsOf(shape)).filter(({ rule }) => rule.counts(shape));
       known.set(shape, counters);
       return counters;
     };
+  }
+
+  #presentShapes(): ReadonlySet<PodShape> {
+    const shapes = new Set<PodShape>();
+    this.#occupancy.eachNode((_slot, _node, pods) => {
+      for (const { shape } of pods) shapes.add(shape);
+    });
+    return shapes;
+  }
+
+  /** Counts the present pods with all new counters. */
+  #learn(countersOf: (shape: PodShape) => readonly DomainCounter[]): void {
+    if (this.#unlearned.length === 0) return;
     this.#occupancy.eachNode((slot, _node, pods) => {
       for (const pod of pods) {
         for (const counter of countersOf(pod.shape)) {
@@ -263,6 +279,7 @@ export class TopologyIndex {
         }
       }
     });
+    this.#unlearned.length = 0;
   }
 
   /** The nodes that the constraint includes. */
@@ -302,6 +319,12 @@ interface AnchoredRule {
 
 interface NewCounter extends AnchoredRule {
   readonly counter: DomainCounter;
+}
+
+function anchoredCounters(counters: readonly NewCounter[]): AnchoredRules<DomainCounter> {
+  const rules = new AnchoredRules<DomainCounter>();
+  for (const { counter, anchors } of counters) rules.add(counter, anchors);
+  return rules;
 }
 
 function affinityRule(counts: (shape: PodShape) => boolean, anchors: readonly string[] | undefined): CounterRule & AnchoredRule {
