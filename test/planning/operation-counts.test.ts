@@ -11,7 +11,17 @@ import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import type { OperationCounts } from '../../src/scheduling/snapshot/operation-counts.ts';
-import { aCluster, aGroup, anObservation, aPod, aShape, aTemplate, resourceNames, START_MS } from '../support/builders.ts';
+import {
+  aCluster,
+  aGroup,
+  anObservation,
+  aPod,
+  aShape,
+  aTemplate,
+  resourceNames,
+  type ShapeOptions,
+  START_MS,
+} from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 
 const BASELINE = readPeerBaseline();
@@ -21,6 +31,14 @@ const APART = {
   selector: { requirements: [{ key: 'app', operator: 'Exists', values: [] }] },
   namespaces: [],
   namespaceSelector: undefined,
+} as const;
+
+const SPREAD = {
+  topologyKey: 'kubernetes.io/hostname',
+  maxSkew: 1,
+  minDomains: 1,
+  nodeAffinityPolicy: 'Honor',
+  nodeTaintsPolicy: 'Honor',
 } as const;
 
 function operationsOf(observation: Observation): OperationCounts {
@@ -45,6 +63,18 @@ describe('the operations that a plan takes', () => {
     expect(visited(800)).toBeLessThan(1.5 * visited(200));
   });
 
+  it('grow with the number of spread rules that each include other nodes, and not with their number times that of new nodes', () => {
+    const shapeOf = (at: number): ShapeOptions => ({
+      cpu: '500m',
+      tolerations: [{ key: `taint-${at}`, operator: 'Exists', value: '', effect: undefined }],
+      topologySpread: [{ ...SPREAD, selector: { requirements: [{ key: 'app', operator: 'In', values: [`job-${at}`] }] } }],
+    });
+    const read = (pods: number) => operationsOf(hostileObservation({ pods, nodes: 20, pools: 8 }, shapeOf)).scopesRead / pods;
+    const few = read(100);
+    expect(few).toBeGreaterThan(0);
+    expect(read(400)).toBeLessThan(1.5 * few);
+  });
+
   it('are about those groups of pods alone that fit a pool', () => {
     const groups = Array.from({ length: 12 }, (_, at) =>
       aGroup({ id: `pool${at}`, target: 0, template: aTemplate({ labels: { team: `${at}` } }) }),
@@ -56,7 +86,7 @@ describe('the operations that a plan takes', () => {
     expect(groupsPacked).toBeLessThanOrEqual(3 * templatesPacked);
   });
 
-  const operations = { nodesVisited: 100, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0 };
+  const operations = { nodesVisited: 100, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0, scopesRead: 0 };
   const stored = { nodes: 2, operations };
   const REWRITE = 'If that is meant, `npm run bench -- peer --write-baseline` stores the present results.';
 
@@ -91,7 +121,7 @@ describe('the operations that a plan takes', () => {
 });
 
 describe('what stands beside the results', () => {
-  const operations = { nodesVisited: 3, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0 };
+  const operations = { nodesVisited: 3, predicatesCalled: 0, templatesPacked: 1, groupsPacked: 0, scopesRead: 0 };
   const stored = { nodes: 2, operations, minMs: 1.5 };
 
   it.each([

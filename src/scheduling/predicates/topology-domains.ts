@@ -11,8 +11,22 @@ import type { PodShape } from '../../domain/pod.ts';
 const ABSENT = -1;
 const HOSTNAME = 'kubernetes.io/hostname';
 
+/** Nodes that an estimate adds beside those of the cluster and drops again. A scope asks about them when it is read, and never before. */
+export interface NodesBeside {
+  has(slot: number): boolean;
+  isIncluded(scope: DomainScope, slot: number): boolean;
+  /** The number of domains in which the scope includes such nodes and, according to `isKnown`, no other ones. */
+  countDomains(scope: DomainScope, key: TopologyKey, isKnown: (value: number) => boolean): number;
+  /** For values that labels can have. */
+  isDomain(scope: DomainScope, key: TopologyKey, value: number): boolean;
+}
+
 export class TopologyKey {
   readonly label: string;
+  /** undefined: no estimate is being made. */
+  beside: NodesBeside | undefined;
+  /** Grows whenever the values of these nodes change. */
+  changesBeside = 0;
   readonly #ids = new Map<string, number>();
   readonly #names: string[] = [];
   readonly #bySlot: number[] = [];
@@ -92,8 +106,12 @@ export class DomainScope {
   readonly #eligible: (node: Node) => boolean;
   /** Eligible nodes per domain. */
   readonly #nodes: number[] = [];
-  readonly #open: boolean[] = [];
+  /** By slot, 1 if the node is eligible. In bytes, as there may be a scope for each of many thousand pods. */
+  #open = new Uint8Array(0);
   #domains = 0;
+  /** The domains that an estimate opens, as of these changes. */
+  #newDomains = 0;
+  #seenChanges = -1;
 
   constructor(key: TopologyKey, eligible: (node: Node) => boolean) {
     this.#key = key;
@@ -102,12 +120,24 @@ export class DomainScope {
 
   /** The number of domains among the eligible nodes. */
   get domains(): number {
-    return this.#domains;
+    const { beside } = this.#key;
+    return beside === undefined ? this.#domains : this.#domains + this.#domainsBeside(beside);
+  }
+
+  #domainsBeside(beside: NodesBeside): number {
+    const { changesBeside } = this.#key;
+    if (this.#seenChanges !== changesBeside) this.#newDomains = beside.countDomains(this, this.#key, (value) => this.#hasNodes(value));
+    this.#seenChanges = changesBeside;
+    return this.#newDomains;
+  }
+
+  #hasNodes(value: number): boolean {
+    return (this.#nodes[value] ?? 0) > 0;
   }
 
   /** Whether an eligible node has this value. */
   isDomain(value: number): boolean {
-    return (this.#nodes[value] ?? 0) > 0;
+    return this.#hasNodes(value) || this.#key.beside?.isDomain(this, this.#key, value) === true;
   }
 
   /** Whether a node with these labels would be in a new domain. */
@@ -118,25 +148,17 @@ export class DomainScope {
 
   /** Whether the slot's node is eligible. */
   isEligible(slot: number): boolean {
-    return this.#open[slot] === true;
+    const { beside } = this.#key;
+    return beside?.has(slot) === true ? beside.isIncluded(this, slot) : this.#open[slot] === 1;
   }
 
   /** `by` is 1 if the node comes, -1 if it leaves. Its pods must be added after it and removed before it. */
   moveNode(slot: number, node: Node, by: 1 | -1): void {
-    this.moveCopy(slot, this.#eligible(node), by);
-  }
-
-  /** Whether the scope includes nodes with these labels and taints. */
-  includes(node: Node): boolean {
-    return this.#eligible(node);
-  }
-
-  /** The same as {@link moveNode} if it is known whether the scope includes the node. */
-  moveCopy(slot: number, isIncluded: boolean, by: 1 | -1): void {
     const value = this.#key.at(slot);
-    const open = value >= 0 && isIncluded;
-    while (this.#open.length < slot) this.#open.push(false);
-    this.#open[slot] = open;
+    // What leaves came before: an undo of many nodes asks nothing again.
+    const open = by === 1 ? value >= 0 && this.#eligible(node) : this.#open[slot] === 1;
+    if (slot >= this.#open.length) this.#open = widened(this.#open, slot);
+    this.#open[slot] = open && by === 1 ? 1 : 0;
     if (!open) return;
     while (this.#nodes.length <= value) this.#nodes.push(0);
     const nodes = (this.#nodes[value] ?? 0) + by;
@@ -144,6 +166,17 @@ export class DomainScope {
     if (by === 1 && nodes === 1) this.#domains += 1;
     if (by === -1 && nodes === 0) this.#domains -= 1;
   }
+
+  /** Whether the scope includes nodes with these labels and taints. */
+  includes(node: Node): boolean {
+    return this.#eligible(node);
+  }
+}
+
+function widened(bytes: Uint8Array, slot: number): Uint8Array<ArrayBuffer> {
+  const wider = new Uint8Array(Math.max(64, 2 * slot));
+  wider.set(bytes);
+  return wider;
 }
 
 export interface CounterRule {

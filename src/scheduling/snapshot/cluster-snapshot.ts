@@ -23,7 +23,7 @@ import type { SnapshotNode, Snapshot } from './snapshot.ts';
 
 const NO_PODS: readonly Pod[] = [];
 /** Changes undone between two places where a revert may be interrupted. */
-const UNDONE_PER_STEP = 256;
+const UNDONE_PER_STEP = 32;
 
 export class ClusterSnapshot implements Snapshot {
   readonly operations = noOperations();

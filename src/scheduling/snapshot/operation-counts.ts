@@ -11,8 +11,10 @@ export interface OperationCounts {
   templatesPacked: number;
   /** Groups of equal pods that such a packing took into account. */
   groupsPacked: number;
+  /** How often an estimate found out in how many domains its new nodes are, for some spread constraint. */
+  scopesRead: number;
 }
 
 export function noOperations(): OperationCounts {
-  return { nodesVisited: 0, predicatesCalled: 0, templatesPacked: 0, groupsPacked: 0 };
+  return { nodesVisited: 0, predicatesCalled: 0, templatesPacked: 0, groupsPacked: 0, scopesRead: 0 };
 }

@@ -44,6 +44,20 @@ const KINDS: Readonly<Record<string, (at: number) => ShapeOptions>> = {
       },
     ],
   }),
+  'a Job for each pod, which spreads over hosts and tolerates a taint of its own': (at) => ({
+    cpu: '4',
+    tolerations: [{ key: `taint-${at}`, operator: 'Exists', value: '', effect: undefined }],
+    topologySpread: [
+      {
+        topologyKey: HOST,
+        maxSkew: 1,
+        minDomains: 1,
+        selector: labelled(`job-${at}`),
+        nodeAffinityPolicy: 'Honor',
+        nodeTaintsPolicy: 'Honor',
+      },
+    ],
+  }),
   'a workload for each pod, near pods that do not exist': (at) => ({ podAffinity: [term(`absent-${at}`, ZONE)] }),
   [OWN_LABEL]: (at) => ({
     labels: { app: `job-${at}`, [`own-${at}`]: '1' },
