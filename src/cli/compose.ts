@@ -2,7 +2,6 @@
  * The composition root: builds a daemon from its configuration and connects each port to its adapter.
  * Must not know any decision: it only wires. Tests and the lab call it with clocks of their own.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../config/types/config.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
@@ -31,18 +30,14 @@ import { LastDecision } from './last-decision.ts';
 import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { stallsOf } from './process/stalls.ts';
+import { turnsOf } from './process/turns.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import { defined } from '../lib/defined.ts';
-import { Turns } from '../lib/slices.ts';
 
 interface ComposeInput extends ConnectInput {
   /** Replaces the journal of the configuration, for embedders that record decisions. */
   readonly journal?: DecisionJournal;
 }
-
-/** Well below the time after which a health check or the renewal of the lease is late, and long enough to cost nothing. */
-const SLICE_MS = 20;
 
 /** Less than the time after which a start counts as stuck. */
 const START_PATIENCE_MS = 10 * 60_000;
@@ -112,10 +107,6 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     shadow,
     stalls: stallsOf(),
   });
-}
-
-function turnsOf(clock: Clock): Turns {
-  return new Turns({ clock, sliceMs: SLICE_MS, pause: nextTurn });
 }
 
 function clusterOf({ azure: { clusterName: name, clusterResourceGroup: resourceGroup } }: Config): ClusterNames | undefined {

@@ -8,6 +8,7 @@ import type { NodeWriters } from '../domain/node.ts';
 import type { HistoryReader } from '../domain/history.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import { defined } from '../lib/defined.ts';
+import { adviseNodeInSlices } from '../planning/explain/answers/node-answer.ts';
 import type { Turns } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/fix.ts';
@@ -58,9 +59,7 @@ export class LastDecision implements DecisionJournal {
     const decided = this.#decisionFor(subject);
     if (decided === undefined) return undefined;
     const advice = subject.kind === 'pod' ? await this.#advise(decided, subject.name) : undefined;
-    const nodeWriters = subject.kind === 'node' ? await this.#writersOf(decided, subject.name) : undefined;
-    const asked = { ...decided, nodeWriters };
-    const answer = answerOn(subject, subject.kind === 'pod' ? { ...asked, advise: () => advice } : asked);
+    const answer = answerOn(subject, subject.kind === 'pod' ? { ...decided, advise: () => advice } : await this.#ofNode(decided, subject));
     if (answer === undefined) return 'missing';
     const { loopId, nowMs } = decided.input.observation;
     const { cluster } = this.#deps;
@@ -79,6 +78,14 @@ export class LastDecision implements DecisionJournal {
     const { input, scaleUp: plan } = decided;
     this.#deps.turns.begin();
     return this.#deps.turns.finish(adviseClassInSlices({ input, plan, mostTried: MOST_TRIED }, helpless));
+  }
+
+  async #ofNode(decided: AnswerInput, { kind, name }: Subject): Promise<AnswerInput> {
+    if (kind !== 'node') return decided;
+    const nodeWriters = await this.#writersOf(decided, name);
+    this.#deps.turns.begin();
+    const advice = await this.#deps.turns.finish(adviseNodeInSlices(decided, name));
+    return { ...decided, nodeWriters, adviseNode: () => advice };
   }
 
   /** Only a node with taints is read, and no answer waits for an API server that does not return one. */

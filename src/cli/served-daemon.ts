@@ -13,7 +13,8 @@ import { agentReport, snapshotOf, templatesOf } from './debug-documents.ts';
 import { debugAccess } from './serving/debug-access.ts';
 import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './serving/http.ts';
 import { RefreshRequests } from './refresh-requests.ts';
-import { apiInput } from './serving/api-input.ts';
+import { ApiInput } from './serving/api-input.ts';
+import { turnsOf } from './process/turns.ts';
 import { pageReader } from './serving/page-file.ts';
 import type { DaemonDeps } from './daemon-deps.ts';
 
@@ -86,13 +87,14 @@ export class ServedDaemon {
 
   #composeApi(): Api {
     const { config, policy, decisions, advice, cloud, store, history, kubernetes, clock } = this.#deps;
-    const input = apiInput({
+    const input = new ApiInput({
       config,
       policy,
       report: () => this.#lastReport,
       decided: () => decisions.aboutPods(),
       removals: () => decisions.aboutRemovals(),
       clock,
+      turns: turnsOf(clock),
       advice,
       agents: () => cloud.agentStatus(),
       store: () => sharingOf(store),
@@ -104,7 +106,12 @@ export class ServedDaemon {
         configuration: this.#configuration,
       }),
     });
-    return new Api({ clock, input, explain: (subject) => decisions.answer(subject) });
+    return new Api({
+      clock,
+      input: () => input.current(),
+      prepare: () => input.prepare(),
+      explain: (subject) => decisions.answer(subject),
+    });
   }
 
   #duty(): Duty {

@@ -15,6 +15,8 @@ export interface ApiDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   /** undefined: no loop has observed the cluster yet. */
   readonly input: () => DocumentInput | undefined;
+  /** Does in slices what `input` needs for a whole answer. If absent, it needs nothing. */
+  readonly prepare?: () => Promise<void>;
   /** Simulates in slices. */
   readonly explain: Explain;
 }
@@ -26,8 +28,8 @@ const NOT_YET: ApiReply = { status: 503, document: { message: 'no loop has decid
 export class Api {
   readonly #deps: ApiDeps;
   readonly #streams: EventStreams;
-  /** Of the last loop that was asked about. */
-  #overview: { readonly report: object; readonly document: Overview } | undefined;
+  /** Of the input that was asked about last. */
+  #overview: { readonly input: DocumentInput; readonly document: Overview } | undefined;
 
   constructor(deps: ApiDeps) {
     this.#deps = deps;
@@ -37,6 +39,11 @@ export class Api {
   /** @param path without `/api/v1/`. */
   reply(path: string, query: URLSearchParams): ApiReply | Promise<ApiReply> {
     if (path === 'openapi.json') return { status: 200, document: openApi() };
+    const { prepare } = this.#deps;
+    return prepare === undefined ? this.#replyNow(path, query) : prepare().then(() => this.#replyNow(path, query));
+  }
+
+  #replyNow(path: string, query: URLSearchParams): ApiReply | Promise<ApiReply> {
     const { explain, clock } = this.#deps;
     const input = this.#deps.input();
     if (input === undefined) return NOT_YET;
@@ -52,7 +59,11 @@ export class Api {
 
   /** Sends what changed to those who watch. Without any it does nothing. */
   loopEnded(): void {
-    this.#streams.loopEnded();
+    const { prepare } = this.#deps;
+    if (prepare === undefined || !this.#streams.areWatched) return this.#streams.loopEnded();
+    const publish = (): void => this.#streams.loopEnded();
+    // Without the simulation, they see what was decided all the same.
+    prepare().then(publish, publish);
   }
 
   /** Ends every stream. @param leader the name of the replica that leads now, if known. */
@@ -68,7 +79,7 @@ export class Api {
   #overviewNow(): Overview | undefined {
     const input = this.#deps.input();
     if (input === undefined) return undefined;
-    if (this.#overview?.report !== input.report) this.#overview = { report: input.report, document: withoutCredentials(overviewOf(input)) };
+    if (this.#overview?.input !== input) this.#overview = { input, document: withoutCredentials(overviewOf(input)) };
     return this.#overview.document;
   }
 }

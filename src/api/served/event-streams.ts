@@ -53,6 +53,10 @@ export class EventStreams {
     this.#deps = deps;
   }
 
+  get areWatched(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** @returns false: there are too many streams. */
   open(target: StreamTarget, lastEventId: string | undefined): boolean {
     if (this.#open.size >= MOST_STREAMS) return false;

@@ -16,6 +16,7 @@ import type { RememberedAdvice } from '../../planning/explain/advice/remembered-
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import { RememberedWaste } from '../../planning/explain/removal-advice/remembered-waste.ts';
 import { defined } from '../../lib/defined.ts';
+import type { Turns } from '../../lib/slices.ts';
 import { VERSION } from '../../lib/version.ts';
 
 export interface ApiInputDeps {
@@ -27,6 +28,8 @@ export interface ApiInputDeps {
   /** The last decision about removals. */
   readonly removals: () => LoopRecord | undefined;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** Let other work have its turn while changes are simulated. */
+  readonly turns: Turns;
   readonly advice: RememberedAdvice;
   readonly agents: () => readonly AgentReading[];
   /** undefined: nothing is shared. */
@@ -38,28 +41,52 @@ export interface ApiInputDeps {
 /** The agent that lists all scale sets. */
 const SCALE_SETS = 'scaleSets';
 
-/** Makes the input once per loop: asked again, it returns the same. undefined: nothing was decided yet. */
-export function apiInput(deps: ApiInputDeps): () => DocumentInput | undefined {
-  let last: DocumentInput | undefined;
-  const waste = new RememberedWaste(deps.clock);
-  return () => {
-    const report = deps.report();
-    const pods = deps.decided();
+type WasteFixes = DocumentInput['wasteFixes'];
+
+/** The input of the last loop, made once: asked again, it is the same. */
+export class ApiInput {
+  readonly #deps: ApiInputDeps;
+  readonly #waste: RememberedWaste;
+  #last: DocumentInput | undefined;
+  #simulated: { readonly report: ObservedReport; readonly fixes: Promise<WasteFixes> } | undefined;
+
+  constructor(deps: ApiInputDeps) {
+    this.#deps = deps;
+    this.#waste = new RememberedWaste(deps.clock);
+  }
+
+  /** Simulates, in slices, what frees the nodes that stay: what `current` returns from then on contains it. */
+  async prepare(): Promise<void> {
+    const report = this.#deps.report();
+    if (report === undefined) return;
+    if (this.#simulated?.report !== report) this.#simulated = { report, fixes: this.#simulate(report) };
+    const wasteFixes = await this.#simulated.fixes;
+    const made = this.current();
+    if (made?.report === report && made.wasteFixes !== wasteFixes) this.#last = { ...made, ...defined({ wasteFixes }) };
+  }
+
+  /** undefined: nothing was decided yet. */
+  current(): DocumentInput | undefined {
+    const report = this.#deps.report();
+    const pods = this.#deps.decided();
     if (report === undefined || pods === undefined) return undefined;
-    if (last?.report !== report) last = gather({ ...deps, waste }, report, pods);
-    return last;
-  };
+    if (this.#last?.report !== report) this.#last = gather(this.#deps, report, pods);
+    return this.#last;
+  }
+
+  async #simulate(report: ObservedReport): Promise<WasteFixes> {
+    const { turns, removals, decided } = this.#deps;
+    const record = report.scaleDown === undefined ? undefined : removals();
+    const names = decided()?.input.names;
+    if (record === undefined || names === undefined) return undefined;
+    turns.begin();
+    return turns.finish(this.#waste.fixes(record, names, report.stepMs['scale-down'] ?? 0));
+  }
 }
 
-interface GatherDeps extends ApiInputDeps {
-  readonly waste: RememberedWaste;
-}
-
-function gather(deps: GatherDeps, report: ObservedReport, pods: AnswerInput): DocumentInput {
-  const { config, advice, history, waste } = deps;
+function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): DocumentInput {
+  const { config, advice, history } = deps;
   const agents = deps.agents();
-  const removals = report.scaleDown === undefined ? undefined : deps.removals();
-  const wasteFixes = removals === undefined ? undefined : waste.fixes(removals, pods.input.names, report.stepMs['scale-down'] ?? 0);
   return {
     report,
     pods,
@@ -76,7 +103,6 @@ function gather(deps: GatherDeps, report: ObservedReport, pods: AnswerInput): Do
     },
     azureReadAtMs: agents.find(({ id }) => id === SCALE_SETS)?.lastSuccessMs,
     tokens: tokensByPool(report, pods),
-    ...defined({ wasteFixes }),
     refusals: agents.flatMap(({ lastError }) => lastError ?? []),
     history,
     azureReads: { agents, store: deps.store() },

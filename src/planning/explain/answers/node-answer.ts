@@ -7,6 +7,7 @@ import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
+import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import { priceOf } from '../../expanders/price.ts';
 import { fullGroups } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
@@ -49,7 +50,8 @@ export interface NodeAnswer {
 }
 
 /** undefined: the cluster has no such node. */
-export function answerNode({ input, scaleUp, scaleDown, mostTried, nodeWriters }: AnswerInput, name: string): NodeAnswer | undefined {
+export function answerNode(decided: AnswerInput, name: string): NodeAnswer | undefined {
+  const { input, scaleDown, nodeWriters } = decided;
   const { observation, policy } = input;
   const node = observation.cluster.nodes.get(name);
   if (node === undefined) return undefined;
@@ -73,19 +75,27 @@ export function answerNode({ input, scaleUp, scaleDown, mostTried, nodeWriters }
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],
       perHour: group === undefined ? undefined : priceOf(policy.scaleUp, group),
-      advice: explained?.verdict === 'stays' ? adviseOn(name, { input, scaleUp, scaleDown, ...defined({ mostTried }) }) : undefined,
+      advice: explained?.verdict === 'stays' ? adviseOn(name, decided) : undefined,
     }),
   };
 }
 
-function adviseOn(name: string, { input, scaleUp, scaleDown, mostTried }: AnswerInput): NodeAnswer['advice'] {
+function adviseOn(name: string, decided: AnswerInput): NodeAnswer['advice'] {
+  const { adviseNode = () => finishAtOnce(adviseNodeInSlices(decided, name)) } = decided;
+  const advice = adviseNode();
+  return advice === undefined ? undefined : { ...advice, text: describeRemovalAdvice(advice) };
+}
+
+/** What frees a node that stays. undefined: it goes, or it belongs to no managed group. */
+export function* adviseNodeInSlices(
+  { input, scaleUp, scaleDown, mostTried }: AnswerInput,
+  name: string,
+): SlicedWork<RemovalAdvice | undefined> {
+  if (scaleDown?.removals.some(({ node }) => node === name) === true) return undefined;
   const { observation, state, policy, names } = input;
   const full = fullGroups(scaleUp, observation.cloud.groups);
-  const advice = new RemovalAdviser({ observation, state, policy, names, fullGroups: full }, { kept: scaleDown?.kept ?? [] }).advise(
-    name,
-    mostTried,
-  );
-  return advice === undefined ? undefined : { ...advice, text: describeRemovalAdvice(advice) };
+  const adviser = new RemovalAdviser({ observation, state, policy, names, fullGroups: full }, { kept: scaleDown?.kept ?? [] });
+  return yield* adviser.advise(name, mostTried);
 }
 
 type Decided = Pick<NodeAnswer, 'verdict' | 'sentence' | 'utilization' | 'reason' | 'blocker' | 'unneededSince' | 'nextCheck'>;

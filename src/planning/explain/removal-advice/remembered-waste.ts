@@ -6,7 +6,8 @@ import type { LoopRecord } from '../../../domain/ports/records.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { RemovalFix } from '../fix.ts';
-import { rowKey, wasteRows } from './waste.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
+import { rowKey, wasteRowsInSlices } from './waste.ts';
 
 interface WasteMemory {
   /** As of `rowKey`. */
@@ -17,7 +18,7 @@ interface WasteMemory {
 }
 
 const KEEP_MS = 300_000;
-/** Time for simulations at once, in one turn: about as long as a plan that is simulated at all. */
+/** Time for all simulations: about as long as a plan that is simulated at all. */
 const MOST_MS = 100;
 const MOST_TRIED = 24;
 
@@ -33,12 +34,12 @@ export class RememberedWaste {
    * By kind of blocker, as of `rowKey`. `planMs`: how long the plan of removals took; each simulation takes about as long. If that is too
    * long for any, the result is empty.
    */
-  fixes(record: LoopRecord, names: ResourceNames, planMs: number): ReadonlyMap<string, RemovalFix> {
+  *fixes(record: LoopRecord, names: ResourceNames, planMs: number): SlicedWork<ReadonlyMap<string, RemovalFix>> {
     const mostTried = Math.min(MOST_TRIED, Math.floor(MOST_MS / Math.max(1, planMs)));
     const kinds = kindsIn(record);
     const known = this.#memory;
     if (known !== undefined && known.kinds === kinds && known.untilMs > this.#clock.monotonic()) return known.fixes;
-    const rows = mostTried === 0 ? [] : wasteRows(record, names, { mostTried });
+    const rows = mostTried === 0 ? [] : yield* wasteRowsInSlices(record, names, { mostTried });
     const fixes = new Map(rows.flatMap((row) => (row.fix === undefined ? [] : [[rowKey(row), row.fix] as const])));
     this.#memory = { fixes, kinds, untilMs: this.#clock.monotonic() + KEEP_MS };
     return fixes;

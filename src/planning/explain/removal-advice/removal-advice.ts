@@ -8,6 +8,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { UnremovableReason } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { type Change, describeChanges, type RemovalAdvice, type RemovalFix, type RemovalProof } from '../fix.ts';
 import { removalStepsFor } from '../removal-steps.ts';
 import { explainDetail } from '../unremovable-nodes.ts';
@@ -46,25 +47,25 @@ export class RemovalAdviser {
   }
 
   /** undefined: there is no such node, or it belongs to no managed group. */
-  advise(name: NodeName, mostTried = MOST_TRIED): RemovalAdvice | undefined {
+  *advise(name: NodeName, mostTried = MOST_TRIED): SlicedWork<RemovalAdvice | undefined> {
     const { cluster, cloud } = this.#input.observation;
     const node = cluster.nodes.get(name);
     const group = this.#groups.get(cloud.groupOfNode.get(name) ?? '');
     if (node === undefined || group === undefined) return undefined;
     const only = relatedNodes(name, this.#input, this.#kept);
-    const before = this.#planFor(only);
+    const before = yield* this.#planFor(only);
     const wait = waitOf(name, before);
     if (wait !== undefined) return { wait, tried: 0 };
     const search = new Search({ input: this.#input, simulator: this.#simulator, before, only, node, group, groups: this.#groups });
-    const fix = search.firstThatWorks(mostTried);
+    const fix = yield* search.firstThatWorks(mostTried);
     return { ...defined({ fix, obstacle: fix === undefined ? describeObstacle(name, before) : undefined }), tried: search.tried };
   }
 
-  #planFor(only: ReadonlySet<NodeName> | undefined): RemovalsInTime {
+  *#planFor(only: ReadonlySet<NodeName> | undefined): SlicedWork<RemovalsInTime> {
     const key = only === undefined ? '' : [...only].join();
     const known = this.#before.get(key);
     if (known !== undefined) return known;
-    const plan = this.#simulator.plan(this.#input, only);
+    const plan = yield* this.#simulator.plan(this.#input, only);
     this.#before.set(key, plan);
     return plan;
   }
@@ -124,10 +125,10 @@ class Search {
   }
 
   /** The first set that frees the node, and no fewer nodes than before. One that meets a further obstacle is tried with its remedy. */
-  firstThatWorks(mostTried: number): RemovalFix | undefined {
+  *firstThatWorks(mostTried: number): SlicedWork<RemovalFix | undefined> {
     const queue = [...this.#remediesAfter(this.#given.before)].sort(byEffort);
     for (let next = queue.shift(); next !== undefined && this.tried < mostTried; next = queue.shift()) {
-      const tried = this.#try(next);
+      const tried = yield* this.#try(next);
       if (tried === undefined) continue;
       if (this.#isFreed(tried)) return this.#fixOf(next, tried.proof);
       queue.push(...this.#extended(next, tried));
@@ -148,7 +149,7 @@ class Search {
   }
 
   /** undefined: it was tried before, or has no meaning in this cluster. */
-  #try(remedy: RemovalRemedy): TriedRemedy | undefined {
+  *#try(remedy: RemovalRemedy): SlicedWork<TriedRemedy | undefined> {
     const key = JSON.stringify(remedy.changes);
     if (this.#seen.has(key)) return undefined;
     this.#seen.add(key);
@@ -156,7 +157,7 @@ class Search {
     const changed = applyRemovalChanges(input, { changes: remedy.changes, workload: remedy.workload }, simulator);
     if (changed === undefined) return undefined;
     this.tried += 1;
-    const plan = simulator.plan(changed, only);
+    const plan = yield* simulator.plan(changed, only);
     return { plan, proof: compareRemovals(before, plan, changed) };
   }
 

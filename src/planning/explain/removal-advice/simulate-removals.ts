@@ -9,7 +9,8 @@ import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { priceOf } from '../../expanders/price.ts';
-import { planScaleDown } from '../../scale-down/plan.ts';
+import { planScaleDownInSlices } from '../../scale-down/plan.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { withoutNodes, type RemovalInput } from './after-removals.ts';
 import type { RemovalProof } from '../fix.ts';
 
@@ -41,11 +42,11 @@ export class RemovalSimulator {
   }
 
   /** `only`: all other nodes stay. If absent, each may be removed. */
-  plan(input: RemovalInput, only?: ReadonlySet<NodeName>): RemovalsInTime {
+  *plan(input: RemovalInput, only?: ReadonlySet<NodeName>): SlicedWork<RemovalsInTime> {
     let left = input;
     const removals: Removal[] = [];
     for (let round = 1; ; round++) {
-      const plan = this.#planOnce(left, only);
+      const plan = yield* this.#planOnce(left, only);
       removals.push(...plan.removals);
       if (plan.removals.length === 0 || round === this.#mostRounds) return { removals, kept: plan.kept, inhibited: plan.inhibited, left };
       left = withoutNodes(left, plan.removals, this.modelOf(left));
@@ -56,9 +57,10 @@ export class RemovalSimulator {
     return this.#isExact ? MOST_ROUNDS : MOST_ROUNDS_AT_ONCE;
   }
 
-  #planOnce(input: RemovalInput, only: ReadonlySet<NodeName> | undefined): ScaleDownPlan {
+  *#planOnce(input: RemovalInput, only: ReadonlySet<NodeName> | undefined): SlicedWork<ScaleDownPlan> {
     const { observation, state, policy } = input;
-    return planScaleDown({
+    yield* this.#snapshot.syncInSlices(observation.cluster);
+    return yield* planScaleDownInSlices({
       ...input,
       state: withPassedTimers(state, observation),
       policy: this.#isExact ? policy : withoutRates(policy),

@@ -3,6 +3,7 @@ import type { NodeName } from '../../../domain/ids.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { LoopRecord } from '../../../domain/ports/records.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
+import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import type { RemovalFix } from '../fix.ts';
 import { type BlockerTotal, explainNodes, totalsByBlocker } from '../unremovable-nodes.ts';
 import { blockerKey } from './related-nodes.ts';
@@ -27,7 +28,16 @@ const MOST_PER_NODE = 6;
 const MOST_BLOCKERS = 2;
 
 /** The kinds of blockers of a recorded decision about removals; the one with the most cores comes first. Empty without such a decision. */
-export function wasteRows(record: LoopRecord, names: ResourceNames, { mostTried }: WasteLimits = {}): readonly WasteRow[] {
+export function wasteRows(record: LoopRecord, names: ResourceNames, limits: WasteLimits = {}): readonly WasteRow[] {
+  return finishAtOnce(wasteRowsInSlices(record, names, limits));
+}
+
+/** The same, a bit at a time. */
+export function* wasteRowsInSlices(
+  record: LoopRecord,
+  names: ResourceNames,
+  { mostTried }: WasteLimits = {},
+): SlicedWork<readonly WasteRow[]> {
   const { observation, stateBefore: state, policy, scaleDown, fullGroups } = record;
   if (scaleDown === undefined) return [];
   const totals = totalsByBlocker(scaleDown, observation, policy?.scaleUp);
@@ -36,15 +46,30 @@ export function wasteRows(record: LoopRecord, names: ResourceNames, { mostTried 
   const adviser = new RemovalAdviser(input, { kept: scaleDown.kept });
   const subjects = subjectsByRow(record);
   let left = mostTried ?? (observation.cluster.nodes.size > MANY_NODES ? MOST_TRIED_OF_MANY_NODES : MOST_TRIED);
-  return totals.map((total) => {
-    const fixes = (subjects.get(rowKey(total)) ?? []).flatMap((node) => {
-      const advice = left <= 0 ? undefined : adviser.advise(node, Math.min(left, MOST_PER_NODE));
-      left -= advice?.tried ?? 0;
-      return advice?.fix ?? [];
-    });
-    const [fix] = fixes.sort((one, other) => valueOf(other) - valueOf(one));
-    return fix === undefined ? total : { ...total, fix };
-  });
+  const rows: WasteRow[] = [];
+  for (const total of totals) {
+    const { fixes, tried } = yield* fixesFor(subjects.get(rowKey(total)) ?? [], adviser, left);
+    left -= tried;
+    const [fix] = fixes.toSorted((one, other) => valueOf(other) - valueOf(one));
+    rows.push(fix === undefined ? total : { ...total, fix });
+  }
+  return rows;
+}
+
+function* fixesFor(
+  nodes: readonly NodeName[],
+  adviser: RemovalAdviser,
+  mostTried: number,
+): SlicedWork<{ readonly fixes: readonly RemovalFix[]; readonly tried: number }> {
+  const fixes: RemovalFix[] = [];
+  let tried = 0;
+  for (const node of nodes) {
+    if (tried >= mostTried) break;
+    const advice = yield* adviser.advise(node, Math.min(mostTried - tried, MOST_PER_NODE));
+    tried += advice?.tried ?? 0;
+    if (advice?.fix !== undefined) fixes.push(advice.fix);
+  }
+  return { fixes, tried };
 }
 
 function valueOf({ proof: { perHour, cores } }: RemovalFix): number {

@@ -5,6 +5,7 @@
 import { array, assert, boolean, constantFrom, integer, property, record, type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../../src/domain/node.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
 import type { Policy } from '../../../../src/domain/policy.ts';
@@ -255,7 +256,7 @@ function followed(world: World, exactUpToNodes?: number) {
   const input = { observation: observe(world), state: emptyLoopState(START_MS), policy: world.policy, names: resourceNames };
   const adviser = new RemovalAdviser(input, exactUpToNodes === undefined ? {} : { exactUpToNodes });
   return world.nodes.flatMap(({ name }) => {
-    const { fix } = adviser.advise(name) ?? {};
+    const { fix } = finishAtOnce(adviser.advise(name)) ?? {};
     if (fix === undefined) return [];
     const before = removedInTime(world);
     const after = removedInTime(changedByHand(world, fix, fix.workload?.name ?? ''));

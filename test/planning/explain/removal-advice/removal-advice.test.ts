@@ -1,6 +1,7 @@
 /** What frees a node, by what keeps it. Every row is followed by hand, and the node goes. */
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../../../src/domain/observation.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
@@ -56,7 +57,7 @@ function advise(of: World, node = 'p-0'): RemovalAdvice {
     names: resourceNames,
     fullGroups: of.fullGroups,
   };
-  const advice = new RemovalAdviser(input).advise(node);
+  const advice = finishAtOnce(new RemovalAdviser(input).advise(node));
   if (advice === undefined) throw new Error(`${node} is of no group`);
   return advice;
 }
@@ -348,8 +349,8 @@ describe('in a cluster of many nodes', () => {
       { observation: observe(of), state: emptyLoopState(START_MS), policy: aPolicy(), names: resourceNames },
       { kept },
     );
-    expect(adviser.advise('p-0')?.fix).toMatchObject({ text: 'run 4 replicas of payments/api', proof: { nodes: 3 } });
+    expect(finishAtOnce(adviser.advise('p-0'))?.fix).toMatchObject({ text: 'run 4 replicas of payments/api', proof: { nodes: 3 } });
     // Others of its kind would go first, and then there is no more room for its pod.
-    expect(adviser.advise('p-300')).toMatchObject({ obstacle: 'utilization 75 %, above the threshold of 50 %' });
+    expect(finishAtOnce(adviser.advise('p-300'))).toMatchObject({ obstacle: 'utilization 75 %, above the threshold of 50 %' });
   });
 });

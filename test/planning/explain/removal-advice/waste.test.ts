@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LoopRecord } from '../../../../src/domain/ports/records.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { wasteRows } from '../../../../src/planning/explain/removal-advice/waste.ts';
 import { RememberedWaste } from '../../../../src/planning/explain/removal-advice/remembered-waste.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
@@ -104,20 +105,20 @@ describe('the fixes of an hour', () => {
     const clock = { nowMs: 0, monotonic: () => clock.nowMs };
     const remembered = new RememberedWaste(clock);
     const record = recordOf(world());
-    const before = remembered.fixes(record, resourceNames, 1);
+    const before = finishAtOnce(remembered.fixes(record, resourceNames, 1));
     expect([...before.values()].map(({ text }) => text)).toContain('lower the minimum of q from 1 to 0');
     clock.nowMs = 299_999;
-    expect(remembered.fixes(recordOf(world()), resourceNames, 1)).toBe(before);
+    expect(finishAtOnce(remembered.fixes(recordOf(world()), resourceNames, 1))).toBe(before);
     const { scaleDown } = record;
     if (scaleDown === undefined) throw new Error('no plan');
     const fewer = { ...record, scaleDown: { ...scaleDown, kept: scaleDown.kept.slice(1) } };
-    expect(remembered.fixes(fewer, resourceNames, 1)).not.toBe(before);
-    const again = remembered.fixes(record, resourceNames, 1);
+    expect(finishAtOnce(remembered.fixes(fewer, resourceNames, 1))).not.toBe(before);
+    const again = finishAtOnce(remembered.fixes(record, resourceNames, 1));
     clock.nowMs += 300_000;
-    expect(remembered.fixes(record, resourceNames, 1)).not.toBe(again);
+    expect(finishAtOnce(remembered.fixes(record, resourceNames, 1))).not.toBe(again);
   });
 
   it('are not simulated where a plan takes too long', () => {
-    expect(new RememberedWaste({ monotonic: () => 0 }).fixes(recordOf(world()), resourceNames, 400).size).toBe(0);
+    expect(finishAtOnce(new RememberedWaste({ monotonic: () => 0 }).fixes(recordOf(world()), resourceNames, 400)).size).toBe(0);
   });
 });
