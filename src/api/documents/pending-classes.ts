@@ -8,7 +8,7 @@ import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { GroupWait } from '../../planning/explain/answers/group-waits.ts';
 import { ownerKind, ownerName } from '../../planning/explain/answers/pod-owners.ts';
-import { answerPod } from '../../planning/explain/answers/pod-answer.ts';
+import { answerPendingPod } from '../../planning/explain/answers/pod-answer.ts';
 import { formatAmount } from '../../planning/explain/amounts.ts';
 import type { Advice, Change, FixStep } from '../../planning/explain/fix.ts';
 import { asOneReason } from '../../planning/explain/obstacles.ts';
@@ -95,8 +95,17 @@ export interface RawClass {
   readonly kind: VerdictClass;
 }
 
+/** By the plan: every page asks for them, and there may be 20,000 pods. */
+const known = new WeakMap<DocumentInput['pods']['scaleUp'], readonly RawClass[]>();
+
 /** What needs a change comes first, then what waits for Azure, then the rest; inside, the most pods. */
 export function rawClasses({ pods: { scaleUp } }: Pick<DocumentInput, 'pods'>): readonly RawClass[] {
+  const classes = known.get(scaleUp) ?? classesOf(scaleUp);
+  known.set(scaleUp, classes);
+  return classes;
+}
+
+function classesOf(scaleUp: DocumentInput['pods']['scaleUp']): readonly RawClass[] {
   const classes = new Map<string, { readonly pods: Pod[]; readonly verdict: PodVerdict; readonly kind: VerdictClass }>();
   for (const [pod, verdict] of scaleUp.verdicts) {
     if (pod.injected === true || pod.holds !== undefined) continue;
@@ -128,10 +137,10 @@ function hashOf(key: string): string {
 export function pendingClass(input: DocumentInput, raw: RawClass): PendingClass {
   const { sample, pods, verdict, kind } = raw;
   const advice = input.advice.get(verdict);
-  const answer = answerPod({ ...input.pods, advise: () => advice }, podName(sample));
+  const answer = answerPendingPod({ ...input.pods, advise: () => advice }, sample);
   // As arguments of one call, 150,000 times would exceed the stack.
   const oldestMs = pods.reduce((least, { unschedulable }) => Math.min(least, unschedulable?.sinceMs ?? least), Number.POSITIVE_INFINITY);
-  const waits = answer?.waits ?? [];
+  const { waits } = answer;
   return {
     id: raw.id,
     namespace: sample.namespace,
@@ -142,15 +151,15 @@ export function pendingClass(input: DocumentInput, raw: RawClass): PendingClass 
     requests: requestsOf(sample, input),
     verdict: kind,
     need: NEED_OF[kind],
-    sentence: withoutSpan(answer?.sentence ?? 'Not evaluated yet.', input),
+    sentence: withoutSpan(answer.sentence, input),
     ...defined({
-      decisive: decisiveRule(verdict, answer?.pools ?? []),
+      decisive: decisiveRule(verdict, answer.pools),
       oldestSince: knownTime(oldestMs),
-      expectedReadyAt: answer?.expected?.readyAt ?? expectedReady(verdict, input),
+      expectedReadyAt: answer.expected?.readyAt ?? expectedReady(verdict, input),
       retryAt: waits.flatMap(({ until }) => until ?? []).sort(compareText)[0],
       azure: azureWords(verdict, waits),
       fix: advice === undefined ? undefined : fixDocument(advice),
-      obstacleRows: verdict.kind === 'helpless' ? (answer?.pools.length ?? 0) : undefined,
+      obstacleRows: verdict.kind === 'helpless' ? answer.pools.length : undefined,
     }),
   };
 }

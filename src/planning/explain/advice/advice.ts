@@ -37,8 +37,17 @@ export interface HelplessClass {
   readonly pods: readonly Pod[];
 }
 
+/** By the verdicts of a plan, which do not change: each answer about one of 20,000 pods asks for them. */
+const known = new WeakMap<ScaleUpPlan['verdicts'], readonly HelplessClass[]>();
+
 /** The classes of a plan; those with the most pods first. */
 export function helplessClasses({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly HelplessClass[] {
+  const classes = known.get(verdicts) ?? classesIn(verdicts);
+  known.set(verdicts, classes);
+  return classes;
+}
+
+function classesIn(verdicts: ScaleUpPlan['verdicts']): readonly HelplessClass[] {
   const classes = new Map<Helpless, Pod[]>();
   for (const [pod, verdict] of verdicts) {
     // The room that a buffer asks for is helped as pods are; other pods that do not exist yet come with their controllers.
