@@ -29,6 +29,7 @@ const SETTLE_MS = 20_000;
 const REST_MS = 60_000;
 /** Turns at rest are measured after its CPU time, since the measurement takes some. */
 const REST_TURNS_MS = 10_000;
+const PAGES = ['overview', 'pending', 'pools', 'nodes', 'blockers', 'timeline', 'search?q=a', 'agents'].map((name) => `/api/v1/${name}`);
 const CHANGES = { perSecond: 100, forMs: 30_000 };
 const LONE_PODS = 20;
 const LONE_PAUSE_MS = 2_000;
@@ -75,6 +76,7 @@ async function measure({ options, main, dir, world }: MeasureInput, report: BigR
     addTurn('longest turn of the start', await daemon.longestTurn());
     await pause(SETTLE_MS);
     await rest(daemon, report);
+    await pages(daemon, report);
     await changes(daemon, world, report);
     await reactions(daemon, world, report);
     await burst(daemon, world, { count: options.burst, report });
@@ -103,6 +105,13 @@ async function rest(daemon: MeasuredDaemon, { add, addTurn }: BigRows): Promise<
   daemon.measureTurns();
   await pause(REST_TURNS_MS);
   addTurn('longest turn at rest', await daemon.longestTurn());
+}
+
+/** A person opens the page. */
+async function pages(daemon: MeasuredDaemon, { addTurn }: BigRows): Promise<void> {
+  daemon.measureTurns();
+  for (const path of PAGES) await daemon.read(path);
+  addTurn('longest turn while the page is read', await daemon.longestTurn());
 }
 
 async function changes(daemon: MeasuredDaemon, world: WorldProcess, { add, addTurn }: BigRows): Promise<void> {

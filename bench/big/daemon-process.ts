@@ -129,6 +129,13 @@ export class MeasuredDaemon {
     this.#child.send(order);
   }
 
+  /** What a person's page asks for. @throws if the daemon does not answer it. */
+  async read(path: string): Promise<void> {
+    const response = await fetch(`${this.#url}${path}`);
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+  }
+
   async metrics(): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`${this.#url}/metrics`)).text();
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
