@@ -81,7 +81,6 @@ export const SHARING_GUARDS: readonly Guard[] = [
     text: 'if (silentMs < this.#silentMs) return;',
     instead: 'if (silentMs < Number.POSITIVE_INFINITY) return;',
     test: 'test/store/redis/redis-connection.test.ts',
-    quick: true,
   },
   {
     guard: 'hints with impossible times are not believed',
