@@ -35,7 +35,10 @@ class RemovalTimes {
   }
 
   add(count: number, nowMs: number): void {
+    // After the wall clock was set back, later ones may have earlier times.
+    const isEarlier = (this.#begun.at(-1) ?? nowMs) > nowMs;
     for (let each = 0; each < count; each++) this.#begun.push(nowMs);
+    if (isEarlier) this.#begun.sort((left, right) => left - right);
   }
 
   takeBack(count: number): void {

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Removal } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
-import { recheckRemoval } from '../../../src/loop/scale-down/removal-safety.ts';
+import { recheckRemoval, RemovalGuard } from '../../../src/loop/scale-down/removal-safety.ts';
 import { drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { aCluster, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { MINUTE } from './removal-stage.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 
 const mover = aPod({ name: 'mover' });
@@ -66,4 +68,15 @@ it.each([
   const fresh = { node: ours, pods: [pod] };
   const policy = drainRulesOf(aPolicy());
   expect(recheckRemoval({ removal, fresh, cluster, policy, nowMs: START_MS, self: SELF, stage }).go).toBe(go);
+});
+
+it('removals from before the wall clock was set back hide none that have left the window', () => {
+  let now = START_MS + 5 * MINUTE;
+  const clock = Object.assign(new FakeClock(START_MS), { now: () => now });
+  const guard = new RemovalGuard(clock, { maxRemovalsPerWindow: 3, removalWindowMs: 10 * MINUTE });
+  expect(guard.admit({ others: 1 })).toBe(true);
+  now = START_MS;
+  expect([guard.admit({ others: 2 }), guard.admit({ others: 1 })]).toEqual([true, false]);
+  now = START_MS + 11 * MINUTE;
+  expect([guard.admit({ others: 2 }), guard.admit({ others: 1 })]).toEqual([true, false]);
 });
