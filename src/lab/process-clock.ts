@@ -11,6 +11,8 @@ export interface ProcessState {
   dead: boolean;
   /** The process is suspended and resumes on network input before any of its timers fires. Timers that are due do not fire. */
   frozen?: boolean;
+  /** Number of waits that have not ended, kept by the clock. While there is none, no virtual time has to pass for this process. */
+  waits?: number;
   /** Called when a wait is over, before the process resumes. */
   readonly onWaitEnd?: (waitedMs: number) => void;
 }
@@ -23,12 +25,18 @@ export function clockOf(sim: VirtualSimClock, state: ProcessState = { skewMs: 0,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (state.dead) return;
+        state.waits = (state.waits ?? 0) + 1;
         const cancelled = (): void => {
           if (state.dead) return;
           cancel();
+          end();
           reject(waitCancelled(signal));
         };
+        const end = (): void => {
+          state.waits = (state.waits ?? 0) - 1;
+        };
         const cancel = sim.after(ms, () => {
+          end();
           if (!state.dead) state.onWaitEnd?.(ms);
           if (state.dead || state.frozen === true) return;
           signal?.removeEventListener('abort', cancelled);

@@ -22,7 +22,7 @@ import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
 import { MortalProcess, type CrashPlan } from './mortal-process.ts';
 import { clockOf, type ProcessState } from './process-clock.ts';
 import type { DrivenDaemon, Program } from './program.ts';
-import { untilQuiet } from './quiet.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 const TOKEN = 'only-known-to-this-simulation';
 /** The world's time before the daemon starts, in milliseconds. The first nodes join in that time. */
@@ -66,6 +66,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly #input: VirtualRunInput;
   readonly #process: MortalProcess;
   readonly #arrivals: Arrivals;
+  readonly #time: VirtualTime;
   #daemon: Daemon | undefined;
   /** Daemons on the same world beside the first. */
   readonly #beside: Daemon[] = [];
@@ -84,6 +85,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     this.#process = made.process;
     this.#dir = made.dir;
     this.#arrivals = new Arrivals(made.world.cluster);
+    this.#time = new VirtualTime(made.clock, () => this.#isBusy());
     this.world.arm.control.onEntry((entry) => {
       if (entry.principal === CLIENT.clientId && WRITE.test(entry.route)) this.#writes.push(entry);
     });
@@ -125,20 +127,21 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
    * resolves if the daemon dies during the start.
    */
   async startDaemon(flags: readonly string[] = []): Promise<void> {
-    await this.#rest();
+    await this.#time.rest();
     forgetClientRequests();
     this.#process.restart();
     const state: ProcessState = { skewMs: 0, dead: false, onWaitEnd: (waitedMs) => this.#process.endWait(waitedMs) };
     this.#state = state;
     const { metrics, composed } = this.#launch(flags, state);
     this.#metrics = metrics;
-    const daemon = await Promise.race([composed, this.#process.died()]);
+    // The program waits for time before it is composed, too: a first call that was cut is tried again.
+    const daemon = await this.#time.drive('the composition of the daemon', Promise.race([composed, this.#process.died()]), state);
     if (daemon === undefined) return;
     daemon.onLoop((report) => {
       if (!state.dead) this.#keep(report);
     });
     this.#daemon = daemon;
-    await this.#drive(daemon.start(), state);
+    await this.#time.drive('the start of the daemon', daemon.start(), state);
   }
 
   /**
@@ -146,11 +149,12 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
    * does not die, and its reports are not collected.
    */
   async startBeside(flags: readonly string[] = []): Promise<void> {
-    await this.#rest();
+    await this.#time.rest();
     const state: ProcessState = { skewMs: 0, dead: false };
-    const daemon = await this.#launch(flags, state).composed;
+    const daemon = await this.#time.drive('the composition of another daemon', this.#launch(flags, state).composed, state);
+    if (daemon === undefined) return;
     this.#beside.push(daemon);
-    await this.#drive(daemon.start(), state);
+    await this.#time.drive('the start of another daemon', daemon.start(), state);
   }
 
   #launch(flags: readonly string[], state: ProcessState): ReturnType<Program<Config, Daemon, Metrics>['launch']> {
@@ -180,7 +184,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   async stopDaemon(): Promise<void> {
     const daemon = this.#daemon;
     this.#daemon = undefined;
-    if (daemon !== undefined) await this.#drive(daemon.stop(), this.#state);
+    if (daemon !== undefined) await this.#time.drive('the stop of the daemon', daemon.stop(), this.#state);
   }
 
   /** Ends the process between two instants: it cleans nothing up, and its waits never end. */
@@ -208,28 +212,13 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
   /**
    * Lets `ms` of virtual time pass, event by event, with the network quiet before each event. Stops early if `stop` returns true.
    */
-  async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
-    const end = this.clock.now() + ms;
-    await this.#rest();
-    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
-      if (stop()) return;
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-      await this.#rest();
-    }
-    if (stop()) return;
-    this.clock.advance(Math.max(0, end - this.clock.now()));
+  advance(ms: number, stop?: () => boolean): Promise<void> {
+    return this.#time.advance(ms, stop);
   }
 
   /** Lets time pass until the condition holds. Fails if it does not hold after `limitMs` of virtual time. */
-  async until(what: string, condition: () => boolean, limitMs: number): Promise<void> {
-    const end = this.clock.now() + limitMs;
-    await this.#rest();
-    while (!condition()) {
-      const next = this.clock.nextDueAt();
-      if (next === undefined || next > end) throw new Error(`after ${limitMs / 1000} s of virtual time this is still not true: ${what}`);
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-      await this.#rest();
-    }
+  until(what: string, condition: () => boolean, limitMs: number): Promise<void> {
+    return this.#time.until(what, condition, limitMs);
   }
 
   /** All writes of the daemon to Azure, oldest first. */
@@ -244,7 +233,7 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
 
   async stop(): Promise<void> {
     await this.stopDaemon();
-    for (const daemon of this.#beside.splice(0)) await this.#drive(daemon.stop(), this.#state);
+    for (const daemon of this.#beside.splice(0)) await this.#time.drive('the stop of another daemon', daemon.stop(), this.#state);
     await this.world.stop();
     await rm(this.#dir, { recursive: true, force: true });
   }
@@ -256,35 +245,15 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     if (reportsKept !== undefined && this.reports.length > reportsKept) this.reports.splice(0, this.reports.length - reportsKept);
   }
 
-  /** Waits for work of the daemon and lets time pass where that work waits for time. Returns early if the daemon dies. */
-  async #drive(work: Promise<unknown>, state: ProcessState): Promise<void> {
-    let over = false;
-    const watched = work.finally(() => {
-      over = true;
-    });
-    watched.catch(() => undefined);
-    for (;;) {
-      await this.#rest();
-      if (over) break;
-      if (state.dead) return;
-      const next = this.clock.nextDueAt();
-      if (next === undefined) throw new Error('the daemon waits but no timer is due');
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-    }
-    await watched;
-  }
-
-  #rest(): Promise<void> {
+  #isBusy(): string | undefined {
     const { arm, cluster } = this.world;
-    return untilQuiet(() => {
-      if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
-      if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
-      if (openClientRequests() > this.#process.unansweredRequests) return 'a request of the daemon is in flight';
-      if (this.#arrivals.arePending()) return 'the daemon has not received what the API server sent';
-      // Only time completes a call whose response is delayed by the clock.
-      const daemons = this.#daemon === undefined ? this.#beside : [this.#daemon, ...this.#beside];
-      if (daemons.reduce((sum, { cloud }) => sum + cloud.inFlightCalls(), 0) > arm.delayedRequests()) return 'the daemon waits for ARM';
-      return undefined;
-    });
+    if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
+    if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
+    if (openClientRequests() > this.#process.unansweredRequests) return 'a request of the daemon is in flight';
+    if (this.#arrivals.arePending()) return 'the daemon has not received what the API server sent';
+    // Only time completes a call whose response is delayed by the clock.
+    const daemons = this.#daemon === undefined ? this.#beside : [this.#daemon, ...this.#beside];
+    if (daemons.reduce((sum, { cloud }) => sum + cloud.inFlightCalls(), 0) > arm.delayedRequests()) return 'the daemon waits for ARM';
+    return undefined;
   }
 }

@@ -20,7 +20,7 @@ import { START_MS } from '../support/builders.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { clockOf, type ProcessState } from '../../src/lab/process-clock.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
-import { untilQuiet } from '../../src/lab/quiet.ts';
+import { VirtualTime } from '../../src/lab/virtual-time.ts';
 
 interface Replica {
   readonly daemon: Daemon;
@@ -36,6 +36,7 @@ class Replicas {
   readonly clock = new VirtualSimClock(START_MS);
   readonly all: Replica[] = [];
   readonly #dir: string;
+  readonly #time = new VirtualTime(this.clock, () => this.#isBusy());
   #world: World | undefined;
 
   private constructor(dir: string) {
@@ -88,7 +89,9 @@ class Replicas {
     const metrics = createMetrics();
     const fate = { skewMs: 0, dead: false };
     const random = seededRandom(this.world.spec.seed);
-    const daemon = await composeDaemon({ config, clock: clockOf(this.clock, fate), random, log: silentLog(), metrics });
+    const composed = composeDaemon({ config, clock: clockOf(this.clock, fate), random, log: silentLog(), metrics });
+    const daemon = await this.#time.drive('the composition of a replica', composed, fate);
+    if (daemon === undefined) return;
     const reports: LoopReport[] = [];
     daemon.onLoop((report) => reports.push(report));
     const started = daemon.start().then(
@@ -104,14 +107,8 @@ class Replicas {
     return replica;
   }
 
-  async pass(ms: number): Promise<void> {
-    const end = this.clock.now() + ms;
-    await this.rest();
-    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-      await this.rest();
-    }
-    this.clock.advance(Math.max(0, end - this.clock.now()));
+  pass(ms: number): Promise<void> {
+    return this.#time.advance(ms);
   }
 
   /** How long it takes until the condition holds. */
@@ -125,23 +122,20 @@ class Replicas {
   }
 
   rest(): Promise<void> {
-    return untilQuiet(() => {
-      const { arm, cluster } = this.world;
-      if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
-      if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
-      const calls = this.all.filter(({ fate }) => !fate.dead).reduce((sum, { daemon }) => sum + daemon.cloud.inFlightCalls(), 0);
-      return calls > arm.delayedRequests() ? 'a daemon waits for ARM' : undefined;
-    });
+    return this.#time.rest();
   }
 
   /** Lets time pass until the work is done. */
-  async drive<Value>(work: Promise<Value>): Promise<Value> {
-    let over = false;
-    const done = work.finally(() => {
-      over = true;
-    });
-    await this.until(() => over, 5 * MINUTE);
-    return done;
+  async drive(work: Promise<unknown>, { fate }: Replica): Promise<void> {
+    await this.#time.drive('the work of a replica', work, fate);
+  }
+
+  #isBusy(): string | undefined {
+    const { arm, cluster } = this.world;
+    if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
+    if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
+    const calls = this.all.filter(({ fate }) => !fate.dead).reduce((sum, { daemon }) => sum + daemon.cloud.inFlightCalls(), 0);
+    return calls > arm.delayedRequests() ? 'a daemon waits for ARM' : undefined;
   }
 
   writes() {
@@ -151,7 +145,7 @@ class Replicas {
   }
 
   async stop(): Promise<void> {
-    for (const { daemon, fate } of this.all) if (!fate.dead) await this.drive(daemon.stop());
+    for (const replica of this.all) if (!replica.fate.dead) await this.drive(replica.daemon.stop(), replica);
     await this.world.stop();
     await rm(this.#dir, { recursive: true, force: true });
   }
@@ -212,7 +206,7 @@ describe('two replicas', () => {
   it('a leader that stops hands over at once, and the next one goes on', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];
-    await replicas.drive(first.daemon.stop());
+    await replicas.drive(first.daemon.stop(), first);
     expect(await replicas.until(() => leads(second), MINUTE)).toBeLessThanOrEqual(100);
     expect(await leads(first)).toBe(false);
     // Its status goes with it; the next leader writes its own.
@@ -236,7 +230,7 @@ describe('two replicas', () => {
     replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await replicas.pass(15 * SECOND);
     const sinceMs = replicas.clock.now();
-    await replicas.drive(first.daemon.stop());
+    await replicas.drive(first.daemon.stop(), first);
     const stoppedAfterMs = replicas.clock.now() - sinceMs;
     expect(stoppedAfterMs).toBeGreaterThanOrEqual(18 * SECOND);
     expect(stoppedAfterMs).toBeLessThanOrEqual(20 * SECOND);
@@ -337,7 +331,10 @@ describe('two replicas', () => {
     world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await replicas.pass(SECOND);
     const [writes, changes] = [replicas.writes().length, world.cluster.journal().length];
-    await replicas.drive(first.daemon.runOnce().catch(() => undefined));
+    await replicas.drive(
+      first.daemon.runOnce().catch(() => undefined),
+      first,
+    );
     expect(await leads(first)).toBe(false);
     expect(replicas.writes()).toHaveLength(writes);
     const later = world.cluster.journal().slice(changes);
@@ -350,7 +347,7 @@ describe('two replicas', () => {
   it('a standby that is stopped while it waits ends without having led', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const second = replicas.replica(1);
-    await replicas.drive(second.daemon.stop());
+    await replicas.drive(second.daemon.stop(), second);
     expect(await second.started).toBe('cancelled');
     expect(await leads(replicas.replica(0))).toBe(true);
     expect(await armCalls(second)).toBe(0);

@@ -47,4 +47,19 @@ describe('a run in virtual time', () => {
     expect(await growAndShrink(5)).toBe(first);
     expect(await growAndShrink(6)).not.toBe(first);
   });
+
+  it('goes on while a daemon that is being composed waits to repeat a call that was cut', async () => {
+    const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'a' })]) });
+    try {
+      await run.stopDaemon();
+      run.world.cluster.control.pause();
+      run.clock.after(3_000, () => run.world.cluster.control.resume());
+      const beganMs = run.clock.now();
+      await run.startDaemon();
+      expect(run.isRunning).toBe(true);
+      expect(run.clock.now() - beganMs).toBeGreaterThanOrEqual(3_000);
+    } finally {
+      await run.stop();
+    }
+  });
 });

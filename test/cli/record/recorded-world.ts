@@ -9,7 +9,7 @@ import { CLIENT, writeClientFiles } from '../../../src/lab/client-files.ts';
 import { openClientRequests } from '../../../src/lab/client-traffic.ts';
 import { clockOf } from '../../../src/lab/process-clock.ts';
 import { Patience } from '../../../src/lab/patience.ts';
-import { untilQuiet } from '../../../src/lab/quiet.ts';
+import { VirtualTime } from '../../../src/lab/virtual-time.ts';
 import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
 import type { WorldSpec } from '../../../src/simulator/base/world-spec.ts';
 import { startWorld, type World } from '../../../src/simulator/world.ts';
@@ -30,9 +30,11 @@ export class RecordedWorld {
   readonly clock: VirtualSimClock;
   readonly world: World;
   readonly dir: string;
+  readonly #time: VirtualTime;
 
   private constructor(clock: VirtualSimClock, world: World, dir: string) {
     this.clock = clock;
+    this.#time = new VirtualTime(clock, () => this.#isBusy());
     this.world = world;
     this.dir = dir;
   }
@@ -75,14 +77,8 @@ export class RecordedWorld {
     }
   }
 
-  async advance(ms: number): Promise<void> {
-    const end = this.clock.now() + ms;
-    await this.#rest();
-    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-      await this.#rest();
-    }
-    this.clock.advance(Math.max(0, end - this.clock.now()));
+  advance(ms: number): Promise<void> {
+    return this.#time.advance(ms);
   }
 
   async end(): Promise<void> {
@@ -90,15 +86,13 @@ export class RecordedWorld {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  #rest(): Promise<void> {
+  #isBusy(): string | undefined {
     const { arm, cluster } = this.world;
-    return untilQuiet(() => {
-      if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
-      // Time must not pass while the recorder writes.
-      if (process.getActiveResourcesInfo().includes('FSReqPromise')) return 'the disk is busy';
-      if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
-      return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
-    });
+    if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
+    // Time must not pass while the recorder writes.
+    if (process.getActiveResourcesInfo().includes('FSReqPromise')) return 'the disk is busy';
+    if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
+    return openClientRequests() > 0 ? 'a request of the recorder is in flight' : undefined;
   }
 }
 

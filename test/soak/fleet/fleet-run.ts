@@ -14,8 +14,8 @@ import { isConfigErrors, type Config } from '../../../src/config/types/config.ts
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { clientEnvironment, writeClientFiles } from '../../../src/lab/client-files.ts';
 import { openClientRequests } from '../../../src/lab/client-traffic.ts';
-import { clockOf } from '../../../src/lab/process-clock.ts';
-import { untilQuiet } from '../../../src/lab/quiet.ts';
+import { clockOf, type ProcessState } from '../../../src/lab/process-clock.ts';
+import { VirtualTime } from '../../../src/lab/virtual-time.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { seededStreams } from '../../../src/lib/random.ts';
 import { createSubscription } from '../../../src/simulator/arm/emulator.ts';
@@ -72,6 +72,8 @@ export interface FleetCluster {
   readonly loops: readonly LoopFacts[];
   readonly lines: readonly string[];
   daemon: Daemon | undefined;
+  /** Of the process that was started last. */
+  state: ProcessState;
 }
 
 /** What is kept of a loop: a report holds an observation. */
@@ -88,6 +90,7 @@ export class FleetRun {
   readonly clusters: FleetCluster[] = [];
   readonly subscription: Subscription;
   readonly #options: FleetOptions;
+  readonly #time = new VirtualTime(this.clock, () => this.#isBusy());
   #dir = '';
 
   private constructor(options: FleetOptions) {
@@ -114,7 +117,8 @@ export class FleetRun {
 
   async startDaemon(cluster: FleetCluster): Promise<void> {
     const config = this.#configOf(cluster);
-    const clock = clockOf(this.clock);
+    const state: ProcessState = { skewMs: 0, dead: false };
+    const clock = clockOf(this.clock, state);
     const metrics = createMetrics();
     const lines = cluster.lines as string[];
     const write = (line: string): void => void lines.push(line);
@@ -122,32 +126,28 @@ export class FleetRun {
       this.#options.storeOf?.({ name: cluster.name, simClock: this.clock, config, clock, metrics, log: write }) ?? NO_STORE;
     const log = createLog('info', { write }, clock, { dryRun: false });
     const random = seededStreams(cluster.world.spec.seed);
-    const daemon = await composeDaemon({ config, clock, random, log, metrics, tokensFollowClock: true, sharedStore });
+    const composed = composeDaemon({ config, clock, random, log, metrics, tokensFollowClock: true, sharedStore });
+    const daemon = await this.#time.drive(`the composition of ${cluster.name}`, composed, state);
+    if (daemon === undefined) return;
     daemon.onLoop(({ startedAtMs, durationMs, outcome, rounds, removed, scaleDown }) => {
       const isIdle =
         rounds.every(({ increases }) => increases.length === 0) && removed.length === 0 && (scaleDown?.removals.length ?? 0) === 0;
       (cluster.loops as LoopFacts[]).push({ endedAtMs: startedAtMs + durationMs, durationMs, outcome, isIdle });
     });
     cluster.daemon = daemon;
-    await this.#drive(daemon.start());
+    cluster.state = state;
+    await this.#time.drive(`the start of ${cluster.name}`, daemon.start(), state);
   }
 
   async stopDaemon(cluster: FleetCluster): Promise<void> {
     const { daemon } = cluster;
     cluster.daemon = undefined;
-    if (daemon !== undefined) await this.#drive(daemon.stop());
+    if (daemon !== undefined) await this.#time.drive(`the stop of ${cluster.name}`, daemon.stop(), cluster.state);
   }
 
   /** Lets `ms` of virtual time pass, event by event. */
-  async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
-    const end = this.clock.now() + ms;
-    await this.#rest();
-    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
-      if (stop()) return;
-      this.clock.advance(Math.max(0, next - this.clock.now()));
-      await this.#rest();
-    }
-    this.clock.advance(Math.max(0, end - this.clock.now()));
+  advance(ms: number, stop?: () => boolean): Promise<void> {
+    return this.#time.advance(ms, stop);
   }
 
   async stop(): Promise<void> {
@@ -173,7 +173,7 @@ export class FleetRun {
     world.arm.control.onEntry((entry) => {
       if (entry.principal === clientOf(name).clientId) calls.push(entry);
     });
-    return { name, world, calls, loops: [], lines: [], daemon: undefined };
+    return { name, world, calls, loops: [], lines: [], daemon: undefined, state: { skewMs: 0, dead: false } };
   }
 
   #configOf({ name, world }: FleetCluster): Config {
@@ -191,31 +191,14 @@ export class FleetRun {
     return config;
   }
 
-  /** Waits for work of a daemon, and lets time pass where that work waits for time. */
-  async #drive(work: Promise<unknown>): Promise<void> {
-    const state = { over: false };
-    const watched = work.finally(() => (state.over = true));
-    watched.catch(() => undefined);
-    for (;;) {
-      await this.#rest();
-      if (state.over) break;
-      const next = this.clock.nextDueAt();
-      if (next === undefined) throw new Error('the daemon waits but no timer is due');
-      this.clock.advance(Math.max(0, next - this.clock.now()));
+  #isBusy(): string | undefined {
+    if (openClientRequests() > 0) return 'a request of a daemon is in flight';
+    for (const { world, daemon } of this.clusters) {
+      if (world.arm.pendingRequests() > 0) return 'ARM has not responded yet';
+      if (world.cluster.pendingRequests() > 0) return 'an API server has not responded yet';
+      if ((daemon?.cloud.inFlightCalls() ?? 0) > world.arm.delayedRequests()) return 'a daemon waits for ARM';
     }
-    await watched;
-  }
-
-  #rest(): Promise<void> {
-    return untilQuiet(() => {
-      if (openClientRequests() > 0) return 'a request of a daemon is in flight';
-      for (const { world, daemon } of this.clusters) {
-        if (world.arm.pendingRequests() > 0) return 'ARM has not responded yet';
-        if (world.cluster.pendingRequests() > 0) return 'an API server has not responded yet';
-        if ((daemon?.cloud.inFlightCalls() ?? 0) > world.arm.delayedRequests()) return 'a daemon waits for ARM';
-      }
-      return this.#options.isBusy?.();
-    });
+    return this.#options.isBusy?.();
   }
 }
 
