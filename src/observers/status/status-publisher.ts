@@ -30,6 +30,8 @@ export class StatusPublisher {
   #published: { readonly substance: string; readonly atMs: number } | undefined;
   #writing: Promise<void> = Promise.resolve();
   #busy = false;
+  /** The newest document that was offered while a write was under way. */
+  #offered: { readonly document: StatusMap; readonly nowMs: number } | undefined;
 
   constructor(deps: StatusPublisherDeps) {
     this.#deps = deps;
@@ -69,7 +71,11 @@ export class StatusPublisher {
   }
 
   #offer(document: StatusMap, nowMs: number, signal: AbortSignal): void {
-    if (this.#busy || signal.aborted) return;
+    if (signal.aborted) return;
+    if (this.#busy) {
+      this.#offered = { document, nowMs };
+      return;
+    }
     const substance = substanceOf(document);
     const last = this.#published;
     // The loop's timers may fire early, so a tenth of the time is tolerated.
@@ -79,6 +85,11 @@ export class StatusPublisher {
     this.#writing = this.#write(document, nowMs, signal).then((written) => {
       this.#busy = false;
       if (written) this.#published = { substance, atMs: nowMs };
+      const offered = this.#offered;
+      this.#offered = undefined;
+      if (!written || offered === undefined) return undefined;
+      this.#offer(offered.document, offered.nowMs, signal);
+      return this.#busy ? this.#writing : undefined;
     });
   }
 

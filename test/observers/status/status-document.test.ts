@@ -242,6 +242,15 @@ describe('publishing the status', () => {
     expect(written).toHaveLength(1);
   });
 
+  it('gives way to a first loop that ends while the first write is under way', async () => {
+    const { publisher, written, signal, clock } = aPublisher();
+    publisher.begin(signal);
+    const observation = anObservation([aGroup({ id: 'a' })], aCluster(), { nowMs: clock.now() });
+    publisher.loopEnded(aLoopReport({ observation }), signal);
+    await publisher.settled();
+    expect(written.map(({ document }) => document['autoscalerStatus'])).toEqual(['Initializing', 'Running']);
+  });
+
   it('a write that fails is one warning and is made again after the next loop', async () => {
     const { loop, targets, lines } = aPublisher(['fail']);
     await loop(0, 1);
