@@ -40,6 +40,7 @@ export interface NodeAnnotator {
 
 /** One eviction call. The caller owns retries and deadlines. */
 export interface PodEvictor {
+  /** `gracePeriodMs` below a second counts as a second: 0 would delete the Pod object while its containers may still run. */
   evict(
     pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid },
     gracePeriodMs: number,

@@ -6,6 +6,11 @@ import { hasCause } from '../api/errors.ts';
 import type { Rest } from '../api/rest.ts';
 
 const BUDGET_CAUSE = 'DisruptionBudget';
+/**
+ * With a grace period of 0 seconds the API server deletes the Pod object at once, while its containers may go on: a StatefulSet would start
+ * a second pod of the same identity.
+ */
+const LEAST_GRACE_SECONDS = 1;
 
 export function createPodEvictor(rest: Rest): PodEvictor {
   return {
@@ -16,7 +21,10 @@ export function createPodEvictor(rest: Rest): PodEvictor {
         kind: 'Eviction',
         metadata: { namespace: pod.namespace, name: pod.name },
         // Without the uid, a new pod of the same name would be evicted from any node.
-        deleteOptions: { gracePeriodSeconds: Math.max(0, Math.ceil(gracePeriodMs / 1000)), preconditions: { uid: pod.uid } },
+        deleteOptions: {
+          gracePeriodSeconds: Math.max(LEAST_GRACE_SECONDS, Math.ceil(gracePeriodMs / 1000)),
+          preconditions: { uid: pod.uid },
+        },
       };
       try {
         await rest.json({ method: 'POST', path, body, operation: 'evict', ignoresAnswer: true }, signal);

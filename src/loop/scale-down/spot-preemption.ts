@@ -1,15 +1,16 @@
 /**
  * The response to spot preemption: the node is cordoned at once, and its pods are evicted with the rest of the notice as
  * grace. A taint shows a later process what was started and who cordoned. If the preemption does not happen, the taint is
- * removed. Must not know how the node is replaced: that is planned elsewhere.
+ * removed. A ready node that has outlived its deadline may have been spared, so that nothing is begun on it any more. Must not
+ * know how the node is replaced: that is planned elsewhere.
  */
 import { untilAborted } from '../../lib/abort.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
-import type { NodeName } from '../../domain/ids.ts';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node, Preemption } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { Policy } from '../../domain/policy.ts';
+import type { DrainPolicy, Policy } from '../../domain/policy.ts';
 import { hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
@@ -23,6 +24,11 @@ const CORDONED_BEFORE = 'cordoned-before';
 const RETRY_MS = 1_000;
 /** Subtracted from the notice, so that a pod's grace period ends before its instance does. */
 const SPARE_MS = 2_000;
+/**
+ * The shortest grace period that the notice leaves to a pod. If the notice is all but over, or this process's clock is ahead, less would
+ * only take the pod's time to shut down: the grace period of a container whose instance ends first does no harm.
+ */
+const LEAST_GRACE_MS = 5_000;
 
 type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
 
@@ -30,7 +36,7 @@ type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
 export class PreemptionResponder {
   #deps: PreemptionDeps;
   readonly #work = new AbortController();
-  readonly #running = new Map<NodeName, Promise<void>>();
+  readonly #running = new Map<NodeName, Promise<unknown>>();
   /** The notice that each node was evacuated for, so that it happens once. */
   readonly #evacuated = new Map<NodeName, number>();
 
@@ -53,6 +59,7 @@ export class PreemptionResponder {
     for (const name of preemptedNodes(observation)) {
       const node = nodes.get(name);
       if (node?.preemption === undefined || leaving.has(name)) continue;
+      if (mayBeSpared(node, node.preemption, this.#deps.clock.now())) continue;
       this.#begin(node, node.preemption, observation);
     }
     for (const node of nodeListFacts(nodes).tainted) {
@@ -65,9 +72,8 @@ export class PreemptionResponder {
     const isKnown = this.#running.has(node.name) || this.#evacuated.get(node.name) === preemption.noticedAtMs;
     if (isKnown || this.#work.signal.aborted) return;
     const group = cloud.groupOfNode.get(node.name) ?? '';
-    if (!this.#evacuated.has(node.name)) this.#deps.metrics.cluster.preemptedNodes.inc({ node_group: group });
-    const work = this.#evacuate(node, preemption).then(
-      () => void this.#evacuated.set(node.name, preemption.noticedAtMs),
+    const work = this.#evacuate(node, preemption, group).then(
+      (begun) => begun && this.#evacuated.set(node.name, preemption.noticedAtMs),
       (thrown: unknown) => {
         const error = asAutoscalerError(thrown);
         // The next loop tries again, unless the node is gone by then.
@@ -75,42 +81,49 @@ export class PreemptionResponder {
           this.#deps.log.warn({ node: node.name, nodeGroup: group, error: error.message }, 'Preempted node could not be evacuated yet');
       },
     );
-    const running: Promise<void> = work.finally(() => this.#running.delete(node.name));
+    const running = work.finally(() => this.#running.delete(node.name));
     this.#running.set(node.name, running);
   }
 
-  async #evacuate(node: Node, preemption: Preemption): Promise<void> {
+  /** Returns whether evictions began. */
+  async #evacuate(node: Node, preemption: Preemption, group: NodeGroupId | ''): Promise<boolean> {
     const { clock, log, events, policy, reader, metrics } = this.#deps;
     const signal = this.#work.signal;
-    await this.#applyTaint(node, signal);
+    const isFirst = await this.#applyTaint(node, signal);
+    // If the taint was there, the process that wrote it counted the node.
+    if (isFirst) metrics.cluster.preemptedNodes.inc({ node_group: group });
     const fresh = await reader.readFresh(node.name, signal);
-    const pods = (fresh?.pods ?? []).filter(needsEviction);
-    const leftMs = Math.max(0, preemption.deadlineMs - clock.now());
+    const leftMs = preemption.deadlineMs - clock.now();
+    // The taint and the read may have taken the rest of the notice.
+    if (fresh === undefined || mayBeSpared(fresh.node, preemption, clock.now())) return false;
+    if (isFirst) metrics.cluster.preemptionNotice.observe(Math.max(0, leftMs) / 1000);
+    const pods = fresh.pods.filter(needsEviction);
     const until = new Date(preemption.deadlineMs).toISOString();
     log.info({ node: node.name, pods: pods.length, until, notice: preemption.notice }, 'Node preempted by Azure; evicting its pods');
     const message = `Azure preempts this instance at ${until} (${preemption.notice}): node cordoned, evicting ${pods.length} pods`;
     events.record({ subject: { kind: 'Node', name: node.name, uid: node.uid }, type: 'Warning', reason: 'NodePreempted', message });
-    const within = { ...policy.drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
-    metrics.cluster.preemptionNotice.observe(leftMs / 1000);
-    const stayed = await evictWithoutWaiting(pods, Math.max(0, leftMs - SPARE_MS), { ...this.#deps, policy: within }, signal);
+    const { drain, capMs } = evictionRules(policy.drain, leftMs);
+    const stayed = await evictWithoutWaiting(pods, capMs, { ...this.#deps, policy: drain }, signal);
     metrics.cluster.preemptedPods.inc({ outcome: 'evicted' }, pods.length - stayed.length);
     metrics.cluster.preemptedPods.inc({ outcome: 'stayed' }, stayed.length);
     if (stayed.length > 0)
       log.warn({ node: node.name, pods: stayed.length, first: stayed[0] }, 'Pods could not be evicted from a preempted node');
+    return true;
   }
 
-  /** A taint of an earlier process stays as it is: that process knew who had cordoned. */
-  async #applyTaint(node: Node, signal: AbortSignal): Promise<void> {
-    if (hasTaint(node.taints, PREEMPTED_TAINT)) return;
+  /** Returns whether the taint is new. One of an earlier process stays as it is: that process knew who had cordoned. */
+  async #applyTaint(node: Node, signal: AbortSignal): Promise<boolean> {
+    if (hasTaint(node.taints, PREEMPTED_TAINT)) return false;
     const { tainter } = this.#deps;
     const taint = (value: string) => ({ key: PREEMPTED_TAINT, value, effect: 'NoSchedule' }) as const;
     if (node.unschedulable) {
       await tainter.taint(node.name, taint(CORDONED_BEFORE), { cordon: false }, signal);
-      return;
+      return true;
     }
     const { uncordonLater } = await tainter.taint(node.name, taint(CORDONED_BY_US), { cordon: true }, signal);
     // Another writer cordoned between our read and our write.
     if (!uncordonLater) await tainter.taint(node.name, taint(CORDONED_BEFORE), { cordon: false }, signal);
+    return true;
   }
 
   async #removeTaint(node: Node, signal: AbortSignal): Promise<void> {
@@ -142,6 +155,21 @@ export class PreemptionResponder {
     this.#work.abort();
     await untilAborted(Promise.allSettled(this.#running.values()), signal);
   }
+}
+
+/**
+ * Whether the node still works after its deadline. Azure spared it, or this process's clock is ahead: then its pods end with it, as they
+ * would without a notice. A node that is not ready any more is evacuated even then, so that its pods are replaced.
+ */
+function mayBeSpared({ readiness }: Node, { deadlineMs }: Preemption, nowMs: number): boolean {
+  return readiness.ready && nowMs >= deadlineMs;
+}
+
+/** Within the notice, evictions are repeated quickly, and no pod gets more time than is left. After it, the rules of a drain hold. */
+function evictionRules(drain: DrainPolicy, leftMs: number): { readonly drain: DrainPolicy; readonly capMs: number } {
+  if (leftMs <= 0) return { drain, capMs: Number.POSITIVE_INFINITY };
+  const within = { ...drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
+  return { drain: within, capMs: Math.max(LEAST_GRACE_MS, leftMs - SPARE_MS) };
 }
 
 /** A pod without a controller gains nothing from an early eviction. DaemonSet pods end with their node. */

@@ -91,6 +91,11 @@ describe('evictor', () => {
     expect(api.received[0]?.body).toMatchObject({ deleteOptions: { gracePeriodSeconds: 30, preconditions: { uid: 'u1' } } });
   });
 
+  it.each([0, 1, 999, -5_000])('never sends a grace period below a second, which would force the deletion: %d ms', async (graceMs) => {
+    await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, graceMs, signal);
+    expect(api.received[0]?.body).toMatchObject({ deleteOptions: { gracePeriodSeconds: 1 } });
+  });
+
   it('distinguishes a budget from a busy API server by the cause, and names the budget', async () => {
     const needs = 'The disruption budget web needs 2 healthy pods and has 2 currently';
     const body = {

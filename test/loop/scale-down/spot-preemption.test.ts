@@ -91,6 +91,13 @@ describe('a node that the platform takes back', () => {
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
+  it('is counted once, although a later process goes on with it', async () => {
+    const stage = stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] });
+    await stage.runOnce();
+    await settle();
+    expect(await valueOf(stage.metrics.cluster.preemptedNodes)).toBe(0);
+  });
+
   it('that belongs to no managed group is not touched', async () => {
     const stage = stageOf({ preemption }, false);
     await stage.runOnce();
@@ -128,5 +135,73 @@ describe('a node that the platform takes back', () => {
     await stage.runOnce();
     await stage.loop.stop(new AbortController().signal);
     expect(nodeIn(stage)?.taints).toEqual([mark('cordoned')]);
+  });
+});
+
+describe('a notice that a process sees late', () => {
+  const late = (lateMs: number) => ({ noticedAtMs: START_MS - lateMs - 30_000, deadlineMs: START_MS - lateMs, notice: 'PreemptScheduled' });
+  const lost = { ready: false, sinceMs: START_MS - 5_000, reason: 'Ready=Unknown' };
+
+  it.each([
+    ['5 s', 5_000],
+    ['1 s', 1_000],
+    ['1 ms', 1],
+  ])('gives pods seconds to shut down when %s of it are left, since the clock may be ahead', async (_left, leftMs) => {
+    const stage = stageOf({ preemption: late(-leftMs) });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 5_000 }]);
+  });
+
+  it.each([
+    ['at the deadline', 0],
+    ['a second after it', 1_000],
+    ['four minutes after it', 240_000],
+  ])('starts nothing on a node that is still ready: %s', async (_when, lateMs) => {
+    const stage = stageOf({ preemption: late(lateMs) });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([]);
+    expect(nodeIn(stage)).toMatchObject({ unschedulable: false, taints: [] });
+  });
+
+  it('starts nothing on a ready node that an earlier process tainted, and leaves the taint until the node has outlived the notice', async () => {
+    const stage = stageOf({ preemption: late(1_000), unschedulable: true, taints: [mark('cordoned')] });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([]);
+    expect(nodeIn(stage)).toMatchObject({ unschedulable: true, taints: [mark('cordoned')] });
+  });
+
+  it('evicts with the grace periods of the pods themselves once the node is not ready, so that they are replaced', async () => {
+    const stage = stageOf({ preemption: late(20_000), readiness: lost });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 60_000 }]);
+  });
+
+  it('evicts once a node that outlived the deadline is not ready any more', async () => {
+    const stage = stageOf({ preemption: late(1_000) });
+    await stage.runOnce();
+    const node = nodeIn(stage);
+    if (node !== undefined) stage.cluster.nodes.set('s-0', { ...node, readiness: lost });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toHaveLength(1);
+  });
+
+  it('evicts nothing when the taint could be written only after the deadline', async () => {
+    const stage = stageOf({ preemption });
+    stage.cluster.onCall = (call) => (call === 'taint' ? stage.clock.sleep(40_000, stage.stop.signal) : undefined);
+    await stage.runOnce();
+    await stage.clock.advance(40_000);
+    await settle();
+    expect(nodeIn(stage)?.taints).toEqual([mark('cordoned')]);
+    expect(stage.cluster.evicted).toEqual([]);
+    const node = nodeIn(stage);
+    if (node !== undefined) stage.cluster.nodes.set('s-0', { ...node, readiness: lost });
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 60_000 }]);
   });
 });
