@@ -51,6 +51,6 @@ COPY --from=build /build/dist /app
 COPY deploy/image/cluster-autoscaler /cluster-autoscaler
 WORKDIR /
 USER 65532:65532
-EXPOSE 8085
+EXPOSE 8085 8086
 ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]
 CMD ["run"]

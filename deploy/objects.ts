@@ -9,8 +9,10 @@ import { LEASE_NAMES, NAMES_AFTER_LEASE, STATUS_MAP_NAME } from './extra-args.ts
 import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
-/** The port of metrics and health. */
+/** The port of metrics and documents. */
 export const PORT = 8085;
+/** The port of the kubelet's probes. No Service has it. */
+export const PROBE_PORT = 8086;
 
 export { CLUSTER_RULES, NAMESPACE_RULES, type Rule };
 
@@ -124,8 +126,11 @@ export function service(n: Notation): readonly Json[] {
 }
 
 /**
- * Allows ingress to the one port only. Allows egress to name servers, to HTTPS (Azure and the API server), to the shared store and,
- * for a managed identity or an unknown region, to the instance metadata service.
+ * Allows ingress to the port of metrics only, and only from `ingressFrom`: without an entry there, no pod is admitted. The kubelet's probes need
+ * no rule, because a policy never applies to traffic between a pod and its own node
+ * (https://kubernetes.io/docs/concepts/services-networking/network-policies/). A rule for their port would admit every pod.
+ * Allows egress to name servers, to HTTPS (Azure and the API server), to the shared store and, for a managed identity or an unknown region, to
+ * the instance metadata service.
  */
 export function networkPolicy(n: Notation): readonly Json[] {
   const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
@@ -133,7 +138,9 @@ export function networkPolicy(n: Notation): readonly Json[] {
   const spec = {
     podSelector: { matchLabels: selector(n) },
     policyTypes: ['Ingress', 'Egress'],
-    ingress: [{ ports: [{ protocol: 'TCP', port: PORT }], from: n.block('networkPolicy.ingressFrom') }],
+    ingress: n.when('networkPolicy.ingressFrom', [
+      { ports: [{ protocol: 'TCP', port: PORT }], from: n.block('networkPolicy.ingressFrom') },
+    ]),
     egress: [
       { ports: dns },
       { ports: [{ protocol: 'TCP', port: 443 }] },

@@ -1,7 +1,7 @@
 /** The Deployment: how the daemon's pods run, and which values become their arguments and environment variables. */
 import { ARGS, mapOf, textOf } from './extra-args.ts';
 import { plainly, type Condition, type Json, type JsonMap, type Lines, type Notation } from './notation.ts';
-import { labels, own, PORT, selector } from './objects.ts';
+import { labels, own, PORT, PROBE_PORT, selector } from './objects.ts';
 
 const CONFIG_DIR = '/etc/aks-autoscaler';
 /** Where a volume for the history is mounted. */
@@ -67,7 +67,7 @@ function spread(n: Notation, topologyKey: string): Json {
 
 /** KUBERNETES_SERVICE_HOST and _PORT, the address of the API server, come from the kubelet (on AKS with its own name). */
 function container(n: Notation): Json {
-  const probe = (path: string, settings: string): Json => ({ httpGet: { path, port: 'http' }, ...n.entries(settings) });
+  const probe = (path: string, settings: string): Json => ({ httpGet: { path, port: 'probes' }, ...n.entries(settings) });
   const envFrom = [
     n.when('envFromSecret', { secretRef: { name: n.value('envFromSecret') } }),
     n.when('envFromConfigMap', { configMapRef: { name: n.value('envFromConfigMap'), optional: n.when('envFromConfigMapOptional', true) } }),
@@ -81,13 +81,17 @@ function container(n: Notation): Json {
       `--config=${CONFIG_DIR}/config.yaml`,
       `--namespace=${n.namespace}`,
       `--address=:${PORT}`,
+      `--probe-address=:${PROBE_PORT}`,
       n.when('historyVolume', `--history-directory=${HISTORY_DIR}`),
       ...n.lines(GROUPS),
       ...n.lines(ARGS),
     ],
     env: environment(n),
     envFrom: n.when({ any: ['envFromSecret', 'envFromConfigMap'] }, envFrom),
-    ports: [{ name: 'http', containerPort: PORT }],
+    ports: [
+      { name: 'http', containerPort: PORT },
+      { name: 'probes', containerPort: PROBE_PORT },
+    ],
     livenessProbe: probe('/healthz', 'livenessProbe'),
     readinessProbe: probe('/readyz', 'readinessProbe'),
     resources: n.block('resources'),

@@ -44,6 +44,10 @@ export class DaemonLifetime implements Daemon {
     return this.#served.url;
   }
 
+  get probeUrl(): string | undefined {
+    return this.#served.probeUrl;
+  }
+
   get ended(): Promise<AutoscalerError | undefined> {
     return this.#ended.promise;
   }

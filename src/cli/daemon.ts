@@ -14,6 +14,8 @@ export interface StartOptions {
 export interface Daemon {
   readonly cloud: AzureNodeGroups;
   readonly kubernetes: Kubernetes;
+  /** The address of the listener that serves the probes alone. undefined before `start`, and if there is none. */
+  readonly probeUrl: string | undefined;
   /** The address of /metrics and /healthz. undefined before `start`. */
   readonly url: string | undefined;
   /**

@@ -11,7 +11,9 @@ import type { ObservedReport } from '../api/documents/document-input.ts';
 import { sharingOf } from './connect/shared-texts.ts';
 import { agentReport, snapshotOf, templatesOf } from './debug-documents.ts';
 import { debugAccess } from './serving/debug-access.ts';
-import { serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './serving/http.ts';
+import { serveHttp, type HttpDeps, type RefreshResult } from './serving/http.ts';
+import type { HttpEndpoint } from './serving/listener.ts';
+import { serveProbes } from './serving/probes.ts';
 import { RefreshRequests } from './refresh-requests.ts';
 import { ApiInput } from './serving/api-input.ts';
 import { turnsOf } from './process/turns.ts';
@@ -24,6 +26,7 @@ export class ServedDaemon {
   readonly #api: Api;
   readonly #startedAtMs: number;
   #http: HttpEndpoint | undefined;
+  #probes: HttpEndpoint | undefined;
   #leads = false;
   #leadsSinceMs = 0;
   /** The node groups of the last loop that observed the cluster. */
@@ -46,6 +49,11 @@ export class ServedDaemon {
     return this.#http?.url;
   }
 
+  /** undefined before `start`, and without a listener for the probes alone. */
+  get probeUrl(): string | undefined {
+    return this.#probes?.url;
+  }
+
   /** Whether this replica holds the lease. */
   get leads(): boolean {
     return this.#leads;
@@ -53,8 +61,10 @@ export class ServedDaemon {
 
   async start(): Promise<void> {
     const { config, log } = this.#deps;
-    this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, this.#httpDeps());
-    log.info({ url: this.#http.url }, 'Serving metrics and health');
+    const deps = this.#httpDeps();
+    if (config.http.probes !== undefined) this.#probes = await serveProbes(config.http.probes, deps);
+    this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, deps);
+    log.info({ url: this.#http.url, probeUrl: this.#probes?.url }, 'Serving metrics and health');
   }
 
   /** This replica holds the lease from now on. */
@@ -83,6 +93,7 @@ export class ServedDaemon {
   async close(): Promise<void> {
     this.#api.close();
     await this.#http?.close();
+    await this.#probes?.close();
   }
 
   #composeApi(): Api {

@@ -3,7 +3,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../../src/api/served/api.ts';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
-import type { HttpEndpoint } from '../../src/cli/serving/http.ts';
+import type { HttpEndpoint } from '../../src/cli/serving/listener.ts';
 import { manyPools } from '../api/many-pools.ts';
 import { launchChromium, openPage, screenshot, slowDown } from './chromium.ts';
 import { TOO_WIDE } from './in-page.ts';

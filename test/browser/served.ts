@@ -1,7 +1,8 @@
 /** The production server and API over given loops. */
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
 import { Api, type ApiDeps } from '../../src/api/served/api.ts';
-import { type HttpDeps, type HttpEndpoint, serveHttp } from '../../src/cli/serving/http.ts';
+import { type HttpDeps, serveHttp } from '../../src/cli/serving/http.ts';
+import type { HttpEndpoint } from '../../src/cli/serving/listener.ts';
 import { systemClock } from '../../src/cli/process/process.ts';
 import { pageReader } from '../../src/cli/serving/page-file.ts';
 import { START_MS } from '../support/builders.ts';

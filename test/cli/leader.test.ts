@@ -178,7 +178,7 @@ afterEach(async () => {
 
 describe('two replicas', () => {
   it('one decides; the other keeps its watches warm, is ready, and asks Azure nothing', async () => {
-    replicas = await Replicas.start(['one', 'two']);
+    replicas = await Replicas.start(['one', 'two'], ['--probe-address=127.0.0.1:0']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];
     replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await replicas.pass(2 * MINUTE);
@@ -201,6 +201,12 @@ describe('two replicas', () => {
     const debug = await fetch(`${second.daemon.url ?? ''}/debug/snapshot`);
     expect([debug.status, await debug.text()]).toEqual([409, expect.stringContaining('this replica stands by; one leads')]);
     expect((await fetch(`${second.daemon.url ?? ''}/healthz`)).status).toBe(200);
+    const probed = await Promise.all([first, second].map(({ daemon }) => fetch(`${daemon.probeUrl ?? ''}/readyz`)));
+    expect(await Promise.all(probed.map((answer) => answer.text()))).toEqual([
+      'ok: leads; may act\n',
+      expect.stringMatching(/^ok: stands by; one leads/),
+    ]);
+    expect((await fetch(`${second.daemon.probeUrl ?? ''}/metrics`)).status).toBe(404);
   });
 
   it('a leader that stops hands over at once, and the next one goes on', async () => {

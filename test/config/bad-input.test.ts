@@ -162,6 +162,8 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['a price below zero', yaml('scaleUp: {prices: {Standard_D4s_v5: -1}}'), ['Standard_D4s_v5', '-1', 'of at least 0']],
   ['bad address', flag('--address=8085'), ['--address', '"8085"', 'HOST:PORT']],
   ['port out of range', flag('--address=:70000'), ['--address', '":70000"', 'HOST:PORT']],
+  ['bad address of the probes', flag('--probe-address=8086'), ['--probe-address', '"8086"', 'HOST:PORT']],
+  ['one port for two listeners', flag('--probe-address=:8085'), ['--probe-address', '":8085"', 'other than that of http.address']],
   ['bad log level', flag('--log-level=loud'), ['--log-level', '"loud"', 'debug']],
   ['bad cores', flag('--cores-total=10'), ['--cores-total', '"10"', 'MIN:MAX']],
 

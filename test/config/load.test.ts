@@ -180,12 +180,18 @@ describe('sources', () => {
         '--max-nodes-total=7',
         '--cores-total=4:64',
         '--address=:9000',
+        '--probe-address=[::1]:9001',
         '--v=4',
       ],
     });
     expect(policy.scaleDown.unneededForMs).toBe(120_000);
     expect(policy.scaleUp).toMatchObject({ expanders: ['most-pods', 'random'], maxNodesTotal: 7, maxCoresTotal: 64 });
-    expect(http).toEqual({ address: ':9000', host: undefined, port: 9000 });
+    expect(http).toEqual({
+      address: ':9000',
+      host: undefined,
+      port: 9000,
+      probes: { address: '[::1]:9001', host: '::1', port: 9001 },
+    });
     expect(policy.scaleDown.minCoresTotal).toBe(4);
     expect(warnings.join()).toContain('--v=4');
   });

@@ -166,7 +166,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const { spec } = deploymentIn(objects).template;
     const [container] = spec.containers;
     expect(Object.keys({ ...spec, ...container }).filter((key) => key === 'resources' || key === 'securityContext')).toEqual([]);
-    expect(container?.livenessProbe).toEqual({ httpGet: { path: '/healthz', port: 'http' } });
+    expect(container?.livenessProbe).toEqual({ httpGet: { path: '/healthz', port: 'probes' } });
     expect(kindIn(objects, 'PodDisruptionBudget')).toBeUndefined();
   });
 
@@ -177,6 +177,21 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
   ])('the network policy of %j leaves the metadata service open: %j', (values, open) => {
     const text = JSON.stringify(specOf(rendered({ networkPolicy: { enabled: true }, ...values }), 'NetworkPolicy'));
     expect(text.includes('169.254.169.254/32')).toBe(open);
+  });
+
+  it.each<readonly [object, object | undefined]>([
+    [{}, undefined],
+    [{ ingressFrom: [] }, undefined],
+    [{ ingressFrom: [{ podSelector: {} }] }, [{ ports: [{ protocol: 'TCP', port: 8085 }], from: [{ podSelector: {} }] }]],
+  ])('a network policy with %j admits %j, and no pod to the port of the probes', (policy, admitted) => {
+    const { policyTypes, ingress } = specOf(rendered({ networkPolicy: { enabled: true, ...policy } }), 'NetworkPolicy') as {
+      readonly policyTypes: readonly string[];
+      readonly ingress?: object;
+    };
+    expect([policyTypes, ingress]).toEqual([['Ingress', 'Egress'], admitted]);
+    expect(notes({ networkPolicy: { enabled: true, ...policy } }).includes('networkPolicy.ingressFrom is empty')).toBe(
+      admitted === undefined,
+    );
   });
 
   it("takes a copy of the upstream chart's whole values file, and keeps its own guard", () => {

@@ -26,6 +26,11 @@ interface Variable {
   readonly value?: string;
 }
 
+interface HttpGet {
+  readonly path: string;
+  readonly port: string;
+}
+
 interface PodTemplate {
   readonly metadata: { readonly labels: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: {
@@ -34,9 +39,9 @@ interface PodTemplate {
       readonly image: string;
       readonly args: readonly string[];
       readonly env: readonly Variable[];
-      readonly ports: readonly { readonly containerPort: number }[];
-      readonly livenessProbe: { readonly httpGet: { readonly path: string }; readonly timeoutSeconds?: number };
-      readonly readinessProbe: { readonly httpGet: { readonly path: string } };
+      readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+      readonly livenessProbe: { readonly httpGet: HttpGet; readonly timeoutSeconds?: number };
+      readonly readinessProbe: { readonly httpGet: HttpGet };
     }[];
   };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { generatedFiles } from '../../deploy/files.ts';
-import { configuredBy, deploymentIn, objectsIn, ROOT, type KubeObject } from './kube-objects.ts';
+import { configuredBy, deploymentIn, objectsIn, ROOT, specOf, type KubeObject } from './kube-objects.ts';
 
 function plainObjects(): readonly KubeObject[] {
   return readdirSync(join(ROOT, 'deploy'))
@@ -50,8 +50,15 @@ describe('the manifests', () => {
     expect(config.azure.discovery).toHaveLength(1);
   });
 
-  it('probe paths that are served', () => {
-    expect([container?.livenessProbe.httpGet.path, container?.readinessProbe.httpGet.path]).toEqual(['/healthz', '/readyz']);
+  it('probe paths that are served, on the port that serves nothing else and that no Service has', () => {
+    const probes = [container?.livenessProbe.httpGet, container?.readinessProbe.httpGet];
+    expect(probes.map((probe) => probe?.path)).toEqual(['/healthz', '/readyz']);
+    const portOf = (name: string | undefined): number | undefined => container?.ports.find((port) => port.name === name)?.containerPort;
+    const { http } = configuredBy(objects);
+    expect(probes.map((probe) => portOf(probe?.port))).toEqual([http.probes?.port, http.probes?.port]);
+    expect(http.probes).toMatchObject({ host: undefined, port: 8086 });
+    expect(specOf(objects, 'Service')).toMatchObject({ ports: [{ targetPort: 'http' }] });
+    expect(portOf('http')).toBe(http.port);
   });
 
   it('select the pods they make', () => {

@@ -2,8 +2,7 @@
  * The daemon's HTTP server: the page at /, /api/v1, /metrics, /healthz, /readyz and the documents under /debug, all from memory, and
  * POST /debug/refresh, which reads Azure again. Must not know where the documents come from.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { AutoscalerError } from '../../lib/errors.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defined } from '../../lib/defined.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { type DebugAccess, debugRefusal } from './debug-access.ts';
@@ -12,12 +11,11 @@ import type { ApiReply } from '../../api/served/routes.ts';
 import { sendEvents, sendPage, sendReply } from './responses.ts';
 import type { Page } from './page-file.ts';
 import type { Duty } from './duty.ts';
+import { type ConnectionLimits, type HttpEndpoint, listen, type ListenOptions } from './listener.ts';
+import { probeAnswer, type ProbeDeps } from './probes.ts';
 
-export interface HttpDeps {
+export interface HttpDeps extends ProbeDeps {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  readonly health: () => { readonly healthy: boolean; readonly reason: string };
-  readonly ready: () => boolean;
-  /** Whether this replica may change anything, and why not. */
   readonly duty: () => Duty;
   readonly agents: () => readonly object[];
   /** With whom this process shares what it reads of Azure. */
@@ -43,17 +41,8 @@ export type RefreshResult =
   | { readonly kind: 'deferred'; readonly startsInMs: number }
   | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
 
-export interface HttpEndpoint {
-  /** For example `http://127.0.0.1:8085`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-interface HttpOptions {
+interface HttpOptions extends ListenOptions {
   readonly debug: DebugAccess;
-  readonly address: string;
-  readonly host: string | undefined;
-  readonly port: number;
 }
 
 const REFRESH = '/debug/refresh';
@@ -67,23 +56,12 @@ const PATHS =
   '/, /metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh, ' +
   '/api/v1/report?since=SPAN, /api/v1/openapi.json';
 
-/** What clients can make the server hold. Probes, Prometheus and a few people need far less. */
-interface HttpLimits {
-  readonly connections: number;
-  /** Of all headers of one request, in bytes. */
-  readonly headerBytes: number;
-  /** From the start of a connection or request until the last byte of the request. */
-  readonly requestMs: number;
-  /** Without a byte in either direction, so that a client that does not read its response is cut off. */
-  readonly idleMs: number;
-}
-
-const LIMITS: HttpLimits = { connections: 64, headerBytes: 8 * 1024, requestMs: 10_000, idleMs: 30_000 };
-const TIMEOUT_CHECKS = 2;
+/** Prometheus and a few browsers need far less. Everyone who comes through `kubectl port-forward` has one address. */
+const LIMITS: ConnectionLimits = { connections: 64, perAddress: 16, headerBytes: 8 * 1024, requestMs: 10_000, idleMs: 30_000 };
 
 /** @throws AutoscalerError `unavailable` when the address cannot be bound. */
-export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: HttpLimits = LIMITS): Promise<HttpEndpoint> {
-  const server = createLimitedServer(limits, (request, response) => {
+export function serveHttp(options: HttpOptions, deps: HttpDeps, limits: ConnectionLimits = LIMITS): Promise<HttpEndpoint> {
+  return listen(options, limits, (request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
     const refusal =
       isProtected(path) || (path === PAGE && options.debug.token === undefined) ? debugRefusal(request, options.debug) : undefined;
@@ -102,22 +80,6 @@ export async function serveHttp(options: HttpOptions, deps: HttpDeps, limits: Ht
         send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
     });
   });
-  await listen(server, options);
-  return { url: urlOf(server, options), close: () => close(server) };
-}
-
-/** Connections above the limit are closed at once. Headers above it are answered with 431. */
-function createLimitedServer(limits: HttpLimits, listener: RequestListener): Server {
-  const options = {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.requestMs,
-    requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: limits.requestMs / TIMEOUT_CHECKS,
-  };
-  const server = createServer(options, listener);
-  server.maxConnections = limits.connections;
-  server.timeout = limits.idleMs;
-  return server;
 }
 
 interface Asked {
@@ -132,6 +94,8 @@ async function respond(asked: Asked, response: ServerResponse, deps: HttpDeps): 
   // A standby has read nothing from Azure and decided nothing: its documents would be empty.
   if (isProtected(path) && !duty.leads) return sendStandby(response, duty);
   if (path.startsWith(API)) return respondFromApi(asked, response, deps);
+  const probe = probeAnswer(path, deps);
+  if (probe !== undefined) return send(response, probe.status, { type: 'text/plain', text: probe.text });
   switch (path) {
     case PAGE:
       return sendPage(asked.request, response, await deps.page());
@@ -139,19 +103,6 @@ async function respond(asked: Asked, response: ServerResponse, deps: HttpDeps): 
       const { contentType, text } = await deps.metrics();
       return send(response, 200, { type: contentType, text });
     }
-    // The path and the texts that probes of a Cluster Autoscaler's Deployment expect.
-    case '/health-check': {
-      const { healthy, reason } = deps.health();
-      return send(response, healthy ? 200 : 500, { type: 'text/plain', text: healthy ? 'OK' : `Error: ${reason}` });
-    }
-    case '/healthz': {
-      const { healthy, reason } = deps.health();
-      return send(response, healthy ? 200 : 500, { type: 'text/plain', text: `${healthy ? 'ok' : 'failing'}: ${reason}\n` });
-    }
-    case '/readyz':
-      return deps.ready()
-        ? send(response, 200, { type: 'text/plain', text: `ok: ${deps.duty().sentence}\n` })
-        : send(response, 503, { type: 'text/plain', text: `no loop has completed yet: ${deps.duty().sentence}\n` });
     case '/debug/agents':
       return sendJson(response, asked.query.get('view') === 'clusters' ? deps.clusters() : deps.agents());
     case '/debug/templates':
@@ -231,28 +182,4 @@ interface Body {
 
 function send(response: ServerResponse, status: number, body: Body): void {
   response.writeHead(status, { 'content-type': body.type, ...body.headers }).end(body.text);
-}
-
-function listen(server: Server, { address, host, port }: HttpOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'another process listens there' : (cause.code ?? cause.message);
-      reject(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Cannot listen on ${address}: ${why}.`, { cause }));
-    });
-    server.listen({ port, ...defined({ host }) }, () => resolve());
-  });
-}
-
-function urlOf(server: Server, options: HttpOptions): string {
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
-  const host = options.host ?? '0.0.0.0';
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

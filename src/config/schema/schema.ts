@@ -4,6 +4,7 @@
  * where a value comes from.
  */
 import * as z from 'zod';
+import type { Listener } from '../types/config.ts';
 import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, oneOf, wholeNumber } from '../types/value-types.ts';
 import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azure.ts';
 import { nodeGroupOptions } from './node-groups.ts';
@@ -285,21 +286,40 @@ const loop = z
 const ADDRESS = /^(?<host>\[[0-9a-fA-F:]+\]|[^:\s]*):(?<port>\d{1,5})$/;
 const ADDRESS_ACCEPTS = 'HOST:PORT such as 127.0.0.1:8085, or :8085 for every address';
 
+const listenAddress = z
+  .string({ error: ADDRESS_ACCEPTS })
+  .trim()
+  .refine((address) => portOf(address) <= 65_535, { error: ADDRESS_ACCEPTS });
+
 const http = z
   .strictObject({
-    address: z
-      .string({ error: ADDRESS_ACCEPTS })
-      .trim()
-      .refine((address) => Number(ADDRESS.exec(address)?.groups?.['port'] ?? NaN) <= 65_535, { error: ADDRESS_ACCEPTS })
-      .default('127.0.0.1:8085'),
+    address: listenAddress.default('127.0.0.1:8085'),
+    probeAddress: listenAddress.optional(),
     debugTokenFile: text('a file path').optional(),
   })
   .prefault({})
-  .transform(({ address, debugTokenFile }) => {
-    const groups = ADDRESS.exec(address)?.groups ?? {};
-    const host = (groups['host'] ?? '').replace(/^\[|\]$/g, '');
-    return { address, host: host === '' ? undefined : host, port: Number(groups['port']), debugTokenFile };
-  });
+  .refine(
+    ({ address, probeAddress }) => probeAddress === undefined || portOf(probeAddress) === 0 || portOf(probeAddress) !== portOf(address),
+    {
+      error: 'HOST:PORT with a port other than that of http.address',
+      path: ['probeAddress'],
+    },
+  )
+  .transform(({ address, probeAddress, debugTokenFile }) => ({
+    ...listenerAt(address),
+    probes: probeAddress === undefined ? undefined : listenerAt(probeAddress),
+    debugTokenFile,
+  }));
+
+/** NaN for anything else than an address. */
+function portOf(address: string): number {
+  return Number(ADDRESS.exec(address)?.groups?.['port'] ?? NaN);
+}
+
+function listenerAt(address: string): Listener {
+  const host = (ADDRESS.exec(address)?.groups?.['host'] ?? '').replace(/^\[|\]$/g, '');
+  return { address, host: host === '' ? undefined : host, port: portOf(address) };
+}
 
 export const SCHEMA = z.strictObject({
   azure,

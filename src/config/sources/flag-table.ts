@@ -55,6 +55,7 @@ export const FLAGS: readonly Flag[] = [
   row('allow-degraded', 'boolean', 'azure.agents.allowDegraded', 'allow disabling of agents that decisions need (default false)'),
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
+  row('probe-address', 'text', 'http.probeAddress', 'HOST:PORT of a listener that serves /healthz and /readyz alone (default none)'),
   row(
     'annotate-nodes',
     'boolean',

@@ -176,13 +176,18 @@ interface LoopConfig {
   readonly shutdownTimeoutMs: number;
 }
 
-interface HttpConfig {
+export interface Listener {
   /** As the user wrote it, for messages. */
   readonly address: string;
   /** If undefined, every address of the host. */
   readonly host: string | undefined;
   /** 0 is any free port. */
   readonly port: number;
+}
+
+interface HttpConfig extends Listener {
+  /** Serves the probes alone. If undefined, only the main listener serves them. */
+  readonly probes: Listener | undefined;
   /** Contains the bearer token of /debug. If undefined, /debug is served to the local host only. */
   readonly debugTokenFile: string | undefined;
 }

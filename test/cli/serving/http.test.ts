@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../../src/cli/serving/http.ts';
+import { serveHttp, type HttpDeps } from '../../../src/cli/serving/http.ts';
+import type { HttpEndpoint } from '../../../src/cli/serving/listener.ts';
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
@@ -172,7 +173,7 @@ describe('http', () => {
   });
 
   describe('limits', () => {
-    const LIMITS = { connections: 2, headerBytes: 1_024, requestMs: 100, idleMs: 200 };
+    const LIMITS = { connections: 2, perAddress: 2, headerBytes: 1_024, requestMs: 100, idleMs: 200 };
     const sockets: Socket[] = [];
     const opened = async (url: string): Promise<Socket> => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -197,11 +198,29 @@ describe('http', () => {
       for (const socket of sockets.splice(0)) socket.destroy();
     });
 
-    it('closes a connection above the limit without a response', async () => {
-      const url = await limited();
-      await opened(url);
-      await opened(url);
-      expect(await untilClosed(await opened(url))).toBe('');
+    it.each([
+      ['one client that sends nothing', 1, ''],
+      ['two clients that do not read their answers', 2, 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ])('answers although all connections are those of %s', async (_who, clients, text) => {
+      const metrics = async (): Promise<{ contentType: string; text: string }> => ({
+        contentType: 'text/plain',
+        text: 'x'.repeat(16 * 1024 * 1024),
+      });
+      const limits = { connections: 4, perAddress: 2, headerBytes: 1_024, requestMs: 3_600_000, idleMs: 3_600_000 };
+      const endpoint = await serveHttp(ANYWHERE, deps({ metrics }), limits);
+      open.push(endpoint);
+      for (let at = 0; at < 8; at++) {
+        const socket = connect({
+          port: Number(new URL(endpoint.url).port),
+          host: '127.0.0.1',
+          localAddress: `127.0.1.${1 + (at % clients)}`,
+        });
+        sockets.push(socket);
+        socket.on('error', () => undefined);
+        await once(socket, 'connect');
+        if (text !== '') socket.write(text);
+      }
+      for (const path of ['/healthz', '/']) expect((await fetch(`${endpoint.url}${path}`)).status).toBe(200);
     });
 
     it('answers headers above the limit with 431', async () => {
