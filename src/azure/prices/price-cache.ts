@@ -1,6 +1,7 @@
 /**
- * Caches the list prices of the sizes in use. They are read now and then, one size at a time, and one process reads for all that share
- * them. A good reading is kept until it is replaced, and reported if it is old. Nothing waits for prices. Must not know node groups.
+ * Caches the list prices of the sizes in use. They are read now and then, one size at a time. What another process has read is used only
+ * as far as readings of this process confirm it. A good reading is kept until it is replaced, and reported if it is old. Nothing waits for
+ * prices. Must not know node groups.
  */
 import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
 import { loadTogether, type SharingProblem } from '../../cache/agents/shared-load.ts';
@@ -13,6 +14,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { PRICES_AGENT } from '../rows/tables.ts';
 import { readPriceText, writePriceText, type PriceListKey } from './price-text.ts';
+import { contradicts, usableHints, type PriceHint } from './price-hints.ts';
 import { RetailPriceClient } from './retail-prices-api.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -39,6 +41,8 @@ interface PriceCacheDeps {
 export class PriceCache implements PriceTableReader {
   readonly #deps: PriceCacheDeps;
   #table: PriceTable = {};
+  /** What this process read itself, by size in lower case. Only this is stored: a word of another process must not outlive it here. */
+  #own: PriceTable = {};
   #problem: string | undefined;
 
   constructor(deps: PriceCacheDeps) {
@@ -66,7 +70,7 @@ export class PriceCache implements PriceTableReader {
     try {
       const text = await stored?.read(signal);
       const reading = text === undefined ? undefined : readPriceText(text, scope, clock.now());
-      if (reading?.ok === true) this.#table = reading.value;
+      if (reading?.ok === true) this.#table = this.#own = reading.value;
       else if (reading !== undefined) log.warn({ reason: reading.reason }, 'Stored prices ignored');
     } catch (thrown) {
       log.warn({ error: asAutoscalerError(thrown).message }, 'Reading stored prices failed');
@@ -87,66 +91,118 @@ export class PriceCache implements PriceTableReader {
   }
 
   async #load(signal: AbortSignal): Promise<Loaded> {
-    const before = this.#table;
-    const next = new Map(Object.entries(before));
+    const readings: Readings = { inUse: new Map(Object.entries(this.#table)), own: new Map(Object.entries(this.#own)) };
     try {
-      if (this.#missing(next).length > 0) await this.#complete(next, signal);
-      return this.#loaded(before, Object.fromEntries(next), undefined);
+      if (this.#due(readings).length > 0) await this.#complete(readings, signal);
+      return this.#loaded(readings, undefined);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
-      return this.#loaded(before, Object.fromEntries(next), error);
+      return this.#loaded(readings, error);
     }
   }
 
   /** The sizes in use whose price is unknown or due. */
-  #missing(table: ReadonlyMap<string, SizePrices>): readonly string[] {
-    const { sizes, clock, refreshMs } = this.#deps;
-    return [...new Set(sizes())].filter((vmSize) => {
-      const known = table.get(vmSize.toLowerCase());
-      // The absolute difference: after a clock correction, a price must not stay fresh for ever.
-      return known === undefined || Math.abs(clock.now() - known.readAtMs) >= refreshMs;
+  #due({ inUse }: Readings): readonly string[] {
+    return [...new Set(this.#deps.sizes())].filter((vmSize) => {
+      const known = inUse.get(vmSize.toLowerCase());
+      return known === undefined || !this.#isRecent(known);
     });
   }
 
-  /** Adds to the table what others published, and what has to be read. @throws AutoscalerError at the first size that cannot be read. */
-  async #complete(table: Map<string, SizePrices>, signal: AbortSignal): Promise<void> {
+  /** The absolute difference: after a clock correction, a price must not stay fresh for ever. */
+  #isRecent({ readAtMs }: SizePrices): boolean {
+    return Math.abs(this.#deps.clock.now() - readAtMs) < this.#deps.refreshMs;
+  }
+
+  /** Completes the readings with what others published and with own reads. @throws AutoscalerError at the first size that cannot be read. */
+  async #complete(readings: Readings, signal: AbortSignal): Promise<void> {
     const { share, clock, scope, log } = this.#deps;
-    if (share === undefined) return this.#readMissing(table, signal);
-    await loadTogether(
+    if (share === undefined) return void (await this.#readDue(readings, {}, signal));
+    let published: PriceTable = {};
+    const { value, origin } = await loadTogether<PriceTable>(
       {
         share,
         clock,
         decode: (text) => {
           const reading = readPriceText(text, scope, clock.now());
-          return reading.ok ? { ok: true, value: addNewer(table, reading.value) } : reading;
+          if (reading.ok) published = reading.value;
+          return reading;
         },
-        encode: (all) => writePriceText(Object.fromEntries(all), scope),
-        isFresh: (all) => this.#missing(all).length === 0,
+        encode: (all) => writePriceText(all, scope),
+        isFresh: (others) => this.#areEnough(readings, others),
         read: async (own) => {
-          await this.#readMissing(table, own);
-          return table;
+          const isTrue = await this.#readDue(readings, published, own);
+          // Sizes of other clusters stay published, except those of a process whose prices are wrong.
+          return { ...(isTrue ? published : {}), ...Object.fromEntries(readings.inUse) };
         },
         onProblem: (problem) => logProblem(log, problem),
         // Nothing waits for prices, so the turn of another process can be waited for.
-        current: table,
+        current: Object.fromEntries(readings.inUse),
       },
       signal,
     );
+    if (origin === 'shared') await this.#readDue(readings, value, signal);
   }
 
-  async #readMissing(table: Map<string, SizePrices>, signal: AbortSignal): Promise<void> {
-    for (const vmSize of this.#missing(table)) table.set(vmSize.toLowerCase(), await this.#deps.read(vmSize, signal));
+  /** Whether hints replace every read that is due, but for the sample. */
+  #areEnough(readings: Readings, published: PriceTable): boolean {
+    return this.#hints(readings, published).length === this.#due(readings).length;
+  }
+
+  #hints(readings: Readings, published: PriceTable): readonly PriceHint[] {
+    return usableHints({ due: this.#due(readings), own: readings.own, published }).filter(([, prices]) => this.#isRecent(prices));
+  }
+
+  /**
+   * Uses hints for what is due, and reads the others and one of the hints itself: the size that it has not read itself for the longest. If
+   * a reading contradicts what was published, all hints are dropped and read as well. Returns false in that case.
+   * @throws AutoscalerError at the first size that cannot be read
+   */
+  async #readDue(readings: Readings, published: PriceTable, signal: AbortSignal): Promise<boolean> {
+    const { inUse, own } = readings;
+    const hints = this.#hints(readings, published);
+    for (const [vmSize, prices] of hints) inUse.set(vmSize.toLowerCase(), prices);
+    const sample = hints.slice(0, 1).map(([vmSize]) => vmSize);
+    const wrong = await this.#read(readings, [...this.#due(readings), ...sample], { published, signal });
+    if (wrong === undefined) return true;
+    this.#deps.log.warn({ vmSize: wrong }, 'Shared prices contradict the price list; they are not used');
+    for (const [vmSize] of hints) {
+      const reading = own.get(vmSize.toLowerCase());
+      if (reading !== undefined) inUse.set(vmSize.toLowerCase(), reading);
+    }
+    await this.#read(readings, this.#due(readings), { published: {}, signal });
+    return false;
+  }
+
+  /** Reads sizes. Returns one of them whose reading contradicts a recent published price. */
+  async #read(
+    { inUse, own }: Readings,
+    vmSizes: readonly string[],
+    { published, signal }: { readonly published: PriceTable; readonly signal: AbortSignal },
+  ): Promise<string | undefined> {
+    let wrong: string | undefined;
+    for (const vmSize of vmSizes) {
+      const name = vmSize.toLowerCase();
+      const prices = await this.#deps.read(vmSize, signal);
+      inUse.set(name, prices);
+      own.set(name, prices);
+      const other = published[name];
+      if (other !== undefined && this.#isRecent(other) && contradicts(prices, other)) wrong ??= vmSize;
+    }
+    return wrong;
   }
 
   /** Prices read before a failure are kept; the others stay unchanged. */
-  #loaded(before: PriceTable, next: PriceTable, error: AutoscalerError | undefined): Loaded {
-    const changed = Object.entries(next).filter(([name, prices]) => before[name] !== prices).length;
+  #loaded({ inUse, own }: Readings, error: AutoscalerError | undefined): Loaded {
+    const changed = [...inUse].filter(([name, prices]) => this.#table[name] !== prices).length;
+    const hasRead = [...own].some(([name, prices]) => this.#own[name] !== prices);
     const commit = (): CommitSummary => {
-      this.#table = next;
+      this.#table = Object.fromEntries(inUse);
+      this.#own = Object.fromEntries(own);
       this.#problem = error?.message;
-      if (changed > 0) this.#store(next);
-      return { rows: Object.keys(next).length, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
+      if (hasRead) this.#store(this.#own);
+      return { rows: inUse.size, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
     };
     return { commit, ...defined({ error }) };
   }
@@ -159,11 +215,11 @@ export class PriceCache implements PriceTableReader {
   }
 }
 
-/** Adds in place, and returns the same table. */
-function addNewer(table: Map<string, SizePrices>, others: PriceTable): Map<string, SizePrices> {
-  for (const [name, prices] of Object.entries(others))
-    if (prices.readAtMs > (table.get(name)?.readAtMs ?? Number.NEGATIVE_INFINITY)) table.set(name, prices);
-  return table;
+interface Readings {
+  /** By VM size in lower case. */
+  readonly inUse: Map<string, SizePrices>;
+  /** What this process read itself. */
+  readonly own: Map<string, SizePrices>;
 }
 
 /** A store that is away is reported by its connection. */

@@ -13,7 +13,8 @@ const ASK_EVERY_MS = 10 * 60_000;
 export class SizeKnowledge {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #requestRead: () => void;
-  readonly #shownByAzure = new WeakSet<Sku>();
+  /** As Azure last showed each size to this process, by name in lower case. */
+  readonly #shownByAzure = new Map<string, Sku>();
   #catalog: SkuCatalog | undefined;
   #isDoubted = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -38,13 +39,17 @@ export class SizeKnowledge {
     this.#catalog = renewCatalog(this.#catalog, catalog);
     if (catalog.isShared === true) return;
     this.#isDoubted = false;
-    for (const sku of this.#catalog.byName.values()) this.#shownByAzure.add(sku);
+    for (const [name, sku] of this.#catalog.byName) this.#shownByAzure.set(name, sku);
   }
 
-  /** undefined: unknown, or only another process says so and its name does not. */
+  /** undefined: unknown, or only another process says so and its name does not. What Azure has shown to this process counts before either. */
   find(vmSize: string): Sku | undefined {
     const sku = findSku(this.#catalog, vmSize);
-    return sku === undefined || this.#isShown(sku) || hasNumbersOfName(sku) ? sku : this.#doubted();
+    if (sku === undefined || this.#isShown(sku)) return sku;
+    const shown = this.#shownByAzure.get(sku.name.toLowerCase());
+    if (shown === undefined) return hasNumbersOfName(sku) ? sku : this.#doubted();
+    this.#doubted();
+    return shown;
   }
 
   /** Why Azure offers no instance of the size there. A reason that Azure has not given to this process does not count. */
@@ -54,7 +59,7 @@ export class SizeKnowledge {
   }
 
   #isShown(sku: Sku): boolean {
-    return this.#catalog?.isShared !== true || sku.isKnownByName === true || this.#shownByAzure.has(sku);
+    return this.#catalog?.isShared !== true || sku.isKnownByName === true || this.#shownByAzure.get(sku.name.toLowerCase()) === sku;
   }
 
   #doubted(): undefined {

@@ -68,6 +68,18 @@ describe('a size that another process published', () => {
     expect(asked()).toBe(0);
   });
 
+  it('does not replace what Azure has shown to this process; the list is read again', () => {
+    const { sizes, asked } = knowledge();
+    sizes.keep(catalogOf({ name: UNKNOWN, vcpus: 96 }, { name: KNOWN, vcpus: 4, isClosed: true }));
+    sizes.keep(shared({ name: UNKNOWN, vcpus: 9 }, { name: KNOWN, vcpus: 4 }));
+    expect(sizes.find(UNKNOWN)?.vcpus).toBe(96);
+    expect(sizes.unavailableReason(sizes.find(KNOWN), [], 'Regular')).toContain('Azure restricts Standard_D4s_v5');
+    expect([sizes.isDoubted, asked()]).toEqual([true, 1]);
+    sizes.keep(catalogOf({ name: UNKNOWN, vcpus: 9 }, { name: KNOWN, vcpus: 4 }));
+    expect(sizes.find(UNKNOWN)?.vcpus).toBe(9);
+    expect(sizes.unavailableReason(sizes.find(KNOWN), [], 'Regular')).toBeUndefined();
+  });
+
   it('keeps no group from growing before Azure has said so to this process', () => {
     const { sizes, asked } = knowledge();
     sizes.keep(shared({ name: KNOWN, vcpus: 4, isClosed: true }));

@@ -5,6 +5,7 @@ const HINTS = 'test/store/redis/redis-shared-hints.test.ts';
 const TEXT = 'test/store/redis/redis-shared-text.test.ts';
 const LOAD = 'test/cache/agents/shared-load.test.ts';
 const SIZES = 'test/azure/sizes/size-knowledge.test.ts';
+const PRICES = 'test/azure/prices/price-hints.test.ts';
 const VIEW = 'test/azure/view/subscription-hints.test.ts';
 const USAGE = 'test/contract/azure-shared-usage.test.ts';
 const SHARES = 'test/azure/groups/write-shares.test.ts';
@@ -237,9 +238,72 @@ export const SHARING_GUARDS: readonly Guard[] = [
   {
     guard: 'a size of another process is checked before it is used',
     file: 'src/azure/sizes/size-knowledge.ts',
-    text: '|| hasNumbersOfName(sku) ?',
-    instead: '|| sku.vcpus > 0 ?',
+    text: 'return hasNumbersOfName(sku) ?',
+    instead: 'return sku.vcpus > 0 ?',
     test: SIZES,
+    quick: true,
+  },
+  {
+    guard: 'what Azure has shown to this process of a size counts more than the word of another',
+    file: 'src/azure/sizes/size-knowledge.ts',
+    text: '    if (shown === undefined) return hasNumbersOfName(sku) ? sku : this.#doubted();\n    this.#doubted();\n    return shown;',
+    instead: '    return shown === undefined || hasNumbersOfName(sku) ? sku : this.#doubted();',
+    test: SIZES,
+    row: 'does not replace what Azure has shown',
+    quick: true,
+  },
+  {
+    guard: 'a price of another process replaces no reading of our own that is not due',
+    file: 'src/azure/prices/price-cache.ts',
+    text: 'usableHints({ due: this.#due(readings), own',
+    instead: 'usableHints({ due: this.#deps.sizes(), own',
+    test: PRICES,
+    row: 'that is not due',
+    quick: true,
+  },
+  {
+    guard: 'a price of another process is used only for a size that this process has read itself',
+    file: 'src/azure/prices/price-hints.ts',
+    text: 'if (reading === undefined || prices === undefined || prices.readAtMs <= reading.readAtMs || contradicts(reading, prices)) return [];',
+    instead: 'if (prices === undefined) return [];\n    if (reading === undefined) return [{ vmSize, prices, ownAtMs: 0 }];',
+    test: PRICES,
+    row: 'never read',
+    quick: true,
+  },
+  {
+    guard: 'a price of another process that differs by more than a factor of two is read first',
+    file: 'src/azure/prices/price-hints.ts',
+    text: ' || contradicts(reading, prices)) return [];',
+    instead: ') return [];',
+    test: PRICES,
+    row: 'factor of two',
+    quick: true,
+  },
+  {
+    guard: 'a sample of the prices of another process is read again',
+    file: 'src/azure/prices/price-cache.ts',
+    text: '[...this.#due(readings), ...sample]',
+    instead: '[...this.#due(readings)]',
+    test: PRICES,
+    row: 'for the longest',
+    quick: true,
+  },
+  {
+    guard: 'a process that published one wrong price is believed in no other',
+    file: 'src/azure/prices/price-cache.ts',
+    text: 'if (wrong === undefined) return true;',
+    instead: 'if (wrong === undefined || wrong !== "") return true;',
+    test: PRICES,
+    row: 'another price of that process is wrong',
+    quick: true,
+  },
+  {
+    guard: 'a price of another process does not outlive the shared store in our own file',
+    file: 'src/azure/prices/price-cache.ts',
+    text: 'if (hasRead) this.#store(this.#own);',
+    instead: 'if (hasRead) this.#store(this.#table);',
+    test: PRICES,
+    row: 'not stored',
     quick: true,
   },
   {
