@@ -18,6 +18,11 @@ export interface Instance {
   readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
   /** The name of the node that it should become. Present while no node names it as its instance. */
   readonly hostName?: string;
+  /**
+   * Distinguishes it from a later instance under the same key: clouds use names again. Present while no node names it as its instance, if
+   * the cloud reports it.
+   */
+  readonly uid?: string;
   /** When this process first saw it, milliseconds since the epoch. */
   readonly firstSeenMs: number;
   /** When the cloud created it, milliseconds since the epoch. Absent if the cloud does not report it. */

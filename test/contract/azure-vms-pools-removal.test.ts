@@ -1,5 +1,6 @@
 /** Machines of agent pools of type VirtualMachines are removed by name, through AKS. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/simulator/arm/http/json.ts';
 import {
   answerPool,
   closeStages,
@@ -14,6 +15,21 @@ import {
 } from './vms-pools-support.ts';
 
 afterEach(closeStages);
+
+const ANOTHER_VM = '00000000-0000-0000-0000-00000000000a';
+
+interface VmList extends JsonObject {
+  readonly value: readonly (JsonObject & { readonly id: string })[];
+}
+
+function vmIdOf(document: unknown): string {
+  return /"vmId":"([^"]*)"/.exec(JSON.stringify(document))?.[1] ?? 'none';
+}
+
+/** The VM with that id in a list. */
+function vmOf({ value }: VmList, id: string): JsonObject {
+  return value.find((each) => each.id.toLowerCase() === id.toLowerCase()) ?? {};
+}
 
 describe('removing machines of a VMs pool', () => {
   it('azure provider 131: by name, the named ones and no others, to the minimum', async () => {
@@ -76,6 +92,41 @@ describe('removing machines of a VMs pool', () => {
     await s.pass(5 * 60_000);
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 1, confirmed: true } });
     expect(s.violations.list()).toEqual([]);
+  });
+
+  it('an instance that another VM has replaced while the pool was busy is not deleted', async () => {
+    const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
+    const { providerId = '' } = s.group(SMALL_GROUP).instances?.[0] ?? {};
+    const path = providerId.replace('azure://', '');
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    const vmId = vmIdOf(await s.call('GET', `${path}?api-version=2024-11-01`));
+    const replaced = JSON.parse(
+      JSON.stringify(await s.call('GET', `${folder}?api-version=2024-11-01`)).replace(vmId, ANOTHER_VM),
+    ) as VmList;
+    await s.increase(LARGE_GROUP, 1);
+    const removal = s.remove(SMALL_GROUP, [0]);
+    await s.pass(1_000);
+    const answer = (pathGlob: string, body: JsonObject) =>
+      s.arm.control.addFault({ id: pathGlob, match: { method: 'GET', pathGlob }, effect: { kind: 'answer', status: 200, body } });
+    answer('**/virtualMachines', replaced);
+    answer(`**${path.slice(path.lastIndexOf('/'))}`, vmOf(replaced, path));
+    await s.drive(s.azure.refresh(s.group(SMALL_GROUP).id, s.signal));
+    expect(await s.drive(removal)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/now another instance/) });
+    expect(s.writes().map(({ method }) => method)).toEqual(['PUT']);
+  });
+
+  it('an instance that another VM has replaced since the plan is not deleted, however often it is tried', async () => {
+    const s = await stage(vmsWorld([vmsPool()]));
+    const { id, instances: [planned] = [] } = s.group(SMALL_GROUP);
+    if (planned === undefined) throw new Error('no instance');
+    expect(planned.uid).toMatch(/^[0-9a-f-]{36}$/);
+    const request = { group: id, instances: [planned.key], allowBelowMin: false, uids: new Map([[planned.key, ANOTHER_VM]]) };
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await s.drive(s.azure.deleteInstances(request, s.signal))).toMatchObject({
+        kind: 'refused',
+        reason: expect.stringMatching(/now another/),
+      });
+    expect(s.writes()).toEqual([]);
   });
 
   it('azure provider 133: the count falls before any read says so, and comes back when AKS refuses', async () => {

@@ -90,7 +90,7 @@ export class FakeCloud implements CloudNodeGroups {
       group: request.group,
       instances: left,
       allowBelowMin: request.allowBelowMin,
-      ...defined({ failed: request.failed }),
+      ...defined({ failed: request.failed, uids: request.uids }),
     });
   }
 

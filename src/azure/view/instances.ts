@@ -98,7 +98,7 @@ export class InstanceMapper {
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
       ...optionalParts(row.value),
-      ...(node === undefined ? { hostName: row.value.machineName } : {}),
+      ...(node === undefined ? unregisteredParts(row.value) : {}),
     };
   }
 
@@ -119,6 +119,11 @@ export class InstanceMapper {
     const atMs = this.#table.seen(key)?.atMs;
     if (atMs !== undefined) this.#firstSeen.set(key, { vmId, atMs });
   }
+}
+
+/** What tells an instance without a node from others. */
+function unregisteredParts({ machineName, vmId }: InstanceRow): Pick<Instance, 'hostName' | 'uid'> {
+  return { hostName: machineName, ...(vmId === '' ? {} : { uid: vmId }) };
 }
 
 /** The fields that Azure may omit. */

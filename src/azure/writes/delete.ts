@@ -72,7 +72,9 @@ export async function deleteFromGroup(
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
   try {
-    return await backend.whenItsTurn(() => new Deletion({ deps, group, backend, request, signal }).run(), signal);
+    // Before the wait: what the caller means is what has the key now.
+    const deletion = new Deletion({ deps, group, backend, request, signal });
+    return await backend.whenItsTurn(() => deletion.run(), signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
@@ -103,6 +105,9 @@ class Deletion {
   readonly #backend: DeleteBackend;
   readonly #request: DeleteRequest;
   readonly #signal: AbortSignal;
+  readonly #keys: readonly InstanceKey[];
+  /** The `vmId` of each instance that the caller means; empty: unknown. */
+  readonly #meant: Map<InstanceKey, string>;
 
   constructor({ deps, group, backend, request, signal }: DeletionInput) {
     this.#deps = deps;
@@ -110,19 +115,22 @@ class Deletion {
     this.#backend = backend;
     this.#request = request;
     this.#signal = signal;
+    this.#keys = [...new Set(request.instances)];
+    this.#meant = new Map(this.#keys.map((key) => [key, request.uids?.get(key) ?? this.#shownId(key)]));
   }
 
   async run(): Promise<DeleteOutcome> {
     const { instances: table } = this.#deps.inventory;
     const group = this.#group;
-    const keys = [...new Set(this.#request.instances)];
+    const keys = this.#keys;
     const foreign = keys.find((key) => !this.#isOurs(key));
     if (foreign !== undefined) return this.#refused(`${foreign} does not belong to it`);
-    const meant = new Map(keys.map((key) => [key, table.get(key)?.value.vmId ?? '']));
     await this.#backend.readFresh(keys, this.#signal);
     const present = keys.flatMap((key) => table.get(key) ?? []);
-    const other = present.find(({ key, value }) => isAnother(meant.get(key as InstanceKey) ?? '', value.vmId));
-    if (other !== undefined) return this.#refused(`${other.key} is now another instance than the one requested`);
+    const [other] = present.flatMap((row) => this.#identityObjection(row) ?? []);
+    if (other !== undefined) return this.#refused(other);
+    // One without an identity so far is the instance that the fresh read shows.
+    for (const key of keys) if (this.#meant.get(key) === '') this.#meant.set(key, this.#shownId(key));
     const staying = present.filter((row) => isStaying(this.#deps, row));
     // Comes before the refusals: an instance that is being deleted already needs no permission.
     if (staying.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
@@ -153,13 +161,21 @@ class Deletion {
       : `${key} has not failed any more: its state is ${value.state}`;
   }
 
-  /** Why an instance is no longer the one that was read for this request, as far as later reads show. */
-  #changeOf(read: ListedInstance): string | undefined {
-    const now = this.#deps.inventory.instances.get(read.key);
-    if (now === undefined) return undefined;
-    return isAnother(read.value.vmId, now.value.vmId)
-      ? `${read.key} is now another instance than the one requested`
-      : this.#recoveryOf(now);
+  #shownId(key: InstanceKey): string {
+    return this.#deps.inventory.instances.get(key)?.value.vmId ?? '';
+  }
+
+  /** Why a row is not the instance that the caller means; undefined: it is, as far as that is known. */
+  #identityObjection({ key, value }: ListedInstance): string | undefined {
+    return isAnother(this.#meant.get(key as InstanceKey) ?? '', value.vmId)
+      ? `${key} is now another instance than the one requested`
+      : undefined;
+  }
+
+  /** Why an instance is no longer the one that is meant, as far as later reads show. */
+  #changeOf({ key }: ListedInstance): string | undefined {
+    const now = this.#deps.inventory.instances.get(key);
+    return now === undefined ? undefined : (this.#identityObjection(now) ?? this.#recoveryOf(now));
   }
 
   #refused(reason: string): DeleteOutcome {

@@ -20,6 +20,11 @@ export interface DeleteRequest {
   /** Instances to be deleted because they failed: one that a fresh read shows in another state stays. If absent, none. */
   readonly failed?: ReadonlySet<InstanceKey>;
   /**
+   * The `uid` of instances as planned: another instance that has the same key by then is not deleted. Without it, the instance is meant
+   * that has the key when the request is made.
+   */
+  readonly uids?: ReadonlyMap<InstanceKey, string>;
+  /**
    * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
    * why one must not be deleted any more; the others are deleted. If absent, no look is needed.
    */

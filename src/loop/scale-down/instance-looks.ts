@@ -14,13 +14,17 @@ export function instancesOf(groups: readonly NodeGroup[]): ReadonlyMap<InstanceK
   return new Map(groups.flatMap(({ instances = [] }) => instances.map((instance) => [instance.key, instance] as const)));
 }
 
-/** What a request to delete instances without a node demands: that they are still without one, and that failed ones are still failed. */
+/**
+ * What a request to delete instances without a node demands: that they are those of the plan, still without a node, and that failed ones
+ * are still failed.
+ */
 export function unregisteredChecks(
   planned: readonly Instance[],
   deps: Pick<DrainDeps, 'reader' | 'clock'> & Pick<InstanceRemoval, 'cause'>,
-): Pick<DeleteRequest, 'failed' | 'objections'> {
+): Pick<DeleteRequest, 'failed' | 'objections' | 'uids'> {
   const byKey = new Map(planned.map((instance) => [instance.key, instance]));
   return {
+    uids: new Map(planned.flatMap(({ key, uid }) => (uid === undefined ? [] : [[key, uid] as const]))),
     failed: new Set(planned.flatMap(({ key, state }) => (state === 'failed' ? [key] : []))),
     objections: async (keys, signal) => {
       // One that had a node at the plan is a node that no pod can reach.

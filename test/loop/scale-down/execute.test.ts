@@ -7,7 +7,7 @@ import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
 import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
-import { aCluster, anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -108,6 +108,15 @@ describe('a removal', () => {
     world.runner.start(removalOf('g-5'));
     await world.clock.advance(MINUTE);
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toContain(keyOf('g-5'));
+  });
+
+  it('names the instances of the plan by their uid, so that no successor under the same key is deleted', async () => {
+    const world = setUp({ nodes: 2 });
+    const planned = [anInstance({ node: 'g-0', uid: 'vm-1' }), anInstance({ node: 'g-1' })];
+    const removals = planned.map(({ key }) => ({ group: G, instance: key, cause: 'failed' as const }));
+    world.runner.removeInstances(removals, [aGroup({ id: 'g', instances: planned })]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ uids }) => uids)).toEqual([new Map([[keyOf('g-0'), 'vm-1']])]);
   });
 
   it('empty nodes have a cap of their own, which no plan exceeds either', async () => {
