@@ -206,4 +206,20 @@ export const EDGE_GUARDS: readonly Guard[] = [
     instead: 'throw error;',
     test: 'test/kubernetes/api/first-call.test.ts',
   },
+  {
+    guard: 'virtual time passes only while the process waits for it',
+    file: 'src/lab/virtual-time.ts',
+    text: 'if ((state.waits ?? 0) === 0) {',
+    instead: 'if (state.waits === -1) {',
+    test: 'test/lab/virtual-time.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'a status that is offered while another is written is not lost',
+    file: 'src/observers/status/status-publisher.ts',
+    text: 'this.#offered = { document, nowMs };',
+    instead: '',
+    test: 'test/observers/status/status-document.test.ts',
+    quick: true,
+  },
 ];
