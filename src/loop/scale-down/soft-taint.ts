@@ -1,6 +1,7 @@
 /**
  * The soft taint on unneeded nodes. It makes the scheduler prefer other nodes, and it shows people since when. A taint that could not be written is written in a later loop. Must not decide which nodes are unneeded.
  */
+import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { NodeName } from '../../domain/ids.ts';
@@ -19,10 +20,10 @@ interface SoftTaintInput {
   readonly tainter: NodeTainter;
   /**
    * `softTaintBudget`: the maximum of API calls in this loop. 0 turns soft taints off; present ones are removed once they are
-   * older than `candidateTtlMs`. `softTaintTimeMs`: after this time no further call starts in this loop.
+   * older than `candidateTtlMs`. `softTaintTimeMs`: after this time the loop goes on, and the calls under way are given up.
    */
   readonly rules: Pick<ScaleDownPolicy, 'softTaintBudget' | 'softTaintTimeMs' | 'candidateTtlMs'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -48,11 +49,14 @@ export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSigna
   const isOff = softTaintBudget <= 0;
   const plan = isOff ? { ...input.plan, unneeded: recentCandidates(input.observation, candidateTtlMs) } : input.plan;
   const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_CALLS : softTaintBudget);
-  const endsAtMs = input.clock.monotonic() + (input.rules.softTaintTimeMs ?? MAX_TIME_MS);
-  for (let from = 0; from < changes.length; from += AT_ONCE) {
-    await Promise.all(changes.slice(from, from + AT_ONCE).map((change) => applyChange(change, input, signal)));
-    if (input.clock.monotonic() >= endsAtMs) return;
-  }
+  if (changes.length === 0) return;
+  const run = async (within: AbortSignal): Promise<void> => {
+    for (let from = 0; from < changes.length && !within.aborted; from += AT_ONCE)
+      await Promise.all(changes.slice(from, from + AT_ONCE).map((change) => applyChange(change, input, within)));
+  };
+  const timeoutMs = input.rules.softTaintTimeMs ?? MAX_TIME_MS;
+  const ended = await withTimeout(input.clock, { timeoutMs, signals: [signal], run });
+  if (ended === 'timed-out') input.log.debug({ changes: changes.length, timeoutMs }, 'Soft taints take too long; the next loop goes on');
 }
 
 /** Candidates whose taint is recent. After soft taints are turned off, these keep their taint for a while. */

@@ -9,6 +9,7 @@ import { undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
 import { updateSoftTaints } from '../../../src/loop/scale-down/soft-taint.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
@@ -31,30 +32,26 @@ function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 
   const observation = anObservation(groups, aCluster({ nodes }));
   const cluster = new FakeCluster({ nodes });
   const calls: string[] = [];
-  let nowMs = 0;
-  let waiting: PromiseWithResolvers<void> | undefined;
-  /** Calls that wait at once take the time of one. */
-  const answer = (): PromiseWithResolvers<void> => {
-    const answered = Promise.withResolvers<void>();
-    setImmediate(() => {
-      waiting = undefined;
-      nowMs += callMs;
-      answered.resolve();
-    });
-    return answered;
-  };
+  const clock = new FakeClock(START_MS);
   cluster.onCall = (call, node) => {
     calls.push(`${call} ${node}`);
-    waiting ??= answer();
-    return waiting.promise;
+    return callMs === 0 ? undefined : clock.sleep(callMs);
   };
-  const clock = { monotonic: () => nowMs };
-  const update = (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0) =>
-    updateSoftTaints(
-      { plan, observation, tainter: cluster, rules: { softTaintBudget, softTaintTimeMs, candidateTtlMs }, clock, log: silentLog() },
-      SIGNAL,
+  /** Returns how long it took, milliseconds. */
+  const update = async (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0): Promise<number> => {
+    const rules = { softTaintBudget, softTaintTimeMs, candidateTtlMs };
+    const updating = updateSoftTaints({ plan, observation, tainter: cluster, rules, clock, log: silentLog() }, SIGNAL);
+    const tookMs = updating.then(
+      () => clock.now() - START_MS,
+      () => clock.now() - START_MS,
     );
-  return { cluster, calls, update };
+    await settle();
+    // Every wait of the step is over by then.
+    await clock.advance(30_000);
+    await updating;
+    return tookMs;
+  };
+  return { cluster, calls, clock, update };
 }
 
 describe('soft taints', () => {
@@ -135,6 +132,17 @@ describe('soft taints', () => {
     );
     await world.update(planOf(many(25)), 25);
     expect(world.calls).toHaveLength(marked);
+  });
+
+  it('the loop waits no longer than that for calls that the API server does not answer', async () => {
+    const world = softWorld(
+      many(25).map(() => ({})),
+      { callMs: 60_000 },
+    );
+    expect(await world.update(planOf(many(25)), 25)).toBe(3_000);
+    await world.clock.advance(60_000);
+    expect(world.calls).toHaveLength(10);
+    expect(world.clock.sleeping).toBe(0);
   });
 
   it('a taint whose timer restarted is written again', async () => {

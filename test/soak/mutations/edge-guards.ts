@@ -85,6 +85,15 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: KUBERNETES,
   },
   {
+    guard: 'the loop waits for soft taints no longer than their time',
+    file: 'src/loop/scale-down/soft-taint.ts',
+    text: 'const ended = await withTimeout(input.clock, { timeoutMs, signals: [signal], run });',
+    instead: 'const ended = await run(signal).then(() => timeoutMs > 0 ? "done" : "timed-out");',
+    test: 'test/loop/scale-down/deletion-taint.test.ts',
+    row: 'the loop waits no longer than that',
+    quick: true,
+  },
+  {
     guard: 'the pages of a list of the API server end',
     file: 'src/kubernetes/api/list-pages.ts',
     text: ' || this.#seen.has(token) || this.#seen.size >= MAX_PAGES',
