@@ -38,7 +38,7 @@ export interface NodeAnnotator {
   annotate(node: NodeName, value: string | undefined, signal: AbortSignal): Promise<void>;
 }
 
-/** One eviction call. The caller owns retries and deadlines. */
+/** One eviction call. The caller owns retries, deadlines, and the number of calls at once. */
 export interface PodEvictor {
   /** `gracePeriodMs` below a second counts as a second: 0 would delete the Pod object while its containers may still run. */
   evict(

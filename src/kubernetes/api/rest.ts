@@ -3,12 +3,12 @@
  * a run in virtual time does not depend on the machine. Must not know any resource.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { Semaphore } from 'async-mutex';
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { endWaits, onAbort, withAbort } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import { Slots } from '../../lib/slots.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
 import type { ObjectJson, StatusJson } from './core-json.ts';
 import type { Connection } from './connection.ts';
@@ -27,6 +27,8 @@ export interface RestCall {
   readonly timeoutMs?: number;
   /** Uses the lease's own connection. */
   readonly onLease?: boolean;
+  /** Has slots apart from those of all other calls, which then do not wait for it. */
+  readonly isEviction?: boolean;
   /** The result is undefined. The API server answers each write with the whole object, which takes more memory than the write. */
   readonly ignoresAnswer?: boolean;
 }
@@ -49,11 +51,14 @@ interface RestDeps {
 }
 
 export function createRest(deps: RestDeps): Rest {
-  const slots = new Semaphore(MOST_CALLS);
+  const slots = new Slots(MOST_CALLS);
+  const evictionSlots = new Slots(MOST_EVICTIONS);
   return {
     json: async (call, signal) => {
       try {
-        const answer = await inTurn(slots, { call, signal }, () => readJson(deps, { call, signal }));
+        const send = (): Promise<unknown> => readJson(deps, { call, signal });
+        // The time of a call begins with its slot.
+        const answer = await (call.onLease === true ? send() : (call.isEviction === true ? evictionSlots : slots).run(send, signal));
         countCall(deps.metrics, call, 'ok');
         return answer;
       } catch (thrown) {
@@ -77,21 +82,15 @@ export function createRest(deps: RestDeps): Rest {
 }
 
 /**
- * Calls in flight at most, besides watches and those of the lease. Where the API server, or a proxy before it, speaks HTTP/1.1 only, each
+ * Calls in flight at most, besides watches, evictions and those of the lease. Where the API server, or a proxy before it, speaks HTTP/1.1 only, each
  * needs a TLS connection of its own: 150 kB that stay for a minute. A removal of 1,200 nodes begins 2,400 calls at once.
  */
 const MOST_CALLS = 100;
-
-/** Waits for a slot. The time of the call begins after that. Rejects when the signal fires first; then nothing is sent. */
-async function inTurn<Answer>(slots: Semaphore, { call, signal }: Sending, send: () => Promise<Answer>): Promise<Answer> {
-  if (call.onLease === true) return send();
-  const [, release] = await withAbort(slots.acquire(), signal, { error: () => signal.reason, late: ([, free]) => free() });
-  try {
-    return await send();
-  } finally {
-    release();
-  }
-}
+/**
+ * Evictions in flight at most. A slow webhook may hold each for as long as a call may take, and the loop's own calls must not wait for that.
+ * The callers keep below this number.
+ */
+const MOST_EVICTIONS = 70;
 
 async function readJson(deps: RestDeps, { call, signal }: Sending): Promise<unknown> {
   const limit = limitOf(deps, call);

@@ -3,7 +3,7 @@ import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { EvictOutcome } from '../../domain/outcome.ts';
 import type { PodEvictor } from '../../domain/ports/cluster-writes.ts';
 import { hasCause } from '../api/errors.ts';
-import type { Rest } from '../api/rest.ts';
+import { getOrUndefined, type Rest } from '../api/rest.ts';
 
 const BUDGET_CAUSE = 'DisruptionBudget';
 /**
@@ -15,7 +15,7 @@ const LEAST_GRACE_SECONDS = 1;
 export function createPodEvictor(rest: Rest): PodEvictor {
   return {
     evict: async (pod, gracePeriodMs, signal) => {
-      const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}/eviction`;
+      const podPath = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}`;
       const body = {
         apiVersion: 'policy/v1',
         kind: 'Eviction',
@@ -27,20 +27,38 @@ export function createPodEvictor(rest: Rest): PodEvictor {
         },
       };
       try {
-        await rest.json({ method: 'POST', path, body, operation: 'evict', ignoresAnswer: true }, signal);
+        const call = { method: 'POST', path: `${podPath}/eviction`, body, operation: 'evict', isEviction: true } as const;
+        await rest.json({ ...call, ignoresAnswer: true }, signal);
         return { kind: 'evicted' };
       } catch (thrown) {
-        return outcomeOf(asAutoscalerError(thrown));
+        const error = asAutoscalerError(thrown);
+        return error.kind === 'conflict' ? await outcomeOfConflict(error, { rest, podPath, uid: pod.uid }, signal) : outcomeOf(error);
       }
     },
   };
 }
 
+/**
+ * The API server answers with a conflict if another pod has the name by now, and also if other evictions wrote the status of the same budget
+ * in each of its attempts, or if the pod changed meanwhile. Its words differ between versions, so that the pod is read instead.
+ */
+async function outcomeOfConflict(
+  conflict: AutoscalerError,
+  { rest, podPath, uid }: { readonly rest: Rest; readonly podPath: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<EvictOutcome> {
+  try {
+    const pod = await getOrUndefined(rest, podPath, signal);
+    const present = pod === undefined ? undefined : (pod.metadata?.uid ?? uid);
+    return present === uid ? { kind: 'failed', error: conflict } : { kind: 'gone' };
+  } catch (thrown) {
+    return { kind: 'failed', error: asAutoscalerError(thrown) };
+  }
+}
+
 function outcomeOf(error: AutoscalerError): EvictOutcome {
   switch (error.detail.kind) {
     case 'not-found':
-    case 'conflict':
-      // A conflict means that the uid differs: the intended pod is gone.
       return { kind: 'gone' };
     case 'throttled':
       // A busy API server returns 429 too, without saying anything about the pod. The Eviction API names the budget as

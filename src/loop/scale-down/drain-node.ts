@@ -9,12 +9,13 @@ import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
-import { drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
+import { BudgetIndex, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedDeletionTaint, applyDeletionTaint, removeDeletionTaintWithRetry, type DeletionTaint } from './deletion-taint.ts';
 import { evictInOrder, isUnread, type PodsToEvict } from './evict-pods.ts';
+import type { EvictionTurns } from './eviction-turns.ts';
 import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
 import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
@@ -54,6 +55,7 @@ async function waitForDelays(deps: DelayDeps, signal: AbortSignal): Promise<Fres
 
 export interface DrainNodeDeps extends DrainDeps {
   readonly batches: Pick<DeleteBatches, 'delete'>;
+  readonly turns: EvictionTurns;
   /** Set for a node of an atomic group. */
   readonly whole?: Pick<WholeGroupDeletion, 'cancel' | 'cancelReason'>;
   /** Fires when the removal must be given up and undone. */
@@ -120,7 +122,8 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const onNode = checkRemoval(removal, sameNode(await readNode(removal, deps), first), 'before-evict', deps);
   progress.step = 'evict';
   const check: TaintCheck = () => checkTaint(removal, first, deps);
-  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain, check: sharedCheck(check) }, work);
+  const budgets = new BudgetIndex(deps.reader.observe(clock.now()).disruptionBudgets);
+  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain, check: sharedCheck(check), budgets }, work);
   if (!result.done) throw new RemovalStopped(result.step, result.message);
 
   progress.step = 'wait';

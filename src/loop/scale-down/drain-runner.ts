@@ -9,6 +9,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
+import { DRAIN_EVICTIONS, EvictionTurns } from './eviction-turns.ts';
 import { removeNode, type DrainNodeDeps } from './drain-node.ts';
 import { instancesOf, unregisteredChecks } from './instance-looks.ts';
 import { RemovalGuard } from './removal-safety.ts';
@@ -23,6 +24,7 @@ export class DrainRunner {
   #deps: DrainDeps;
   readonly #batches: DeleteBatches;
   readonly #guard: RemovalGuard;
+  readonly #turns = new EvictionTurns(DRAIN_EVICTIONS);
   readonly #work = new AbortController();
   readonly #undo = new AbortController();
   readonly #removals = new Map<NodeName, Promise<void>>();
@@ -85,7 +87,7 @@ export class DrainRunner {
     this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, atMs: this.#deps.clock.now() });
     // Signals of its own: a wait looks through all listeners of its signal, and a thousand removals wait at once.
     const signals = { work: AbortSignal.any([how.work]), undo: AbortSignal.any([this.#undo.signal]) };
-    this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, ...signals }));
+    this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, ...signals, turns: this.#turns }));
   }
 
   async #run(removal: Removal, deps: DrainNodeDeps): Promise<void> {

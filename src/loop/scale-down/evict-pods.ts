@@ -11,7 +11,9 @@ import type { ClusterReader } from '../../domain/ports/cluster.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import type { BudgetIndex } from '../../scheduling/drainability/drain-rule.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { EvictionTurns } from './eviction-turns.ts';
 
 interface EvictDeps {
   readonly reader: Pick<ClusterReader, 'podExists'>;
@@ -20,6 +22,11 @@ interface EvictDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly policy: DrainPolicy;
+  readonly turns: EvictionTurns;
+  /** The budgets that select a pod. */
+  readonly budgets: BudgetIndex;
+  /** Monotonic. After it no eviction is sent. If absent, each pod has the policy's time, from its first turn on. */
+  readonly endsAtMs?: number;
   /**
    * Called before the pods of each further band are evicted, and before an eviction is repeated. Throws if the node must be drained no
    * further. Returns the failure if that could not be read: then nothing is evicted for now.
@@ -49,7 +56,10 @@ function asError(thrown: unknown): Error {
 
 /** Tries each pod once and does not wait: the other pods end with the node. Throws only `cancelled`. */
 async function evictWithoutRetry(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<void> {
-  const outcomes = await Promise.all(pods.map((pod) => deps.evictor.evict(pod, capped(pod, capMs), signal)));
+  const { turns, budgets, evictor } = deps;
+  const evict = (pod: Pod): Promise<EvictOutcome> =>
+    turns.take(budgets.budgetsOf(pod), () => evictor.evict(pod, capped(pod, capMs), signal), signal);
+  const outcomes = await Promise.all(pods.map(evict));
   for (const outcome of outcomes) {
     deps.metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
     if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
@@ -89,18 +99,25 @@ async function evictPod(pod: Pod, graceMs: number, deps: EvictDeps, signal: Abor
 }
 
 async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult | undefined> {
-  const { clock, policy, metrics } = deps;
-  const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
+  const { clock, policy, metrics, turns, budgets } = deps;
+  let giveUpAt = deps.endsAtMs ?? Number.POSITIVE_INFINITY;
+  let refusal = 'other evictions took all of the time';
+  const failed = (): EvictResult => ({ done: false, step: 'evict', message: `pod ${podName(pod)}: ${refusal}` });
   recordPodEvent(pod, deps, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
   for (let isFirst = true; ; isFirst = false) {
-    const unread = isFirst ? undefined : await deps.check?.();
-    const outcome: EvictOutcome = unread === undefined ? await deps.evictor.evict(pod, graceMs, signal) : { kind: 'failed', error: unread };
+    const evictInTurn = async (): Promise<EvictOutcome | 'too-late'> => {
+      if (clock.monotonic() > giveUpAt) return 'too-late';
+      giveUpAt = Math.min(giveUpAt, clock.monotonic() + policy.evictionTimeoutMs);
+      const unread = isFirst ? undefined : await deps.check?.();
+      return unread === undefined ? deps.evictor.evict(pod, graceMs, signal) : { kind: 'failed', error: unread };
+    };
+    const outcome = await turns.take(budgets.budgetsOf(pod), evictInTurn, signal);
+    if (outcome === 'too-late') return failed();
     metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
     if (outcome.kind === 'evicted' || outcome.kind === 'gone') return undefined;
     if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
-    if (clock.monotonic() + policy.evictionRetryMs > giveUpAt) {
-      return { done: false, step: 'evict', message: `pod ${podName(pod)}: ${refusalText(outcome)}` };
-    }
+    refusal = refusalText(outcome);
+    if (clock.monotonic() + policy.evictionRetryMs > giveUpAt) return failed();
     await clock.sleep(policy.evictionRetryMs, signal);
   }
 }

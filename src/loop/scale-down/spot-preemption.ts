@@ -14,8 +14,10 @@ import type { DrainPolicy, Policy } from '../../domain/policy.ts';
 import { hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
+import { BudgetIndex } from '../../scheduling/drainability/drain-rule.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { evictWithoutWaiting } from './evict-pods.ts';
+import { EvictionTurns, PREEMPTION_EVICTIONS } from './eviction-turns.ts';
 
 /** Its effect is NoSchedule. The value records whether its removal un-cordons the node. */
 export const PREEMPTED_TAINT = 'aks-autoscaler/preempted';
@@ -36,6 +38,7 @@ type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
 export class PreemptionResponder {
   #deps: PreemptionDeps;
   readonly #work = new AbortController();
+  readonly #turns = new EvictionTurns(PREEMPTION_EVICTIONS);
   readonly #running = new Map<NodeName, Promise<unknown>>();
   /** The notice that each node was evacuated for, so that it happens once. */
   readonly #evacuated = new Map<NodeName, number>();
@@ -102,8 +105,9 @@ export class PreemptionResponder {
     log.info({ node: node.name, pods: pods.length, until, notice: preemption.notice }, 'Node preempted by Azure; evicting its pods');
     const message = `Azure preempts this instance at ${until} (${preemption.notice}): node cordoned, evicting ${pods.length} pods`;
     events.record({ subject: { kind: 'Node', name: node.name, uid: node.uid }, type: 'Warning', reason: 'NodePreempted', message });
-    const { drain, capMs } = evictionRules(policy.drain, leftMs);
-    const stayed = await evictWithoutWaiting(pods, capMs, { ...this.#deps, policy: drain }, signal);
+    const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
+    const rules = evictionRules(policy.drain, leftMs, clock.monotonic());
+    const stayed = await evictWithoutWaiting(pods, rules.capMs, { ...this.#deps, ...rules, turns: this.#turns, budgets }, signal);
     metrics.cluster.preemptedPods.inc({ outcome: 'evicted' }, pods.length - stayed.length);
     metrics.cluster.preemptedPods.inc({ outcome: 'stayed' }, stayed.length);
     if (stayed.length > 0)
@@ -165,11 +169,18 @@ function mayBeSpared({ readiness }: Node, { deadlineMs }: Preemption, nowMs: num
   return readiness.ready && nowMs >= deadlineMs;
 }
 
+interface EvictionRules {
+  readonly policy: DrainPolicy;
+  readonly capMs: number;
+  /** Monotonic. */
+  readonly endsAtMs?: number;
+}
+
 /** Within the notice, evictions are repeated quickly, and no pod gets more time than is left. After it, the rules of a drain hold. */
-function evictionRules(drain: DrainPolicy, leftMs: number): { readonly drain: DrainPolicy; readonly capMs: number } {
-  if (leftMs <= 0) return { drain, capMs: Number.POSITIVE_INFINITY };
-  const within = { ...drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
-  return { drain: within, capMs: Math.max(LEAST_GRACE_MS, leftMs - SPARE_MS) };
+function evictionRules(drain: DrainPolicy, leftMs: number, monotonicMs: number): EvictionRules {
+  if (leftMs <= 0) return { policy: drain, capMs: Number.POSITIVE_INFINITY };
+  const policy = { ...drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
+  return { policy, capMs: Math.max(LEAST_GRACE_MS, leftMs - SPARE_MS), endsAtMs: monotonicMs + leftMs };
 }
 
 /** A pod without a controller gains nothing from an early eviction. DaemonSet pods end with their node. */

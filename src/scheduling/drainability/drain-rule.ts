@@ -8,7 +8,7 @@ import type { DisruptionBudget, OwnerStates } from '../../domain/workloads.ts';
 const NONE: readonly DisruptionBudget[] = [];
 
 /** Which budgets select which pods. Computed once per shape, since replicas share one. Lives as long as one view. */
-class BudgetIndex {
+export class BudgetIndex {
   readonly #byNamespace = new Map<string, DisruptionBudget[]>();
   readonly #byShape = new Map<string, Map<string, readonly DisruptionBudget[]>>();
 

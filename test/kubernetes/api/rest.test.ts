@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Rest } from '../../../src/kubernetes/api/rest.ts';
+import { createPodEvictor } from '../../../src/kubernetes/writes/evictions.ts';
 import { json, startScriptedApi, until, type ScriptedApi } from '../scripted-api.ts';
 
 const signal = new AbortController().signal;
@@ -58,6 +59,7 @@ it.each([false, true])('a call ends with its caller in the middle of an answer (
 
 describe('many calls at once', () => {
   const MOST = 100;
+  const MOST_EVICTIONS = 70;
   const CALLS_AT_ONCE = 230;
   const read = (rest: Rest, ownSignal = signal): Promise<unknown> => rest.json({ method: 'GET', path: '/x' }, ownSignal);
 
@@ -80,6 +82,20 @@ describe('many calls at once', () => {
     }
     expect(await Promise.all(calls)).toHaveLength(CALLS_AT_ONCE);
     expect(api.clock.sleeping).toBe(0);
+  });
+
+  it('wait for no eviction, however slowly a webhook answers these', async () => {
+    api.answer((request, response) => (request.path.endsWith('/eviction') ? undefined : json(response, 200, { metadata: {}, spec: {} })));
+    const over = new AbortController();
+    const evictor = createPodEvictor(api.rest);
+    const evictions = Array.from({ length: CALLS_AT_ONCE }, (_, at) =>
+      evictor.evict({ namespace: 'n', name: `p-${at}`, uid: `u-${at}` }, 30_000, over.signal),
+    );
+    await until(() => api.received.length === MOST_EVICTIONS);
+    await read(api.rest);
+    expect(api.received).toHaveLength(MOST_EVICTIONS + 1);
+    over.abort();
+    await Promise.all(evictions);
   });
 
   it('keep neither the lease nor a watch waiting', async () => {

@@ -79,7 +79,6 @@ describe('evictor', () => {
   it.each([
     [201, '', { kind: 'evicted' }],
     [404, 'NotFound', { kind: 'gone' }],
-    [409, 'Conflict', { kind: 'gone' }],
     [429, 'TooManyRequests', { kind: 'failed', error: { kind: 'throttled', detail: { retryAfterMs: 10_000 } } }],
     [500, 'InternalError', { kind: 'failed', error: { kind: 'unavailable' } }],
   ])('answers HTTP %d %s as an outcome', async (status, reason, outcome) => {
@@ -89,6 +88,26 @@ describe('evictor', () => {
     expect(await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, 30_000, signal)).toMatchObject(outcome);
     expect(api.received[0]?.path).toBe('/api/v1/namespaces/shop/pods/web/eviction');
     expect(api.received[0]?.body).toMatchObject({ deleteOptions: { gracePeriodSeconds: 30, preconditions: { uid: 'u1' } } });
+  });
+
+  const CONFLICT = { kind: 'failed', error: { kind: 'conflict' } };
+  it.each([
+    { now: 'the pod is still there, as when evictions of one budget met each other', status: 200, pod: { uid: 'u1' }, outcome: CONFLICT },
+    { now: 'another pod has its name', status: 200, pod: { uid: 'u2' }, outcome: { kind: 'gone' } },
+    { now: 'no pod has its name', status: 404, pod: {}, outcome: { kind: 'gone' } },
+    { now: 'it cannot be read', status: 500, pod: {}, outcome: { kind: 'failed', error: { kind: 'unavailable' } } },
+    { now: 'the answer names no uid', status: 200, pod: {}, outcome: CONFLICT },
+  ])('after a conflict, the pod itself shows whether it is gone: $now', async ({ status, pod, outcome }) => {
+    api.answer(({ method }, response) =>
+      method === 'POST' || status >= 400
+        ? refusal(response, method === 'POST' ? 409 : status, 'Conflict')
+        : json(response, status, { metadata: pod }),
+    );
+    expect(await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, 30_000, signal)).toMatchObject(outcome);
+    expect(api.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /api/v1/namespaces/shop/pods/web/eviction',
+      'GET /api/v1/namespaces/shop/pods/web',
+    ]);
   });
 
   it.each([0, 1, 999, -5_000])('never sends a grace period below a second, which would force the deletion: %d ms', async (graceMs) => {

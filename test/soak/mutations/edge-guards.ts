@@ -85,6 +85,14 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: KUBERNETES,
   },
   {
+    guard: 'evictions take no slot of the calls of the loop',
+    file: 'src/kubernetes/writes/evictions.ts',
+    text: ', isEviction: true }',
+    instead: ' }',
+    test: 'test/kubernetes/api/rest.test.ts',
+    row: 'wait for no eviction',
+  },
+  {
     guard: 'the loop waits for soft taints no longer than their time',
     file: 'src/loop/scale-down/soft-taint.ts',
     text: 'const ended = await withTimeout(input.clock, { timeoutMs, signals: [signal], run });',
