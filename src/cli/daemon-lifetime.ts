@@ -20,6 +20,8 @@ export class DaemonLifetime implements Daemon {
   readonly #deps: DaemonDeps;
   /** The signal of every call. Aborted when leadership is lost, or when a stop takes too long. */
   readonly #work = new AbortController();
+  /** The signal of what a stop still does. Aborted when leadership is lost, or when the stop takes too long. */
+  readonly #stopWork = new AbortController();
   readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
   readonly #served: ServedDaemon;
   #stopping: Promise<void> | undefined;
@@ -137,34 +139,35 @@ export class DaemonLifetime implements Daemon {
     return this.#stopping;
   }
 
+  /** Also called when a stop has released the lease: nothing is written after that either. */
   #leadershipLost(): void {
     this.#deps.metrics.process.leader.set(0);
-    if (this.#stopping !== undefined) return;
     this.#lost = true;
     this.#served.leadershipLost();
+    // A replica that no longer leads must not write, not even to undo its drains.
+    this.#stopWork.abort();
     this.#work.abort();
+    if (this.#stopping !== undefined) return;
     const message = 'Leadership was lost; all writes in progress were cancelled.';
     this.#ended.resolve(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message));
   }
 
   async #stopOnce(): Promise<void> {
     const { clock, log, kubernetes, cloud, loop, stalls, status, templates, memory, metrics } = this.#deps;
-    const overdue = new AbortController();
-    // A replica that no longer leads must not write, not even to undo its drains.
-    if (this.#lost) overdue.abort();
+    const { signal: overdue } = this.#stopWork;
     const cancel = (): void => {
-      overdue.abort();
+      this.#stopWork.abort();
       this.#work.abort();
     };
     await stopInTime({ clock, log, timeoutMs: this.#shutdownTimeoutMs, cancel }, [
-      ['loop', () => loop.stop(overdue.signal)],
+      ['loop', () => loop.stop(overdue)],
       ['writes of the status', async () => this.#settled()],
       ['writes of learned templates', () => templates.settled()],
       ['writes of the history', async () => this.#deps.historyFiles?.settled()],
       ['record of the dry run', async () => this.#deps.shadow?.close()],
       // Before the lease is released: the next leader reads the memory, and writes its own status.
-      ['memory', async () => (this.#lost ? undefined : memory.end(overdue.signal))],
-      ['status', async () => (this.#lost ? undefined : status?.end(overdue.signal))],
+      ['memory', async () => (this.#lost ? undefined : memory.end(overdue))],
+      ['status', async () => (this.#lost ? undefined : status?.end(overdue))],
       // Other work is cancelled by then: with the lease, the next leader need not wait until it expires.
       ['lease', (signal) => kubernetes.lease.release(this.#lost ? AbortSignal.abort() : signal), 'last'],
       ['azure', () => cloud.close()],

@@ -326,6 +326,33 @@ describe('two replicas', () => {
     expect(world.violations()).toEqual([]);
   });
 
+  it('a leader that loses its lease while it stops ends its work, and writes neither memory nor status', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    const { world } = replicas;
+    // An increase that ends only when it is cancelled.
+    const asked: AbortSignal[] = [];
+    const increase = (_plan: unknown, signal: AbortSignal): Promise<never> => {
+      asked.push(signal);
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(asAutoscalerError(signal.reason))));
+    };
+    Object.assign(first.daemon.cloud, { increase });
+    world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.until(() => asked.length > 0, 30 * SECOND);
+    world.cluster.control.failNext(6, 500, { verb: 'update', resource: 'leases' });
+    let stopped = false;
+    const stopping = first.daemon.stop().then(() => (stopped = true));
+    await replicas.until(async () => !(await leads(first)), 15 * SECOND);
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    const changes = world.cluster.journal().length;
+    await replicas.until(() => stopped, SECOND);
+    await stopping;
+    const written = world.cluster.journal().slice(changes);
+    expect(written.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb)).map(({ verb, name }) => [verb, name])).toEqual([]);
+    await replicas.until(() => leads(second), 30 * SECOND);
+    expect(world.violations()).toEqual([]);
+  });
+
   it('a leader that was frozen writes nothing when it goes on, not even before it can notice', async () => {
     replicas = await Replicas.start(['one', 'two'], ['--scan-interval=1h']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];

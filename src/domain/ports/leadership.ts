@@ -13,7 +13,8 @@ export interface LeaderLease {
   readonly lost: AbortSignal;
   /**
    * Checks the clock, and fires `lost` if leadership ended while this process was suspended. Call it right before a write: after a
-   * suspension, timers and writes may run in any order.
+   * suspension, timers and writes may run in any order. A process that never led may write.
+   * @throws AutoscalerError `cancelled` once the lease was held and is not any more, whatever the signal of the call says.
    */
   verify(): void;
   /** Releases the lease so that another process can take it at once. */

@@ -97,9 +97,12 @@ export class LeaseLeadership implements LeaderLease {
 
   verify(): void {
     const sinceMs = this.#deps.clock.monotonic() - this.#renewedAtMs;
-    if (this.#held === undefined || sinceMs < this.#timing.renewDeadlineMs) return;
-    this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'Leadership lost');
-    this.#giveUp();
+    if (this.#held !== undefined && sinceMs >= this.#timing.renewDeadlineMs) {
+      this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'Leadership lost');
+      this.#giveUp();
+    }
+    if (!this.#lost.signal.aborted) return;
+    throw new AutoscalerError({ kind: 'cancelled' }, 'This process does not lead any more; nothing was written.');
   }
 
   async release(signal: AbortSignal): Promise<void> {

@@ -131,9 +131,26 @@ describe('renewal', () => {
     lease.verify();
     expect(lease.lost.aborted).toBe(false);
     frozen.forMs = 10_000;
-    lease.verify();
+    expect(() => lease.verify()).toThrow('does not lead any more');
     expect(lease.lost.aborted).toBe(true);
     await lease.release(signal);
+  });
+
+  it.each<[string, (lease: LeaseLeadership) => Promise<unknown>]>([
+    [
+      'was taken by another process',
+      (lease) => {
+        write({ holderIdentity: 'b' });
+        return until(() => lease.lost.aborted, second);
+      },
+    ],
+    ['was released', (lease) => lease.release(signal)],
+  ])('of a lease that %s lets no later write begin', async (_how, lose) => {
+    leaseOf('a').verify();
+    const lease = await leading();
+    lease.verify();
+    await lose(lease);
+    for (let again = 0; again < 2; again++) expect(() => lease.verify()).toThrow('does not lead any more');
   });
 
   it('that never gets an answer ends with the deadline all the same', async () => {

@@ -210,10 +210,25 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: 'test/cli/serving/http.test.ts',
   },
   {
+    guard: 'a lease that is lost during a stop ends what the stop still does',
+    file: 'src/cli/daemon-lifetime.ts',
+    text: 'this.#lost = true;',
+    instead: 'if (this.#stopping !== undefined) return; this.#lost = true;',
+    test: 'test/cli/leader.test.ts',
+    row: 'loses its lease while it stops',
+  },
+  {
+    guard: 'no write begins once the lease was held and is not any more',
+    file: 'src/kubernetes/leadership/leader-lease.ts',
+    text: 'if (!this.#lost.signal.aborted) return;',
+    instead: 'return;',
+    test: 'test/kubernetes/leadership/lease-conflicts.test.ts',
+  },
+  {
     guard: 'the lease is released although the stop takes all of its time',
     file: 'src/cli/daemon-lifetime.ts',
     text: "kubernetes.lease.release(this.#lost ? AbortSignal.abort() : signal), 'last']",
-    instead: 'kubernetes.lease.release(overdue.signal)]',
+    instead: 'kubernetes.lease.release(overdue)]',
     test: 'test/cli/leader.test.ts',
   },
   {
