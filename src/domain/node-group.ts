@@ -93,6 +93,19 @@ interface AgentPoolOfGroup {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
+/**
+ * The tags with these in place of those of the same name. Azure preserves the case of names but compares without it, and refuses a write
+ * with one name in two cases.
+ */
+export function withTags(
+  tags: Readonly<Record<string, string>>,
+  changed: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const names = new Set(Object.keys(changed).map((name) => name.toLowerCase()));
+  const kept = Object.entries(tags).filter(([name]) => Object.hasOwn(changed, name) || !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...changed };
+}
+
 /** One pool, as frozen in an Observation. */
 export interface NodeGroup {
   readonly id: NodeGroupId;

@@ -1,4 +1,7 @@
-/** Texts from elsewhere, made fit for logs, events and terminals: without credentials, and not longer than people read. */
+/**
+ * Texts from elsewhere, made fit for where they are shown: logs, events and terminals (without credentials, and not longer than people read),
+ * commands that a person copies into a shell, and files that a person edits.
+ */
 
 /** The longest text of another system that is logged or shown, bytes in UTF-8. */
 export const MAX_SHOWN_BYTES = 2_048;
@@ -28,4 +31,53 @@ export function shownText(text: string, maxBytes = MAX_SHOWN_BYTES): string {
   const room = maxBytes - Buffer.byteLength(ELLIPSIS);
   // A stream decoder leaves out a character that was cut in the middle.
   return new TextDecoder().decode(bytes.subarray(0, room), { stream: true }) + ELLIPSIS;
+}
+
+/** Means the same with and without quotes in sh, bash and zsh, also as a part of a word. */
+const PLAIN = /^[\w.,:/@%+-][\w.,:=/@%+-]*$/;
+/**
+ * Controls and invisible formats, such as escape sequences of terminals and marks that turn the direction of text. Each comes with the
+ * character after it, since a command substitution drops newlines at its end.
+ */
+const HIDDEN = /((?:[\p{Cc}\p{Cf}]+[^\p{Cc}\p{Cf}])|[\p{Cc}\p{Cf}]+$)/u;
+
+/**
+ * One word for a POSIX shell, in quotes if it needs them, and of visible characters. A word with a character 0 cannot be passed on.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02
+ */
+export function quoted(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const parts = text.split(HIDDEN).map((part, at) => (at % 2 === 0 ? inQuotes(part) : encoded(part)));
+  return parts.join('') || "''";
+}
+
+function inQuotes(part: string): string {
+  return part === '' ? '' : `'${part.replaceAll("'", "'\\''")}'`;
+}
+
+function encoded(part: string): string {
+  const shown = part.replace(/\n+$/, '');
+  const bytes = [...Buffer.from(shown)].map((byte) => `\\0${byte.toString(8).padStart(3, '0')}`);
+  return `${bytes.length === 0 ? '' : `"$(printf %b '${bytes.join('')}')"`}${inQuotes(part.slice(shown.length))}`;
+}
+
+/** A list becomes as many words. */
+type ShellWords = string | number | readonly string[];
+
+/** A template of a command: every value becomes one word, or a part of one, whatever it contains. */
+export function shell(literals: TemplateStringsArray, ...values: readonly ShellWords[]): string {
+  return literals.reduce((command, literal, at) => `${command}${wordsOf(values[at - 1] ?? [])}${literal}`);
+}
+
+function wordsOf(value: ShellWords): string {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? quoted(value) : value.map(quoted).join(' ');
+}
+
+/** Words of YAML that are no text: https://yaml.org/type/ (1.1, which the chart's and the API server's parsers follow). */
+const YAML_WORDS = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
+
+/** A text as YAML reads it back, in quotes if it needs them. */
+export function yamlText(text: string): string {
+  return /^[A-Za-z][\w./-]*$/.test(text) && !YAML_WORDS.test(text) ? text : JSON.stringify(text);
 }

@@ -46,8 +46,21 @@ const GLOBAL_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonl
   { pattern: /\bconsole\./, homes: [] },
 ];
 
+/** A template that begins a command and has a value in it, up to that value, with its tag. */
+const COMMAND = /(\w*)`(?:[^`$]|\$(?!\{))*\b(?:kubectl|az|helm|curl|docker|openssl|nc|redis-cli) (?:[^`$]|\$(?!\{))*\$\{(?!shell`)/g;
+
 describe('homes and forms', () => {
   const all = sources();
+
+  it('quotes every value in a command that is printed', () => {
+    // The simulator repeats messages of Azure, in which commands are not for copying.
+    const printing = all.filter(({ ring }) => ring !== 'simulator');
+    const commands = printing.flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(COMMAND)].map(([found, tag]) => ({ path, found, tag })),
+    );
+    expect(commands.length).toBeGreaterThan(20);
+    expect(commands.filter(({ tag }) => tag !== 'shell')).toEqual([]);
+  });
 
   it('names no home that does not exist', () => {
     const homes = [...PACKAGE_HOMES, ...GLOBAL_HOMES].flatMap(({ homes }) => homes);

@@ -4,9 +4,13 @@ import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diag
 import { findSku, retirementWarnings, unavailableReason, type SkuCatalog } from '../../azure/sizes/sku-catalog.ts';
 import type { Config } from '../../config/types/config.ts';
 import { describeExcessiveMaximum, MAX_POOL_NODES } from '../../domain/platform-limits.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
 type Azure = Config['azure'];
+
+/** Stands in a command for what is not configured. */
+const NODES = 'NODE_RESOURCE_GROUP';
 
 /** @param namespace of the service account in the federated credential. */
 export function identityCheck(result: ReadResult<SignedIn>, azure: Azure, namespace: string): Check {
@@ -18,26 +22,26 @@ export function identityCheck(result: ReadResult<SignedIn>, azure: Azure, namesp
   // An unreachable sign-in service says nothing about the identity, so a new secret would not help.
   const isUnreachable = result.error.kind === 'unavailable';
   const address = azure.credential.method === 'managed-identity' ? azure.metadataEndpoint : azure.authorityHost;
-  return failed('identity', result.error.message, isUnreachable ? `curl -v ${address}` : signInFix(azure, namespace));
+  return failed('identity', result.error.message, isUnreachable ? shell`curl -v ${address}` : signInFix(azure, namespace));
 }
 
 function signInFix(
-  { credential, clusterName = 'CLUSTER', clusterResourceGroup = 'CLUSTER_GROUP', nodeResourceGroup }: Azure,
+  { credential, clusterName = 'CLUSTER', clusterResourceGroup = 'CLUSTER_GROUP', nodeResourceGroup = NODES }: Azure,
   namespace: string,
 ): string {
   switch (credential.method) {
     case 'client-secret':
-      return `az ad sp credential reset --id ${credential.clientId} --append, then give the password as ARM_CLIENT_SECRET`;
+      return shell`az ad sp credential reset --id ${credential.clientId} --append # and set ARM_CLIENT_SECRET to the password`;
     case 'client-certificate':
-      return `az ad sp credential reset --id ${credential.clientId} --append --cert @${credential.certificatePath}`;
+      return shell`az ad sp credential reset --id ${credential.clientId} --append --cert @${credential.certificatePath}`;
     case 'workload-identity':
       return (
-        `az identity federated-credential create --name aks-autoscaler --identity-name IDENTITY --resource-group IDENTITY_GROUP ` +
-        `--issuer "$(az aks show -g ${clusterResourceGroup} -n ${clusterName} --query oidcIssuerProfile.issuerUrl -o tsv)" ` +
-        `--subject system:serviceaccount:${namespace}:aks-autoscaler --audience api://AzureADTokenExchange`
+        'az identity federated-credential create --name aks-autoscaler --identity-name IDENTITY --resource-group IDENTITY_GROUP ' +
+        shell`--issuer "$(az aks show -g ${clusterResourceGroup} -n ${clusterName} --query oidcIssuerProfile.issuerUrl -o tsv)" ` +
+        shell`--subject system:serviceaccount:${namespace}:aks-autoscaler --audience api://AzureADTokenExchange`
       );
     case 'managed-identity':
-      return `az vmss identity assign --resource-group ${nodeResourceGroup} --name SCALE_SET --identities ${credential.clientId ?? '[system]'}`;
+      return shell`az vmss identity assign --resource-group ${nodeResourceGroup} --name SCALE_SET --identities ${credential.clientId ?? '[system]'}`;
     case 'azure-cli':
       return 'az login';
   }
@@ -98,7 +102,7 @@ function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly Autos
   // A dry run decides beside it and writes nothing.
   if (pool.managedAutoscaler && !azure.adoptsManagedPools) {
     const { clusterResourceGroup = 'CLUSTER_GROUP', clusterName = 'CLUSTER' } = azure;
-    const fix = `az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${pool.agentPool ?? 'POOL'} --disable-cluster-autoscaler`;
+    const fix = shell`az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${pool.agentPool ?? 'POOL'} --disable-cluster-autoscaler`;
     checks.push(
       failed(
         'pool',
@@ -111,7 +115,7 @@ function otherWriterChecks(pool: DiagnosedPool, rules: ReadResult<readonly Autos
   }
   for (const rule of 'value' in rules ? rules.value : []) {
     if (!rule.enabled || pool.armId === '' || rule.target.toLowerCase() !== pool.armId.toLowerCase()) continue;
-    const fix = `az monitor autoscale update -g ${azure.nodeResourceGroup} -n ${rule.name} --enabled false`;
+    const fix = shell`az monitor autoscale update -g ${azure.nodeResourceGroup ?? NODES} -n ${rule.name} --enabled false`;
     checks.push(failed('pool', `${pool.name}: the Azure Monitor rule ${rule.name} changes its capacity as well`, fix));
   }
   return checks;
@@ -127,7 +131,7 @@ function aksCountChecks({ name, agentPool = 'POOL', aksCount, capacity }: Diagno
   const effect =
     aksCount < capacity ? `deletes ${capacity - aksCount} nodes without a drain` : `creates ${aksCount - capacity} nodes that no pod needs`;
   const message = `${name}: AKS counts ${aksCount}, the scale set has ${capacity}: the next AKS operation on agent pool ${agentPool} ${effect}`;
-  const fix = `az aks nodepool scale -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${agentPool} --node-count ${capacity}`;
+  const fix = shell`az aks nodepool scale -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${agentPool} --node-count ${capacity}`;
   return [warning('pool', message, fix)];
 }
 
@@ -141,8 +145,8 @@ function limitChecks({ name, capacity, min, max }: DiagnosedPool): readonly Chec
   return checks;
 }
 
-function listFix({ nodeResourceGroup }: Azure): string {
-  return `az vmss list -g ${nodeResourceGroup} --query "[].name" -o tsv`;
+function listFix({ nodeResourceGroup = NODES }: Azure): string {
+  return shell`az vmss list -g ${nodeResourceGroup} --query "[].name" -o tsv`;
 }
 
 /** Addresses for every pool of the subnet at its maximum. In a flat network, a node takes the addresses of its pods at once. */
@@ -160,7 +164,7 @@ export function subnetCheck(id: string, result: ReadResult<SubnetUsage>, pools: 
     needed === nodes ? `${nodes} more nodes` : `${nodes} more nodes, which take ${needed} addresses including those of their pods`;
   if (needed <= free) return ok('subnet', `subnet ${name} has ${free} free addresses; its pools may add ${demand}`);
   const message = `subnet ${name} has ${free} free addresses, but its pools may add ${demand}`;
-  return warning('subnet', message, `az network vnet subnet update --ids ${id} --address-prefixes WIDER_PREFIX`);
+  return warning('subnet', message, shell`az network vnet subnet update --ids ${id} --address-prefixes WIDER_PREFIX`);
 }
 
 /** From this share on, a quota is reported. */
@@ -175,19 +179,19 @@ export function quotaChecks(result: ReadResult<readonly QuotaUsage[]>, azure: Az
     warning(
       'quota',
       `quota ${name} in ${azure.location}: ${used} of ${limit} vCPUs used`,
-      `az quota update --resource-name ${name} --scope /subscriptions/${azure.subscriptionId}/providers/Microsoft.Compute/locations/${azure.location} --limit-object value=${limit * 2}`,
+      shell`az quota update --resource-name ${name} --scope /subscriptions/${azure.subscriptionId ?? 'SUBSCRIPTION'}/providers/Microsoft.Compute/locations/${azure.location ?? 'LOCATION'} --limit-object value=${limit * 2}`,
     ),
   );
 }
 
 /** Tags a pool so that the first rule selects it. AKS copies a pool's tags to its scale set. undefined: there is no rule. */
-function tagCommand({ discovery, clusterName, clusterResourceGroup, nodeResourceGroup }: Azure): string | undefined {
+function tagCommand({ discovery, clusterName, clusterResourceGroup, nodeResourceGroup = NODES }: Azure): string | undefined {
   const [rule] = discovery;
   if (rule === undefined) return undefined;
   const tags = [...rule.selectors.map(({ key, value }) => `${key}=${value}`), 'min=1', 'max=10'];
   return clusterName === undefined || clusterResourceGroup === undefined
-    ? `az vmss update -g ${nodeResourceGroup} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`).join(' ')}`
-    : `az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n POOL --tags ${tags.join(' ')} # and its present tags, which --tags replaces`;
+    ? shell`az vmss update -g ${nodeResourceGroup} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`)}`
+    : shell`az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n POOL --tags ${tags} # and its present tags, which --tags replaces`;
 }
 
 function joinNames(names: readonly string[]): string {

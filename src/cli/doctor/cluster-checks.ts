@@ -3,6 +3,7 @@ import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
 import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from './required-access.ts';
@@ -64,12 +65,14 @@ function describeAccess({ verb, group, resource, subresource, namespace, name }:
 
 function permissionFix({ verb, group, resource, subresource, namespace, name }: Access, own: string): string {
   const what = `${resource}${group === '' ? '' : `.${group}`}${subresource === '' ? '' : `/${subresource}`}`;
-  const kind = namespace === '' ? 'clusterrole' : `role -n ${namespace}`;
+  const kind = namespace === '' ? 'clusterrole' : shell`role -n ${namespace}`;
   const role = `aks-autoscaler-${verb}-${resource}${subresource === '' ? '' : `-${subresource}`}`;
-  const only = name === '' ? '' : ` --resource-name=${name}`;
+  const only = name === '' ? '' : shell` --resource-name=${name}`;
   const binding =
-    namespace === '' ? `clusterrolebinding ${role} --clusterrole=${role}` : `rolebinding -n ${namespace} ${role} --role=${role}`;
-  return `kubectl create ${kind} ${role} --verb=${verb} --resource=${what}${only} && kubectl create ${binding} --serviceaccount=${own}:aks-autoscaler`;
+    namespace === '' ? shell`clusterrolebinding ${role} --clusterrole=${role}` : shell`rolebinding -n ${namespace} ${role} --role=${role}`;
+  const rights = shell`${role} --verb=${verb} --resource=${what}`;
+  const account = shell`--serviceaccount=${own}:aks-autoscaler`;
+  return ['kubectl create', kind, `${rights}${only}`, '&& kubectl create', binding, account].join(' ');
 }
 
 /** Warnings only: such a budget makes nodes unremovable, which may be intended. */
@@ -81,7 +84,7 @@ export async function budgetChecks(diagnosis: KubernetesDiagnosis, signal: Abort
       warning(
         'budget',
         `the disruption budget ${namespace}/${name} never allows an eviction (${reason}); nodes with its pods are unremovable`,
-        `kubectl -n ${namespace} patch pdb ${name} --type=merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'`,
+        shell`kubectl -n ${namespace} patch pdb ${name} --type=merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'`,
       ),
     );
   } catch (thrown) {
@@ -96,12 +99,9 @@ export function configChecks(
 ): readonly Check[] {
   const checks = [
     ...idleRules.map((index) => {
-      const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`).join(',');
-      const fix = `az vmss update -g ${azure.nodeResourceGroup} -n SCALE_SET --set ${tags
-        .split(',')
-        .map((tag) => `tags.${tag}`)
-        .join(' ')}`;
-      return warning('config', `discovery[${index}] (${tags}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
+      const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`);
+      const fix = shell`az vmss update -g ${azure.nodeResourceGroup ?? 'NODE_RESOURCE_GROUP'} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`)}`;
+      return warning('config', `discovery[${index}] (${tags.join(',')}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
     }),
     ...unusedOptionNames.map((name) => warning('config', `nodeGroupOptions: node group ${name} not found; node groups: ${namesIn(pools)}`)),
     ...(policy.scaleUp.priorities ?? []).flatMap(({ priority, patterns }) =>

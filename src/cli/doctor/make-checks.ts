@@ -6,6 +6,7 @@ import { diagnoseKubernetes } from '../../kubernetes/diagnosis.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { identityCheck, poolChecks, quotaChecks, subnetCheck } from './azure-checks.ts';
 import { failed, ok, type Check } from './check.ts';
@@ -125,7 +126,9 @@ interface CheckDeps {
 
 async function checkCluster({ kubernetes }: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const fix =
-    kubernetes.kubeconfigPath === undefined ? 'kubectl cluster-info' : `kubectl --kubeconfig ${kubernetes.kubeconfigPath} cluster-info`;
+    kubernetes.kubeconfigPath === undefined
+      ? 'kubectl cluster-info'
+      : shell`kubectl --kubeconfig ${kubernetes.kubeconfigPath} cluster-info`;
   try {
     const cluster = await diagnoseKubernetes(kubernetes, clock, metrics);
     try {

@@ -2,6 +2,7 @@
 import type { ReadResult, RoleGrant } from '../../azure/doctor/diagnosis.ts';
 import type { DiagnosedPool } from '../../azure/doctor/pool-diagnosis.ts';
 import type { Config } from '../../config/types/config.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { roleName, type RoleKey } from './azure-roles.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
@@ -70,7 +71,7 @@ function assignmentFix({ role, azure, objectId }: Assignee, scope: string): stri
 }
 
 function assignmentCommand(role: string, objectId: string, scope: string): string {
-  return `az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${role} --scope ${scope}`;
+  return shell`az role assignment create --assignee-object-id ${objectId === '' ? 'OBJECT_ID' : objectId} --role ${role} --scope ${scope}`;
 }
 
 const ACTIVITY_LOG_READ = 'Microsoft.Insights/eventtypes/values/Read';
@@ -86,7 +87,7 @@ export function activityLogCheck(
   if (isGranted(result.value, ACTIVITY_LOG_READ)) return [ok('role', `${ACTIVITY_LOG_READ} is allowed on resource group ${resourceGroup}`)];
   const message = `${ACTIVITY_LOG_READ} is not allowed on resource group ${resourceGroup}, so other writers have no name (azure.activityLog)`;
   const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${resourceGroup}`;
-  return [warning('role', message, assignmentCommand('"Monitoring Reader"', objectId, scope))];
+  return [warning('role', message, assignmentCommand('Monitoring Reader', objectId, scope))];
 }
 
 /** A read of the subscription, checked by making it. */
@@ -172,8 +173,7 @@ export function linkedCheck(
   const name = armId.split('/').slice(-2).join('/');
   if ('error' in result) return skipped('role', `unknown whether ${action} is allowed on ${name}: ${result.error.message}`);
   if (isGranted(result.value, action)) return ok('role', `${action} is allowed on ${name}`);
-  const assignee = objectId === '' ? 'OBJECT_ID' : objectId;
-  const fix = `az role assignment create --assignee-object-id ${assignee} --role "${role}" --scope ${armId}`;
+  const fix = assignmentCommand(role, objectId, armId);
   const refusal = `${action} is not allowed on ${name}`;
   if (isNamed)
     return warning('role', `${refusal}, and writes of agent pools name it: Azure may refuse them with LinkedAuthorizationFailed`, fix);

@@ -1,5 +1,6 @@
 /** What to do about a shared store that cannot be used, from the words of the server or of the connection. Pure. */
 import type { Config } from '../../config/types/config.ts';
+import { shell } from '../../lib/shown-text.ts';
 
 type Store = NonNullable<Config['azure']['redis']>;
 
@@ -40,11 +41,12 @@ export function storeFix(store: Store, reason: string): string {
 function reach({ url }: Store): string {
   const { hostname, port, protocol } = new URL(url);
   const at = port || '6379';
-  return protocol === 'rediss:' ? `openssl s_client -connect ${hostname}:${at}` : `nc -vz ${hostname} ${at}`;
+  return protocol === 'rediss:' ? shell`openssl s_client -connect ${`${hostname}:${at}`}` : shell`nc -vz ${hostname} ${at}`;
 }
 
 function aclFix(store: Store): string {
-  return `${cli(store)} ACL SETUSER ${store.username ?? 'default'} resetchannels '~${store.keyPrefix}:*' ${rightsOf(store)}`;
+  const account = shell`ACL SETUSER ${store.username ?? 'default'} resetchannels ${`~${store.keyPrefix}:*`}`;
+  return `${cli(store)} ${account} ${rightsOf(store)}`;
 }
 
 /** A database has a number at the end of the address, and selecting it is a right of its own. */
@@ -53,7 +55,7 @@ function rightsOf({ url }: Store): string {
 }
 
 function cli({ url }: Store): string {
-  return `redis-cli -u ${url}`;
+  return shell`redis-cli -u ${url}`;
 }
 
 function otherScheme({ url }: Store): string {

@@ -1,4 +1,5 @@
 /** What `emulate` prints when the world runs: addresses, commands to copy, and what its speed means for clients. Must not know the simulator. */
+import { shell } from '../../lib/shown-text.ts';
 
 export interface IntroductionInput {
   /** `small`, `demo`. */
@@ -51,10 +52,10 @@ export function introduction(input: IntroductionInput): string {
     ...speedLines(speed),
     ...planeLines(input),
     'Look at it:',
-    `kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
+    shell`kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
     '',
     'Run the autoscaler against it:',
-    `. ${files.env} && ${command} run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
+    `${shell`. ${files.env} &&`} ${command} ${shell`run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig}`} \\`,
     `  --node-group-auto-discovery=label:cluster-autoscaler-enabled=true --leader-elect=false`,
     'Then its page is at http://127.0.0.1:8085/',
     '',

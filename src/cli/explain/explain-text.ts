@@ -1,4 +1,5 @@
 /** Renders answers for a terminal: the answer, the fix, the evidence, then the source. Lines are at most 100 characters where words allow it. */
+import { shell } from '../../lib/shown-text.ts';
 import type { Answer } from '../../planning/explain/answers/answer.ts';
 import type { DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
@@ -99,6 +100,6 @@ function decisionParts(answer: DecisionAnswer, { all, width, currency }: TextLoo
       answer.removals.map(({ node, group, cause }) => [node, group, cause]),
       width,
     ),
-    ...(answer.dumpFile === undefined ? [] : [`\nReplay, where it was decided:\n    aks-autoscaler replay ${answer.dumpFile}`]),
+    ...(answer.dumpFile === undefined ? [] : [`\nReplay, where it was decided:\n    ${shell`aks-autoscaler replay ${answer.dumpFile}`}`]),
   ];
 }

@@ -1,6 +1,7 @@
 /** Says in one sentence whether this replica may change anything, and why not. Pure. Must not know how leadership is decided. */
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 
 interface DutyInput {
@@ -41,5 +42,5 @@ const WAITING = 'stands by; no replica is known to lead';
 
 /** The identity in a pod is the pod's name. */
 function commandFor(leader: string, namespace: string, port: number): string {
-  return `kubectl -n ${namespace} port-forward pod/${leader} ${port}`;
+  return shell`kubectl -n ${namespace} port-forward pod/${leader} ${port}`;
 }

@@ -3,6 +3,7 @@
  * not, pods are bound to a node that no longer exists, so an event is recorded, once per node.
  */
 import type { EventRecorder } from '../../domain/ports/records.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { hasLostInstance } from '../../planning/state/node-counts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
@@ -27,7 +28,7 @@ export function nodesWithoutInstance(events: EventRecorder, log: Log): LoopListe
       known.set(node.uid, since);
       if (since === 'recorded' || nowMs - since < PATIENCE_MS) continue;
       known.set(node.uid, 'recorded');
-      const message = `${id} has had no instance for this node for ${Math.round((nowMs - since) / 60_000)} min, and the node was not deleted. Delete it: kubectl delete node ${name}`;
+      const message = `${id} has had no instance for this node for ${Math.round((nowMs - since) / 60_000)} min, and the node was not deleted. Delete it: ${shell`kubectl delete node ${name}`}`;
       log.warn({ node: name, nodeGroup: id }, 'Node has no instance');
       events.record({ subject: { kind: 'Node', name, uid: node.uid }, type: 'Warning', reason: 'NodeWithoutMachine', message });
     }

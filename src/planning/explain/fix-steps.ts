@@ -3,11 +3,12 @@
  * change that works against the autoscaler: AKS's own autoscaler stays off (`--max-count` would turn it on), and a command that lets AKS
  * write its own count to the pool comes with a warning.
  */
-import type { NodeGroup } from '../../domain/node-group.ts';
+import { type NodeGroup, withTags } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
 import { taintText } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
-import { type Change, type FixStep, LIMIT_SETTINGS } from './fix.ts';
+import { shell, yamlText } from '../../lib/shown-text.ts';
+import { type Change, type FixStep, inLimitUnit, LIMIT_SETTINGS } from './fix.ts';
 import type { Workload } from './removal-changes.ts';
 
 interface StepsInput {
@@ -28,7 +29,7 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
       return limitSteps(change.group, 'max', { to: change.to, group: groups.get(change.group) });
     case 'raise-cluster-limit': {
       const [section = '', key = ''] = LIMIT_SETTINGS[change.limit].split('.');
-      return [{ where: 'the configuration', patch: `${section}: {${key}: ${inSetting(change.limit, change.to)}}` }];
+      return [{ where: 'the configuration', patch: `${section}: {${key}: ${inLimitUnit(change.limit, change.to)}}` }];
     }
     case 'raise-nodes-per-scale-up':
       return [{ where: 'the configuration, or the flag --max-nodes-per-scaleup', patch: `scaleUp: {maxNodesPerScaleUp: ${change.to}}` }];
@@ -37,7 +38,7 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
     case 'raise-capacity-quota': {
       const patch = JSON.stringify({ spec: { limits: { resources: { [change.resource]: String(change.to) } } } });
       return [
-        { where: `CapacityQuota ${change.quota}`, command: `kubectl patch capacityquota ${change.quota} --type=merge -p '${patch}'` },
+        { where: `CapacityQuota ${change.quota}`, command: shell`kubectl patch capacityquota ${change.quota} --type=merge -p ${patch}` },
       ];
     }
     case 'tolerate': {
@@ -45,13 +46,16 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
       return [
         {
           where: templateOf(workload),
-          patch: `tolerations: [{key: ${key}, operator: Equal, value: ${JSON.stringify(value)}, effect: ${effect}}]`,
+          patch: `tolerations: [{key: ${yamlText(key)}, operator: Equal, value: ${JSON.stringify(value)}, effect: ${effect}}]`,
         },
       ];
     }
     case 'lower-request':
       return [
-        { where: templateOf(workload), patch: `resources: {requests: {${change.resource}: ${quantityOf(change.resource, change.to)}}}` },
+        {
+          where: templateOf(workload),
+          patch: `resources: {requests: {${yamlText(change.resource)}: ${quantityOf(change.resource, change.to)}}}`,
+        },
       ];
     case 'label-pool':
       return [labelStep(change, groups.get(change.group))];
@@ -85,8 +89,8 @@ export interface ClusterNames {
 
 /** The steps with the cluster's own names, so that their commands can be run as they are. */
 export function withClusterNames(steps: readonly FixStep[], { name, resourceGroup }: ClusterNames): readonly FixStep[] {
-  const named = `-g ${resourceGroup} --cluster-name ${name}`;
-  return steps.map((step) => (step.command === undefined ? step : { ...step, command: step.command.replace(CLUSTER, named) }));
+  const named = shell`-g ${resourceGroup} --cluster-name ${name}`;
+  return steps.map((step) => (step.command === undefined ? step : { ...step, command: step.command.replace(CLUSTER, () => named) }));
 }
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
@@ -101,7 +105,10 @@ export function limitSteps(
   switch (group?.maxFrom) {
     case 'settings':
       return [
-        { where: 'nodeGroups of the configuration, or the flag --nodes', patch: `nodeGroups: [{name: ${id}, min: ${min}, max: ${max}}]` },
+        {
+          where: 'nodeGroups of the configuration, or the flag --nodes',
+          patch: `nodeGroups: [{name: ${yamlText(id)}, min: ${min}, max: ${max}}]`,
+        },
       ];
     case 'discovery-rule':
       return [{ where: `discovery of the configuration: the ${limit} of the rule that selects the pool` }];
@@ -109,7 +116,7 @@ export function limitSteps(
       return tagSteps(id, `${limit}=${to}`, group);
     case 'agent-pool': {
       const pool = group.agentPool?.name ?? 'POOL';
-      const command = `az aks nodepool update ${CLUSTER} -n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`;
+      const command = updateCommand(shell`-n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`);
       return [{ where: `the limits of AKS's own autoscaler in agent pool ${pool}`, command }];
     }
     case undefined:
@@ -127,7 +134,7 @@ function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[]
   const [name = ''] = tag.split('=');
   const where = `the tag ${name} of agent pool ${pool ?? id}`;
   if (group.kind === 'vms-pool') return [{ where, ...defined({ command: poolTagCommand(tag, group) }) }];
-  const command = `az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
+  const command = shell`az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
   const ofPool = pool === undefined ? [] : [{ where, ...defined({ command: poolTagCommand(tag, group), warning: countWarning(group) }) }];
   return [{ where: `the tag ${name} of scale set ${id}`, command }, ...ofPool];
 }
@@ -136,7 +143,7 @@ function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[]
 function poolTagCommand(tag: string, { agentPool }: NodeGroup): string | undefined {
   if (agentPool?.tags === undefined) return undefined;
   const [key = '', value = ''] = tag.split('=');
-  return `az aks nodepool update ${CLUSTER} -n ${agentPool.name} --tags ${listOf({ ...agentPool.tags, [key]: value }).join(' ')}`;
+  return updateCommand(shell`-n ${agentPool.name} --tags ${listOf(withTags(agentPool.tags, { [key]: value }))}`);
 }
 
 /** An instance's key has its resource group, in lower case, which Azure accepts. */
@@ -151,11 +158,16 @@ function labelStep({ group: id, key, value }: ChangeOf<'label-pool'>, group: Nod
   if (group === undefined || pool === undefined) return { where: `the labels of agent pool ${id}: ${key}=${value}` };
   const { labels } = group.agentPool ?? {};
   const all = labels === undefined ? [`${key}=${value}`, 'EVERY_OTHER_LABEL_OF_THE_POOL'] : listOf({ ...labels, [key]: value });
-  const command = `az aks nodepool update ${CLUSTER} -n ${pool} --labels ${all.join(' ')}`;
+  const command = updateCommand(shell`-n ${pool} --labels ${all}`);
   return { where: `the labels of agent pool ${pool}`, command, ...defined({ warning: countWarning(group) }) };
 }
 
 const CLUSTER = '-g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER';
+
+/** `flags` are words of a shell. */
+function updateCommand(flags: string): string {
+  return ['az aks nodepool update', CLUSTER, flags].join(' ');
+}
 
 function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(entries).map(([key, value]) => `${key}=${value}`);
@@ -173,25 +185,21 @@ function newPoolStep({ zone }: ChangeOf<'add-pool'>, group: NodeGroup | undefine
   const taints = (group?.template?.taints ?? []).map(taintText);
   const { labels = {}, tags = {} } = group?.agentPool ?? {};
   const flags = [
-    ...(zone === undefined ? [] : [`--zones ${zonePart(zone)}`]),
-    ...flagOf('--node-taints', taints, ','),
-    ...flagOf('--labels', listOf(labels), ' '),
-    ...flagOf('--tags', listOf(tags), ' '),
+    ...(zone === undefined ? [] : [shell`--zones ${zonePart(zone)}`]),
+    ...(taints.length === 0 ? [] : [shell`--node-taints ${taints.join(',')}`]),
+    ...flagOf('--labels', listOf(labels)),
+    ...flagOf('--tags', listOf(tags)),
   ];
   return { where: 'a new agent pool', command: ['az aks nodepool add', CLUSTER, '-n NEW_POOL --node-vm-size SIZE', ...flags].join(' ') };
 }
 
-function flagOf(flag: string, values: readonly string[], separator: string): readonly string[] {
-  return values.length === 0 ? [] : [`${flag} ${values.join(separator)}`];
+function flagOf(flag: string, values: readonly string[]): readonly string[] {
+  return values.length === 0 ? [] : [shell`${flag} ${values}`];
 }
 
 /** Where the template of such pods is. */
 export function templateOf({ kind, namespace, name, controller }: Workload): string {
   return controller === undefined ? `pod ${namespace}/${name}` : `the pod template of ${kind} ${namespace}/${name}`;
-}
-
-function inSetting(limit: 'nodes' | 'cores' | 'memory', value: number): number {
-  return limit === 'memory' ? Math.ceil((value / 2 ** 30) * 10) / 10 : value;
 }
 
 /** As a manifest writes it. */

@@ -247,7 +247,7 @@ export const LIMIT_SETTINGS = {
 } as const;
 
 /** In nodes, cores or GiB. */
-function inLimitUnit(limit: 'nodes' | 'cores' | 'memory', value: number): number {
+export function inLimitUnit(limit: 'nodes' | 'cores' | 'memory', value: number): number {
   return limit === 'memory' ? Math.ceil((value / 2 ** 30) * 10) / 10 : value;
 }
 

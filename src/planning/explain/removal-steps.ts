@@ -3,6 +3,7 @@ import { podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { shell, yamlText } from '../../lib/shown-text.ts';
 import type { Change, FixStep } from './fix.ts';
 import { limitSteps, resourceGroupOf, stepsFor, templateOf } from './fix-steps.ts';
 import { isOf, isRemovalChange, type RemovalChange, type RemovalSetting, type Workload } from './removal-changes.ts';
@@ -26,15 +27,15 @@ function stepsOf(change: RemovalChange, input: RemovalStepsInput): readonly FixS
       return [scaleStep(change)];
     case 'relax-budget': {
       const patch = JSON.stringify({ spec: { minAvailable: null, maxUnavailable: 1 } });
-      return [onBudget(change, `patch poddisruptionbudget ${change.budget} --type=merge -p '${patch}'`)];
+      return [onBudget(change, shell`patch poddisruptionbudget ${change.budget} --type=merge -p ${patch}`)];
     }
     case 'delete-budget':
-      return [onBudget(change, `delete poddisruptionbudget ${change.budget}`)];
+      return [onBudget(change, shell`delete poddisruptionbudget ${change.budget}`)];
     case 'add-budget':
       return [
         onBudget(
           { ...change, budget: change.name },
-          `create poddisruptionbudget ${change.name} --selector=${selectorOf(change.labels)} --max-unavailable=1`,
+          shell`create poddisruptionbudget ${change.name} --selector=${selectorOf(change.labels)} --max-unavailable=1`,
         ),
       ];
     case 'annotate-workload':
@@ -70,9 +71,9 @@ function stepsOf(change: RemovalChange, input: RemovalStepsInput): readonly FixS
         },
       ];
     case 'remove-node-annotation':
-      return [{ where: `node ${change.node}`, command: `kubectl annotate node ${change.node} ${change.key}-` }];
+      return [{ where: `node ${change.node}`, command: shell`kubectl annotate node ${change.node} ${change.key}-` }];
     case 'uncordon-node':
-      return [{ where: `node ${change.node}`, command: `kubectl uncordon ${change.node}` }];
+      return [{ where: `node ${change.node}`, command: shell`kubectl uncordon ${change.node}` }];
     case 'unprotect-instance':
       return [protectionStep(change, input.groups.get(change.group))];
   }
@@ -90,13 +91,13 @@ const FLAGS: Readonly<Record<RemovalSetting, string>> = {
 function scaleStep({ workload: { kind, namespace, name }, to }: ChangeOf<'scale-workload'>): FixStep {
   return {
     where: `${kind} ${namespace}/${name}`,
-    command: `kubectl -n ${namespace} scale ${kind.toLowerCase()} ${name} --replicas=${to}`,
+    command: shell`kubectl -n ${namespace} scale ${kind.toLowerCase()} ${name} --replicas=${to}`,
     warning: `if a HorizontalPodAutoscaler scales it, set its minReplicas to ${to} instead`,
   };
 }
 
 function onBudget({ namespace, budget }: { readonly namespace: string; readonly budget: string }, command: string): FixStep {
-  return { where: `PodDisruptionBudget ${namespace}/${budget}`, command: `kubectl -n ${namespace} ${command}` };
+  return { where: `PodDisruptionBudget ${namespace}/${budget}`, command: `${shell`kubectl -n ${namespace}`} ${command}` };
 }
 
 function selectorOf(labels: Readonly<Record<string, string>>): string {
@@ -106,21 +107,21 @@ function selectorOf(labels: Readonly<Record<string, string>>): string {
 }
 
 function deletionOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `kubectl -n ${namespace} delete pod ${name}`;
+  return shell`kubectl -n ${namespace} delete pod ${name}`;
 }
 
 /** The running pods need it at once, and their template for all later pods. The template of a Job cannot be changed. */
 function annotationSteps({ workload, key, value }: ChangeOf<'annotate-workload'>, { observation }: RemovalStepsInput): readonly FixStep[] {
   const pods = [...observation.cluster.podsByNode.values()].flat().filter((pod) => isOf(pod, workload));
-  const edit = value === undefined ? `${key}-` : `${key}=${value} --overwrite`;
+  const edit = value === undefined ? shell`${key}-` : shell`${`${key}=${value}`} --overwrite`;
   const now =
     pods.length === 0
       ? []
-      : [{ where: 'its running pods', command: `kubectl -n ${workload.namespace} annotate pods ${namesOf(pods)} ${edit}` }];
+      : [{ where: 'its running pods', command: `${shell`kubectl -n ${workload.namespace} annotate pods`} ${namesOf(pods)} ${edit}` }];
   if (workload.kind === 'Job' || workload.kind === 'Pod') return now;
   const later = {
     where: `${templateOf(workload)}, for later pods`,
-    patch: `metadata: {annotations: {${key}: ${value === undefined ? 'null' : JSON.stringify(value)}}}`,
+    patch: `metadata: {annotations: {${yamlText(key)}: ${value === undefined ? 'null' : JSON.stringify(value)}}}`,
   };
   return [...now, later];
 }
@@ -128,16 +129,11 @@ function annotationSteps({ workload, key, value }: ChangeOf<'annotate-workload'>
 /** Pods of one ReplicaSet share a hash that no other pods have. */
 function namesOf(pods: readonly Pod[]): string {
   const [hash, ...more] = new Set(pods.map(({ shape }) => shape.labels['pod-template-hash']));
-  return hash !== undefined && more.length === 0
-    ? `-l pod-template-hash=${hash}`
-    : pods
-        .map(({ name }) => name)
-        .sort()
-        .join(' ');
+  return hash !== undefined && more.length === 0 ? shell`-l ${`pod-template-hash=${hash}`}` : shell`${pods.map(({ name }) => name).sort()}`;
 }
 
 function optionStep(group: string, option: string): FixStep {
-  return { where: 'nodeGroupOptions of the configuration', patch: `nodeGroupOptions: [{name: ${group}, ${option}}]` };
+  return { where: 'nodeGroupOptions of the configuration', patch: `nodeGroupOptions: [{name: ${yamlText(group)}, ${option}}]` };
 }
 
 function protectionStep({ group: id, instance, from }: ChangeOf<'unprotect-instance'>, group: NodeGroup | undefined): FixStep {
@@ -146,6 +142,6 @@ function protectionStep({ group: id, instance, from }: ChangeOf<'unprotect-insta
   const resourceGroup = group === undefined ? 'NODE_RESOURCE_GROUP' : resourceGroupOf(group);
   return {
     where: `instance ${instanceId} of scale set ${id}`,
-    command: `az vmss update -g ${resourceGroup} -n ${id} --instance-id ${instanceId} ${flag} false`,
+    command: shell`az vmss update -g ${resourceGroup} -n ${id} --instance-id ${instanceId} ${flag} false`,
   };
 }

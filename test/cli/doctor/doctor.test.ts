@@ -188,9 +188,9 @@ describe('doctor', () => {
     ]);
     const fixes = linked.map(({ message, fix }) => fix ?? message);
     expect(fixes[0]).toMatch(
-      /az role assignment create --assignee-object-id \S+ --role "Network Contributor" --scope \/subscriptions\/.*aks-subnet$/,
+      /az role assignment create --assignee-object-id \S+ --role 'Network Contributor' --scope \/subscriptions\/.*aks-subnet$/,
     );
-    expect(fixes[1]).toMatch(/--role "Managed Identity Operator" --scope \/subscriptions\/.*shop-agentpool$/);
+    expect(fixes[1]).toMatch(/--role 'Managed Identity Operator' --scope \/subscriptions\/.*shop-agentpool$/);
     expect(code).toBe(0);
   });
 
@@ -211,7 +211,7 @@ describe('doctor', () => {
     const { checks } = await visit(spec, { env: { AZURE_ACTIVITY_LOG: 'true' } });
     const [found, ...others] = checks.filter(({ message }) => message.includes('Microsoft.Insights/eventtypes/values/Read'));
     expect([found?.status, others]).toEqual([status, []]);
-    if (status === 'warning') expect(found?.fix).toMatch(/--role "Monitoring Reader" --scope \/subscriptions\/.*\/resourceGroups\/MC_/);
+    if (status === 'warning') expect(found?.fix).toMatch(/--role 'Monitoring Reader' --scope \/subscriptions\/.*\/resourceGroups\/MC_/);
     const without = await visit(spec);
     expect(without.checks.some(({ message }) => message.includes('eventtypes'))).toBe(false);
   });

@@ -11,7 +11,7 @@ describe('what doctor says of an identity that cannot sign in', () => {
     [
       'the system-assigned identity',
       { env: MANAGED },
-      'az vmss identity assign --resource-group rg --name SCALE_SET --identities [system]',
+      "az vmss identity assign --resource-group rg --name SCALE_SET --identities '[system]'",
     ],
     [
       'a user-assigned identity',

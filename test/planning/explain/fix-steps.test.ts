@@ -146,6 +146,11 @@ describe('a command of AKS', () => {
   const facts = { name: 'gpupool', count: 1, labels: { team: 'ml' }, tags: { owner: 'ml', max: '4' } };
   const group = gpu({ maxFrom: 'tag', agentPool: facts });
 
+  it('takes the place of a tag that is written in another letter case, as Azure compares names', () => {
+    const other = gpu({ maxFrom: 'tag', agentPool: { ...facts, tags: { Owner: 'ml', Max: '4' } } });
+    expect(stepsIn(other, raise)[1]?.command).toBe(`${UPDATE} --tags Owner=ml max=7`);
+  });
+
   it('keeps what it would replace, names the agent pool, and warns of a count that it would set', () => {
     const warning = 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1';
     expect(stepsIn(group, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' })).toEqual([

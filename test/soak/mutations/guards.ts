@@ -2,6 +2,7 @@
  * Every guard that stands between a wrong belief and a write. Each is removed in turn by `npm run soak -- --mutations`, and what is named
  * beside it must notice. A change of a guard's text changes it here, too.
  */
+import { ADVICE_GUARDS } from './advice-guards.ts';
 import { ANSWER_GUARDS } from './answer-guards.ts';
 import { AZURE_GUARDS } from './azure-guards.ts';
 import { EDGE_GUARDS } from './edge-guards.ts';
@@ -13,6 +14,7 @@ import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
 
 export const GUARDS: readonly Guard[] = [
+  ...ADVICE_GUARDS,
   ...ANSWER_GUARDS,
   ...AZURE_GUARDS,
   ...EDGE_GUARDS,
