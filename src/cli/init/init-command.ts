@@ -9,7 +9,8 @@ import { configError } from '../../lib/errors.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { EXIT_OK, systemClock, type Terminal } from '../process/process.ts';
 import { wrongArguments } from '../process/wrong-arguments.ts';
-import { planInstallation, type Installation, type InstallationStep } from './installation.ts';
+import { scriptOf } from './install-script.ts';
+import { planInstallation } from './installation.ts';
 
 const HELP = `Print what an installation in a cluster needs: the chart's values, custom roles for its kinds of pools,
 and the commands in order. Reads the cluster with your rights and changes nothing.
@@ -91,28 +92,6 @@ function configOf({ resourceGroup, clusterName, subscription }: NamedCluster, te
   const config = isConfigErrors(given) ? load([`--config=${OWN_IDENTITY}`]) : given;
   if (isConfigErrors(config)) throw configError(config.errors[0] ?? 'The environment is not valid.');
   return config;
-}
-
-/** A script that a person reads, edits and runs: first for a dry run, then, with the argument `write`, to let the daemon write. */
-function scriptOf({ values, steps }: Installation): string {
-  const blocks = (of: readonly InstallationStep[]): string =>
-    of.map(({ title, commands }, index) => `# ${index + 1}. ${title}\n${commands.join('\n')}\n`).join('\n');
-  return `#!/bin/sh
-# Read it first, and set IMAGE to the repository of the image. "sh install.sh" installs a dry run and changes no pool. After you have read
-# what it would do, "sh install.sh write" hands the pools over and lets it write.
-set -eu
-
-if [ "\${1:-}" != write ]; then
-
-# The chart's values
-cat > values.yaml <<'VALUES'
-${values}VALUES
-
-${blocks(steps.filter(({ toWrite }) => toWrite !== true))}
-exit 0
-fi
-
-${blocks(steps.filter(({ toWrite }) => toWrite === true))}`;
 }
 
 function readArguments(argv: readonly string[]) {

@@ -3,6 +3,8 @@
  * commands in order. Pure. Must not know how the cluster is read.
  */
 import type { AksCluster, ClusterPool } from '../../azure/doctor/cluster-description.ts';
+import { withTags } from '../../domain/node-group.ts';
+import { shell } from '../../lib/shown-text.ts';
 import { AZURE_ROLES, roleDefinition, type RoleKey } from '../doctor/azure-roles.ts';
 
 export interface InstallationInput {
@@ -79,8 +81,8 @@ function customRoles({ facts, subscriptionId, resourceGroup }: InstallationInput
 function roleCommands({ definition, scope }: CustomRole): readonly string[] {
   const text = JSON.stringify(definition);
   return [
-    `az role definition create --role-definition '${text}' || az role definition update --role-definition '${text}'`,
-    `az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${definition.Name} --scope ${scope}`,
+    shell`az role definition create --role-definition ${text} || az role definition update --role-definition ${text}`,
+    shell`az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${definition.Name} --scope ${scope}`,
   ];
 }
 
@@ -105,29 +107,28 @@ function identitySteps({ facts, resourceGroup: group, clusterName: name }: Insta
     ...(facts.oidcIssuer === undefined ? ['--enable-oidc-issuer'] : []),
     ...(facts.hasWorkloadIdentity ? [] : ['--enable-workload-identity']),
   ];
-  const identity = '--identity-name aks-autoscaler --name aks-autoscaler';
   return [
     ...(flags.length === 0
       ? []
-      : [{ title: 'Workload identity is not on yet', commands: [`az aks update -g ${group} -n ${name} ${flags.join(' ')}`] }]),
+      : [{ title: 'Workload identity is not on yet', commands: [shell`az aks update -g ${group} -n ${name} ${flags}`] }]),
     {
       title: 'An identity for the service account kube-system/aks-autoscaler',
       commands: [
-        `az identity create -g ${group} -n aks-autoscaler`,
-        `ISSUER="$(az aks show -g ${group} -n ${name} --query oidcIssuerProfile.issuerUrl -o tsv)"`,
+        shell`az identity create -g ${group} -n aks-autoscaler`,
+        shell`ISSUER="$(az aks show -g ${group} -n ${name} --query oidcIssuerProfile.issuerUrl -o tsv)"`,
         `CLIENT="$(${clientIdOf({ resourceGroup: group })})"`,
-        `PRINCIPAL="$(az identity show -g ${group} -n aks-autoscaler --query principalId -o tsv)"`,
-        `az identity federated-credential create -g ${group} ${identity} --issuer "$ISSUER" --subject system:serviceaccount:kube-system:aks-autoscaler --audiences api://AzureADTokenExchange`,
+        shell`PRINCIPAL="$(az identity show -g ${group} -n aks-autoscaler --query principalId -o tsv)"`,
+        shell`az identity federated-credential create -g ${group} --identity-name aks-autoscaler --name aks-autoscaler --issuer "$ISSUER" --subject system:serviceaccount:kube-system:aks-autoscaler --audiences api://AzureADTokenExchange`,
       ],
     },
   ];
 }
 
 function poolSteps({ facts, resourceGroup, clusterName }: InstallationInput): readonly InstallationStep[] {
-  const pool = `az aks nodepool update -g ${resourceGroup} --cluster-name ${clusterName}`;
+  const pool = shell`az aks nodepool update -g ${resourceGroup} --cluster-name ${clusterName}`;
   const commandsOf = (each: ClusterPool): readonly string[] => [
-    ...(each.managed ? [`${pool} -n ${each.name} --disable-cluster-autoscaler`] : []),
-    `${pool} -n ${each.name} --tags ${tagsOf(each, clusterName)}`,
+    ...(each.managed ? [`${pool} ${shell`-n ${each.name}`} --disable-cluster-autoscaler`] : []),
+    `${pool} ${shell`-n ${each.name} --tags ${tagsOf(each, clusterName)}`}`,
   ];
   const own = facts.pools.filter(({ isSystem }) => !isSystem);
   const systems = facts.pools.filter(({ isSystem }) => isSystem).map(({ name }) => name);
@@ -137,21 +138,14 @@ function poolSteps({ facts, resourceGroup, clusterName }: InstallationInput): re
 }
 
 /** AKS replaces all tags, so the present ones are repeated. */
-function tagsOf({ tags, limits, count }: ClusterPool, clusterName: string): string {
-  const { min, max } = limits ?? { min: Math.min(count, 1), max: Math.max(count, DEFAULT_MAX) };
-  const all = { ...tags, 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName, min: `${min}`, max: `${max}` };
-  return Object.entries(all)
-    .map(([key, value]) => quoted(`${key}=${value}`))
-    .join(' ');
-}
-
-/** For a shell, if it needs quotes. */
-function quoted(text: string): string {
-  return /^[\w.:=/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+function tagsOf({ tags, limits, count }: ClusterPool, clusterName: string): readonly string[] {
+  const { min, max } = limits ?? { min: count, max: Math.max(count, DEFAULT_MAX) };
+  const own = { 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName, min: `${min}`, max: `${max}` };
+  return Object.entries(withTags(tags, own)).map(([key, value]) => `${key}=${value}`);
 }
 
 const clientIdOf = ({ resourceGroup }: Pick<InstallationInput, 'resourceGroup'>): string =>
-  `az identity show -g ${resourceGroup} -n aks-autoscaler --query clientId -o tsv`;
+  shell`az identity show -g ${resourceGroup} -n aks-autoscaler --query clientId -o tsv`;
 
 const CHART =
   'helm upgrade --install aks-autoscaler helm/aks-autoscaler --namespace kube-system --values values.yaml --set image.repository="$IMAGE" --set azureClientID="$CLIENT"';

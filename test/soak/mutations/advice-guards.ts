@@ -18,4 +18,12 @@ export const ADVICE_GUARDS: readonly Guard[] = [
     test: 'test/planning/explain/fix-steps.test.ts',
     row: 'takes the place of a tag',
   },
+  {
+    guard: 'a pool of fixed size does not become smaller by being tagged',
+    file: 'src/cli/init/installation.ts',
+    text: 'limits ?? { min: count,',
+    instead: 'limits ?? { min: Math.min(count, 1),',
+    test: 'test/cli/init/install-script.test.ts',
+    row: 'it never becomes smaller by itself',
+  },
 ];
