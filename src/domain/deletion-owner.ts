@@ -36,8 +36,9 @@ function transitionsOf(owner: string): number | undefined {
 }
 
 /** Why the node no longer has the deletion taint that `self` wrote; undefined: it has. */
-export function lostTaintReason(node: Pick<Node, 'taints' | 'deletionOwner'>, self: string): string | undefined {
-  if (!hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'its deletion taint was removed by another writer';
+export function lostTaintReason(node: Pick<Node, 'taints' | 'deletionOwner' | 'unschedulable'>, self: string): string | undefined {
+  if (!hasTaint(node.taints, TO_BE_DELETED_TAINT))
+    return `its deletion taint was removed by another writer${node.unschedulable ? '; the node stays cordoned' : ''}`;
   if (node.deletionOwner === self) return undefined;
   return `its deletion taint now belongs to ${node.deletionOwner ?? 'another writer'}`;
 }

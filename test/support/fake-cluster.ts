@@ -128,7 +128,8 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     const node = this.nodes.get(name);
     if (node === undefined || (owner !== undefined && (node.deletionOwner ?? '') !== owner.value)) return;
     const taints = node.taints.filter((taint) => taint.key !== key);
-    const next = { ...node, taints, unschedulable: node.unschedulable && !uncordon };
+    const uncordons = uncordon && taints.length < node.taints.length;
+    const next = { ...node, taints, unschedulable: node.unschedulable && !uncordons };
     const { deletionOwner: _writer, ...unnamed } = next;
     this.nodes.set(name, owner === undefined || isCovered(next, owner) ? next : unnamed);
   }

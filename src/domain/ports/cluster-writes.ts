@@ -18,7 +18,7 @@ export interface NodeTainter {
     signal: AbortSignal,
   ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }>;
   /**
-   * Removes every taint with the key, and un-cordons if requested. With `owner`, nothing is changed while the annotation names another
+   * Removes every taint with the key, and un-cordons if requested and there was one. With `owner`, nothing is changed while the annotation names another
    * writer; the annotation goes with the last of these taints. A node that is gone is a success.
    */
   untaint(

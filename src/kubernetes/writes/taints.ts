@@ -120,11 +120,12 @@ function withTaint(spec: Spec, taint: Taint, cordon: boolean): ReturnType<Change
   return { ...spec, taints: [...taints.filter((other) => !isSame(other)), wanted], ...(cordon ? { unschedulable: true } : {}) };
 }
 
+/** Without the taint, a cordon is not known to be ours: who took the taint off may have cordoned the node since. */
 function withoutTaint(spec: Spec, key: string, uncordon: boolean): ReturnType<Change> {
   const taints = spec.taints ?? [];
   const kept = taints.filter((taint) => taint.key !== key);
+  if (kept.length === taints.length) return undefined;
   const uncordons = uncordon && spec.unschedulable === true;
-  if (kept.length === taints.length && !uncordons) return undefined;
   const { unschedulable, ...rest } = spec;
   return { ...rest, taints: kept, ...(unschedulable === undefined || uncordons ? {} : { unschedulable }) };
 }

@@ -66,13 +66,24 @@ describe('a taint with an owner', () => {
     { name: 'goes with its annotation', node: { who: 'a', taints: [going], unschedulable: true }, value: 'a', left: [], who: undefined },
     { name: 'leaves the annotation to another one', node: { who: 'a', taints: [cordoned, going] }, value: 'a', left: [cordoned], who: 'a' },
     { name: 'without a name is removed as such', node: { taints: [going] }, value: '', left: [], who: undefined },
-    { name: 'that a person removed: cordon and name go', node: { who: 'a', unschedulable: true }, value: 'a', left: [], who: undefined },
   ])('removed: $name', async ({ node, value, left, who }) => {
     await tainterOver(node).untaint('n', 'going', { uncordon: true, owner: owner(value) }, signal);
     const body = written();
     expect(body).toMatchObject({ spec: { taints: left } });
     expect(body).not.toHaveProperty('spec.unschedulable');
     expect(body).toHaveProperty('metadata.annotations', who === undefined ? { other: 'kept' } : { other: 'kept', who });
+  });
+
+  it('that a person removed takes the name of its writer with it, and no cordon: the person may have set it', async () => {
+    await tainterOver({ who: 'a', taints: [cordoned], unschedulable: true }).untaint(
+      'n',
+      'going',
+      { uncordon: true, owner: owner('a') },
+      signal,
+    );
+    expect(written()).toBeUndefined();
+    await tainterOver({ who: 'a', unschedulable: true }).untaint('n', 'going', { uncordon: true, owner: owner('a') }, signal);
+    expect(written()).toEqual({ metadata: { name: 'n', annotations: { other: 'kept' } }, spec: { taints: [], unschedulable: true } });
   });
 
   it.each([

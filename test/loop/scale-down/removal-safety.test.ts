@@ -42,6 +42,12 @@ describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %
   it.each([
     { name: 'our own', node: ours, go: true, message: undefined },
     { name: 'removed', node: { ...ours, taints: [] }, go: false, message: 'its deletion taint was removed by another writer' },
+    {
+      name: 'removed from a cordoned node',
+      node: { ...ours, taints: [], unschedulable: true },
+      go: false,
+      message: 'its deletion taint was removed by another writer; the node stays cordoned',
+    },
     { name: 'of another daemon', node: { ...ours, deletionOwner: 'b/1' }, go: false, message: 'its deletion taint now belongs to b/1' },
     {
       name: 'of a writer without a name',

@@ -19,6 +19,15 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'without the taint of a removal its node is not uncordoned',
+    file: 'src/kubernetes/writes/taints.ts',
+    text: 'if (kept.length === taints.length) return undefined;',
+    instead: '',
+    test: 'test/kubernetes/writes/taint-owners.test.ts',
+    row: 'that a person removed takes the name of its writer with it',
+    quick: true,
+  },
+  {
     guard: 'evictions of a further band follow a look at the taint',
     file: 'src/loop/scale-down/evict-pods.ts',
     text: 'const unread = index === 0 ? undefined : await deps.check?.();',
