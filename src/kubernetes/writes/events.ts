@@ -11,6 +11,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
 import type { Rest } from '../api/rest.ts';
+import { EventQueue } from './event-queue.ts';
 
 interface EventRecorderDeps {
   readonly rest: Rest;
@@ -57,7 +58,7 @@ export class QueuedEventRecorder implements EventRecorder {
   readonly #limits: EventLimits;
   readonly #series = new Map<string, Series>();
   readonly #stop = new AbortController();
-  #queue: Series[] = [];
+  readonly #queue: EventQueue<Series>;
   #sending: Promise<void> | undefined;
   #tokens: number;
   #refilledAt: number;
@@ -66,6 +67,7 @@ export class QueuedEventRecorder implements EventRecorder {
   constructor(deps: EventRecorderDeps) {
     this.#deps = deps;
     this.#limits = { ...DEFAULT_LIMITS, ...deps.limits };
+    this.#queue = new EventQueue(this.#limits.queued);
     this.#tokens = this.#limits.burst;
     this.#refilledAt = deps.clock.monotonic();
   }
@@ -77,12 +79,9 @@ export class QueuedEventRecorder implements EventRecorder {
     series.count += 1;
     series.lastAtMs = now;
     if (series.queued || (series.sentAtMs !== undefined && now - series.sentAtMs < this.#limits.resendMs)) return;
-    if (this.#queue.length >= this.#limits.queued) {
-      this.#drop(series, 'the queue is full');
-      return;
-    }
     series.queued = true;
-    this.#queue.push(series);
+    const displaced = this.#queue.add(series);
+    if (displaced !== undefined) this.#drop(displaced, 'the queue is full');
     this.#sending ??= this.#send();
   }
 
@@ -126,15 +125,14 @@ export class QueuedEventRecorder implements EventRecorder {
   /** Never rejects. */
   async #send(): Promise<void> {
     try {
-      for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
+      for (let series = this.#queue.take(); series !== undefined; series = this.#queue.take()) {
         await this.#takeToken();
         series.queued = false;
         await this.#sendOne(series);
       }
     } catch {
       // Only the stop signal ends the wait for a token. The remaining events were not sent.
-      for (const series of this.#queue) this.#drop(series, 'stopped');
-      this.#queue = [];
+      for (let series = this.#queue.take(); series !== undefined; series = this.#queue.take()) this.#drop(series, 'stopped');
     } finally {
       this.#sending = undefined;
     }

@@ -156,7 +156,7 @@ describe('probes', () => {
     }
 
     it('is that of the oldest connection that waits for a request', async () => {
-      const url = await serveSome({ connections: 3, perAddress: 3 });
+      const url = await serveSome({ connections: 3, perAddress: 9 });
       const waitsForAnswer = await waiting(url);
       const usedAgain = await hold(url, '127.0.0.1', '');
       const silent = await hold(url, '127.0.0.1', '');
@@ -167,7 +167,7 @@ describe('probes', () => {
     });
 
     it('is that of the oldest connection if all wait for answers', async () => {
-      const url = await serveSome({ connections: 2, perAddress: 2 });
+      const url = await serveSome({ connections: 2, perAddress: 9 });
       const [first, second] = [await waiting(url), await waiting(url)];
       expect(await probe(url, '/now')).toBe('200 now');
       expect(await closedWith(first, [first, second])).toEqual([true, false]);

@@ -175,6 +175,20 @@ export const EDGE_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'events of what was done go before verdicts',
+    file: 'src/kubernetes/writes/event-queue.ts',
+    text: 'VERDICTS.has(item.event.reason) ? this.#verdicts : this.#done',
+    instead: 'this.#done',
+    test: 'test/kubernetes/writes/event-shares.test.ts',
+  },
+  {
+    guard: 'each namespace has its share of the queue of events',
+    file: 'src/kubernetes/writes/event-queue.ts',
+    text: 'const namespace = namespaceOf(item);',
+    instead: "const namespace = '';",
+    test: 'test/kubernetes/writes/event-shares.test.ts',
+  },
+  {
     guard: 'the connections of one address are limited',
     file: 'src/cli/serving/listener.ts',
     text: 'if (ofAddress.length >= perAddress) cutOne(ofAddress);',
