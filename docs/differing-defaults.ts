@@ -33,6 +33,12 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Limits that have no flag there. */
 const WITHOUT_FLAG: readonly (readonly string[])[] = [
   [
+    '`azure.cache.vmssVmsJitter` (`AZURE_VMSS_VMS_CACHE_JITTER`), no flag',
+    '`0s`',
+    'a tenth of `azure.cache.vmssVmsTtl`',
+    'lists of instances that one event begins together, such as a refresh, do not stay together; `0s` turns it off',
+  ],
+  [
     '`scaleDown.maxRemovalsPerWindow`, no flag',
     'no limit',
     '100 in 10 minutes',

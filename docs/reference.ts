@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.vmssTtl': 'maximum age of a read of the scale sets',
   'azure.cache.spotSizeTtl': 'maximum age of a read of the size of a Spot set; 0s: same as vmssTtl',
   'azure.cache.vmssVmsTtl': 'maximum age of a read of the instances of a scale set',
-  'azure.cache.vmssVmsJitter': 'random part that spreads those reads over time',
+  'azure.cache.vmssVmsJitter': 'random part by which those reads come earlier, so that those of many pools and clusters do not stay together (default: a tenth of vmssVmsTtl; 0s: none)',
   'azure.cache.skuTtl': 'maximum age of a read of the VM sizes of the region',
   'azure.cache.redis.url':
     'Redis or Valkey server where clusters of one subscription share VM sizes and quota usage: `redis://HOST:PORT`, or `rediss://` with TLS, which `azure.caFile` may verify (default: none)',

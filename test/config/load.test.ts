@@ -58,6 +58,18 @@ describe('sources', () => {
     expect([azure.vmssCacheTtlMs, azure.vmssVmsCacheTtlMs, azure.readRetries?.firstMs]).toEqual([60_000, 90_000, 5_000]);
   });
 
+  it.each<[string, Parameters<typeof configOf>[0], number]>([
+    ['without any setting', {}, 30_000],
+    ['of a TTL in a variable', { env: { AZURE_VMSS_VMS_CACHE_TTL: '1800' } }, 180_000],
+    ['of a TTL in the file', { argv: ['--config=c.yaml'], files: { 'c.yaml': 'azure: {cache: {vmssVmsTtl: 1s}}' } }, 100],
+    ['of a TTL in azure.json', cloud({ vmssVmsCacheTTL: 600 }), 60_000],
+    ['that is given', { env: { AZURE_VMSS_VMS_CACHE_TTL: '1800', AZURE_VMSS_VMS_CACHE_JITTER: '120' } }, 120_000],
+    ['that is given as zero', { env: { AZURE_VMSS_VMS_CACHE_JITTER: '0' } }, 0],
+    ['that is given as zero in azure.json', cloud({ vmssVmsCacheJitter: 0 }), 0],
+  ])('lists of instances are spread over a tenth of their TTL, unless a jitter is given: %s', (_what, given, jitterMs) => {
+    expect(configOf(given).azure.vmssVmsCacheJitterMs).toBe(jitterMs);
+  });
+
   it('the region is taken as the portal writes it', () => {
     expect(configOf({ env: { LOCATION: 'West Europe' } }).azure.location).toBe('westeurope');
   });

@@ -134,22 +134,29 @@ function isRedisUrl(given: string): boolean {
   return url.username === '' && url.password === '' && /^\/?\d*$/.test(url.pathname);
 }
 
+/**
+ * The share of the TTL over which lists of instances are spread by default. Without any, the lists that one event begins together, such as a
+ * refresh or the end of an outage, stay together in every later interval, too, and each of them reads a whole pool.
+ */
+const JITTER_OF_TTL = 0.1;
+
 const cache = z
   .strictObject({
     vmssTtl: duration(MINUTE_MS, { leastMs: SECOND_MS }),
     spotSizeTtl: duration(0),
     vmssVmsTtl: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
-    vmssVmsJitter: duration(0),
+    vmssVmsJitter: duration(0).unwrap().optional(),
     readOnChange: flag(false),
     skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
     skuFolder: text('a folder that processes may share').optional(),
     redis: redis.optional(),
   })
+  .prefault({})
+  .transform((given) => ({ ...given, vmssVmsJitter: given.vmssVmsJitter ?? Math.round(given.vmssVmsTtl * JITTER_OF_TTL) }))
   .refine((ttl) => ttl.vmssVmsJitter <= ttl.vmssVmsTtl, {
     error: 'a jitter that is not longer than the TTL it varies (azure.cache.vmssVmsTtl)',
     path: ['vmssVmsJitter'],
-  })
-  .prefault({});
+  });
 
 /** A rate limit below Azure's own, for compatibility. The defaults are those that the Cluster Autoscaler documents. */
 const rateLimit = z

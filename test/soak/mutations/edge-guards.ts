@@ -167,6 +167,13 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: 'test/config/bad-input.test.ts',
   },
   {
+    guard: 'lists of instances are spread unless a jitter of zero is given',
+    file: 'src/config/schema/schema.ts',
+    text: 'given.vmssVmsJitter ?? Math.round(given.vmssVmsTtl * JITTER_OF_TTL)',
+    instead: 'given.vmssVmsJitter ?? 0',
+    test: 'test/config/load.test.ts',
+  },
+  {
     guard: 'refreshes by operators are at most one in ten seconds',
     file: 'src/cli/refresh-requests.ts',
     text: 'if (waitMs === 0) this.#startNext();',
