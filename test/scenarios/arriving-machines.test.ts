@@ -110,6 +110,45 @@ describe('a machine that never becomes a node', () => {
   });
 });
 
+describe('a pool with an instance that has no node and keeps its place', () => {
+  const failures = (world: VirtualRun) =>
+    ['ScaleUpTimedOut', 'FailedToScaleUpGroup', 'ScaleUpFailed'].flatMap((reason) => events(world, reason));
+  const SPOT = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists', effect: 'NoSchedule' };
+  const FLAGS = ['--max-node-provision-time=6m', '--scale-down-enabled=false'];
+
+  /** Three increases after one another, a node each. */
+  async function growThreeTimes(world: VirtualRun, pool: string, replicas: number): Promise<void> {
+    const before = { failures: failures(world), capacity: capacity(world, pool), puts: puts(world).length };
+    for (const more of [1, 2, 3]) {
+      world.world.cluster.apply(deployment({ name: 'web', replicas: replicas + more, cpu: '3', spec: { tolerations: [SPOT] } }));
+      await world.until('all bound', () => bound(world, 'web') === replicas + more, 5 * MINUTE);
+      await world.until('the end of the increase', () => statusOf(world, pool)?.scaleUp.status === 'NoActivity', 2 * MINUTE);
+      await world.advance(8 * MINUTE);
+      expect(statusOf(world, pool)?.scaleUp.status).toBe('NoActivity');
+    }
+    const after = { failures: failures(world), capacity: capacity(world, pool), puts: puts(world).length };
+    expect(after).toEqual({ ...before, capacity: before.capacity + 3, puts: before.puts + 3 });
+    expect(world.world.violations()).toEqual([]);
+  }
+
+  it.each(['vmss-uniform', 'vmss-flexible'] as const)(
+    '%s: a deallocated instance whose Node object is deleted fails no later increase',
+    async (kind) => {
+      const world = await start([aPool({ name: 'aaa', kind, count: 1, priority: 'Spot', evictionPolicy: 'Deallocate' })], FLAGS);
+      world.world.arm.control.raise({ evict: { pool: 'aaa', count: 1 } });
+      const isStopped = () => world.world.arm.machines.list().some(({ pool, power }) => pool === 'aaa' && power === 'deallocated');
+      await world.until('deallocated', isStopped, 3 * MINUTE);
+      for (const { metadata } of nodes(world, 'aaa')) world.world.cluster.remove({ apiVersion: 'v1', kind: 'Node', metadata });
+      await world.advance(10 * MINUTE);
+      expect([capacity(world, 'aaa'), nodes(world, 'aaa').length]).toEqual([1, 0]);
+      await growThreeTimes(world, 'aaa', 0);
+      world.killDaemon();
+      await world.startDaemon();
+      await growThreeTimes(world, 'aaa', 3);
+    },
+  );
+});
+
 describe('pools side by side', () => {
   it('grow in the same loop, none waits for the operation of another', async () => {
     const world = await start(TWO.map((pool) => ({ ...pool, labels: { only: pool.name } })));

@@ -5,7 +5,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { backOffGroup } from './backoff.ts';
-import { awaitedSinceMs, isFirstLoop, maxProvisionMsOf, mayJoin } from './unregistered.ts';
+import { awaitedSinceMs, isFirstLoop, isLeftover, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
  * Updates the in-flight increases. Nodes that joined are no longer expected, failed instances never join, and an overdue increase has
@@ -18,15 +18,8 @@ export function trackIncreases(
 ): LoopState {
   const registered = registeredByGroup(observation);
   const tracked = observation.cloud.groups.reduce((next, group) => {
-    // A node whose instance reports a failure did join: it counts as the node it is.
-    const absent = absentInstances(group, observation.cloud);
-    const failed = absent.filter(({ state: is }) => is === 'failed');
-    const joining = absent.filter(mayJoin);
-    return trackGroup(
-      next,
-      { group, before: before.get(group.id), failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs },
-      policy,
-    );
+    const counts = registered.get(group.id) ?? NO_NODES;
+    return trackGroup(next, { ...counts, ...absentParts(next, { group, observation, before: before.get(group.id) }, policy) }, policy);
   }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
   return {
@@ -36,33 +29,59 @@ export function trackIncreases(
   };
 }
 
-interface GroupUpdate {
+interface GroupUpdate extends RegisteredNodes, AbsentInstances {
   readonly group: NodeGroup;
+  readonly nowMs: number;
+}
+
+interface RegisteredNodes {
   readonly registered: number;
-  /** Instances that failed and never became nodes. */
-  readonly failed: readonly Instance[];
+  /** Those of them on no listed instance. */
+  readonly unlisted: number;
+}
+
+interface AbsentInstances {
   /** The in-flight increase before this observation reported failures. */
   readonly before: InFlightIncrease | undefined;
-  /** Instances that may still become nodes. */
+  /** Instances that failed and never became nodes. */
+  readonly failed: readonly Instance[];
+  /** Instances that may still become nodes of the in-flight increase. */
   readonly joining: readonly Instance[];
-  readonly nowMs: number;
+  /** How many instances count towards the target although the in-flight increase did not request them. */
+  readonly leftover: number;
+}
+
+type SeenGroup = Pick<GroupUpdate, 'group' | 'before'> & { readonly observation: Observation };
+
+function absentParts(
+  state: LoopState,
+  { group, before, observation: { cloud, nowMs } }: SeenGroup,
+  policy: Policy,
+): AbsentInstances & Pick<GroupUpdate, 'group' | 'nowMs'> {
+  // A node whose instance reports a failure did join: it counts as the node it is.
+  const absent = absentInstances(group, cloud);
+  const failed = absent.filter(({ state: is }) => is === 'failed');
+  const mayCome = absent.filter(mayJoin);
+  const increase = state.increases.get(group.id) ?? before ?? increaseFoundNow(state, { group, joining: mayCome, nowMs }, policy);
+  const leftover = new Set(absent.filter((instance) => isLeftover(instance, group, increase, { state, policy, nowMs })));
+  const joining = mayCome.filter((instance) => !leftover.has(instance));
+  return { group, before, failed, joining, leftover: leftover.size, nowMs };
 }
 
 function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopState {
   const { group, nowMs } = seen;
   if (!group.target.known) return failOverdue(state, seen, policy);
   const target = group.target.value;
-  const missing = Math.max(0, target - seen.registered - seen.failed.length);
+  const missing = missingNodes(seen, target);
   const known = state.increases.get(group.id) ?? stillJoining(seen);
   const rise = unexplainedIncrease(state, seen, target);
-  const maxProvisionMs = maxProvisionMsOf(group, policy);
-  const requestedAtMs = known?.requestedAtMs ?? (isFirstLoop(state) ? newestCreationMs(seen, maxProvisionMs) : nowMs);
+  const { requestedAtMs, expectedByMs } = known ?? increaseFoundNow(state, seen, policy);
   const entry: InFlightIncrease = {
     group: group.id,
     nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
     requestedAtMs,
     // A further increase restarts the time limit for all of them.
-    expectedByMs: known === undefined ? requestedAtMs + maxProvisionMs : rise > 0 ? nowMs + maxProvisionMs : known.expectedByMs,
+    expectedByMs: known !== undefined && rise > 0 ? nowMs + maxProvisionMsOf(group, policy) : expectedByMs,
   };
   const next = {
     ...state,
@@ -72,16 +91,33 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
 }
 
+/**
+ * How many nodes of the target have yet to join. A leftover instance is none of them. If its node is registered under the id of another
+ * instance, the node counts already.
+ */
+function missingNodes({ registered, unlisted, failed, leftover }: GroupUpdate, target: number): number {
+  return Math.max(0, target - registered - failed.length - Math.max(0, leftover - unlisted));
+}
+
 /** The rest of an increase that just failed: instances that Azure shows are still expected. */
 function stillJoining({ before, joining }: GroupUpdate): InFlightIncrease | undefined {
   const nodes = Math.min(before?.nodes ?? 0, joining.length);
   return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
 }
 
-/** When the newest expected instance was requested, by the creation times. Used when a process starts. */
-function newestCreationMs({ joining, nowMs }: GroupUpdate, maxProvisionMs: number): number {
-  const births = joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs));
-  return births.length === 0 ? nowMs : Math.max(...births);
+type IncreaseTimes = Pick<InFlightIncrease, 'requestedAtMs' | 'expectedByMs'>;
+
+/** The times of an increase by another writer, which is seen now, or by an earlier process: then by its newest instance. */
+function increaseFoundNow(
+  state: LoopState,
+  { group, joining, nowMs }: Pick<GroupUpdate, 'group' | 'joining' | 'nowMs'>,
+  policy: Policy,
+): IncreaseTimes {
+  const maxProvisionMs = maxProvisionMsOf(group, policy);
+  const births = isFirstLoop(state) ? joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs)) : [];
+  const recent = births.filter((birthMs) => birthMs < nowMs);
+  const requestedAtMs = recent.length === 0 ? nowMs : Math.max(...recent);
+  return { requestedAtMs, expectedByMs: requestedAtMs + maxProvisionMs };
 }
 
 /** The part of the target that this process did not request: all of it after a restart. */
@@ -141,14 +177,19 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
 }
 
 const NO_INSTANCE = instanceKey('');
+const NO_NODES: RegisteredNodes = { registered: 0, unlisted: 0 };
 
 /** Nodes that count towards the target. An instance in deletion no longer counts. */
-function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, number> {
-  const { groups, instanceOfNode } = observation.cloud;
+function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, RegisteredNodes> {
+  const { groups, instanceOfNode, groupOfNode } = observation.cloud;
   const leaving = new Set(groups.flatMap((group) => instanceListFacts(group).deleting.map(({ key }) => key)));
   const isLeaving = (node: NodeName): boolean => leaving.has(instanceOfNode.get(node) ?? NO_INSTANCE);
-  const members = [...membershipFacts(observation.cloud).nodesByGroup];
+  const { nodesByGroup, unlisted } = membershipFacts(observation.cloud);
+  const unlistedIn = (group: NodeGroupId): number => unlisted.filter((name) => groupOfNode.get(name) === group).length;
   return new Map(
-    members.map(([group, nodes]) => [group, leaving.size === 0 ? nodes.length : nodes.filter((node) => !isLeaving(node)).length]),
+    [...nodesByGroup].map(([group, nodes]) => {
+      const registered = leaving.size === 0 ? nodes.length : nodes.filter((node) => !isLeaving(node)).length;
+      return [group, { registered, unlisted: unlisted.length === 0 ? 0 : unlistedIn(group) }];
+    }),
   );
 }

@@ -3,7 +3,7 @@
  * creation years ago.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
+import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -57,8 +57,14 @@ export function mayJoin(instance: Instance): boolean {
   return instance.state === 'creating' || instance.state === 'running';
 }
 
+interface OverdueContext {
+  readonly state: Pick<LoopState, 'unregisteredSince'>;
+  readonly policy: Policy;
+  readonly nowMs: number;
+}
+
 /** Whether an instance without a node exceeded its time to join. Call it for instances without a node. */
-export function isOverdue(instance: Instance, group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): boolean {
+export function isOverdue(instance: Instance, group: NodeGroup, context: OverdueContext): boolean {
   const { state, policy, nowMs } = context;
   const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
   return nowMs - sinceMs > maxProvisionMsOf(group, policy);
@@ -70,10 +76,30 @@ export function mayHaveBeenNode(instance: Instance, group: NodeGroup, { state, p
   return sinceMs - (instance.createdAtMs ?? instance.firstSeenMs) >= maxProvisionMsOf(group, policy);
 }
 
+/**
+ * Whether an instance without a node is not part of an increase, although it counts towards the target: it was created long before the
+ * request, or it was there before the request and will not join. Whatever the increase did request is awaited until `expectedByMs`.
+ */
+export function isLeftover(
+  instance: Instance,
+  group: NodeGroup,
+  { requestedAtMs, expectedByMs }: Pick<InFlightIncrease, 'requestedAtMs' | 'expectedByMs'>,
+  context: OverdueContext,
+): boolean {
+  const { state, createdAtMs = Number.POSITIVE_INFINITY, firstSeenMs } = instance;
+  if (state === 'failed' || state === 'deleting') return false;
+  // The clocks of Azure and of this process may differ, and a new process sees every instance for the first time.
+  if (createdAtMs + 2 * maxProvisionMsOf(group, context.policy) <= requestedAtMs) return true;
+  if (firstSeenMs >= requestedAtMs) return false;
+  return state === 'deallocated' || isKnownOverdue(instance, group, { ...context, nowMs: Math.min(context.nowMs, expectedByMs) });
+}
+
 /** How many of the group's instances count in the target but never became nodes. Only instances with a known time. */
-export function overdueInstances(group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): number {
-  const known = context.state.unregisteredSince;
-  if (known === undefined || known.size === 0) return 0;
-  return (group.instances ?? []).filter((instance) => mayJoin(instance) && known.has(instance.key) && isOverdue(instance, group, context))
-    .length;
+export function overdueInstances(group: NodeGroup, context: OverdueContext): number {
+  if (context.state.unregisteredSince === undefined || context.state.unregisteredSince.size === 0) return 0;
+  return (group.instances ?? []).filter((instance) => isKnownOverdue(instance, group, context)).length;
+}
+
+function isKnownOverdue(instance: Instance, group: NodeGroup, context: OverdueContext): boolean {
+  return mayJoin(instance) && context.state.unregisteredSince?.has(instance.key) === true && isOverdue(instance, group, context);
 }

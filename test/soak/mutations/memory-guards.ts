@@ -2,6 +2,7 @@
 import type { Guard } from './guard.ts';
 
 const AFTER_RESTART = 'test/planning/state/after-restart.test.ts';
+const IN_FLIGHT = 'test/planning/state/in-flight-increases.test.ts';
 const PROMISES = 'test/planning/promises/check-promises.test.ts';
 
 export const MEMORY_GUARDS: readonly Guard[] = [
@@ -26,6 +27,35 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     text: '(nodes.get(name)?.createdAtMs ?? Infinity) <= sinceMs',
     instead: 'nodes.has(name)',
     test: AFTER_RESTART,
+  },
+  {
+    guard: 'an instance that never becomes a node is not awaited by later increases',
+    file: 'src/planning/state/in-flight-increases.ts',
+    text: 'failed.length - Math.max(0, leftover - unlisted)',
+    instead: 'failed.length',
+    test: IN_FLIGHT,
+    quick: true,
+  },
+  {
+    guard: 'a node under the id of another instance hides no node that is missing',
+    file: 'src/planning/state/in-flight-increases.ts',
+    text: 'Math.max(0, leftover - unlisted)',
+    instead: 'leftover',
+    test: IN_FLIGHT,
+  },
+  {
+    guard: 'a node that an increase did request is awaited until the increase must be complete',
+    file: 'src/planning/state/unregistered.ts',
+    text: 'nowMs: Math.min(context.nowMs, expectedByMs)',
+    instead: 'nowMs: context.nowMs',
+    test: IN_FLIGHT,
+  },
+  {
+    guard: 'an instance that was seen after the request is part of the increase',
+    file: 'src/planning/state/unregistered.ts',
+    text: 'if (firstSeenMs >= requestedAtMs) return false;',
+    instead: '',
+    test: IN_FLIGHT,
   },
   {
     guard: 'a huge memory is not read',
