@@ -72,6 +72,17 @@ function isBuiltInOwner({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVers
   return isOwnerKind(kind) && (apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind]);
 }
 
+/**
+ * Whether the pod is older than the node on which it is, so that it waited for any node and says nothing about the next one. What a
+ * kubelet or a DaemonSet of any API group creates is for its node: if the Node object was deleted and registered again, it is older, too.
+ */
+export function isOlderThanNode(
+  { mirror, controller, createdAtMs }: Pick<Pod, 'mirror' | 'controller' | 'createdAtMs'>,
+  node: { readonly createdAtMs: number },
+): boolean {
+  return !mirror && controller?.kind !== 'DaemonSet' && createdAtMs < node.createdAtMs;
+}
+
 /** Whether it is a DaemonSet of `apps`, which is watched. Other API groups have kinds of that name, too. */
 export function isBuiltInDaemonSet({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
   return kind === 'DaemonSet' && (apiVersion === undefined || BUILT_IN_DAEMON_GROUPS.has(apiGroupOf(apiVersion)));

@@ -8,7 +8,7 @@ import type { CustomDaemon } from '../../domain/node-template.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { largest, type ResourceNames } from '../../domain/resources.ts';
-import { apiGroupOf, isBuiltInDaemonSet } from '../../domain/workloads.ts';
+import { apiGroupOf, isBuiltInDaemonSet, isOlderThanNode } from '../../domain/workloads.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { isBeingRemoved } from './from-node.ts';
 
@@ -34,10 +34,15 @@ export function isCustomDaemon({ daemonSet, mirror, controller }: Pod): boolean 
   return daemonSet && !mirror && (controller === undefined || !isBuiltInDaemonSet(controller));
 }
 
-/** Finished pods do not count. Terminating pods do: their controller is replacing them. */
-export function customDaemonsOn(node: NodeName, pods: readonly Pod[]): readonly CustomDaemon[] {
-  const found = pods.filter((pod) => isCustomDaemon(pod) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
-  return found.length === 0 ? NONE : found.map((pod) => customDaemonOf(node, pod));
+/**
+ * Finished pods do not count. Terminating pods do: their controller is replacing them. Anybody may annotate a pod that waited for any
+ * node, so that a pod older than its node does not count.
+ */
+export function customDaemonsOn(node: Pick<Node, 'name' | 'createdAtMs'>, pods: readonly Pod[]): readonly CustomDaemon[] {
+  const found = pods.filter(
+    (pod) => isCustomDaemon(pod) && !isOlderThanNode(pod, node) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed',
+  );
+  return found.length === 0 ? NONE : found.map((pod) => customDaemonOf(node.name, pod));
 }
 
 function customDaemonOf(node: NodeName, { namespace, name, controller, shape }: Pod): CustomDaemon {
@@ -100,7 +105,7 @@ interface Known {
 
 /** Follows the custom daemons of every group. */
 export class CustomDaemons {
-  readonly #byPods = new WeakMap<readonly Pod[], readonly CustomDaemon[]>();
+  readonly #byPods = new WeakMap<readonly Pod[], { readonly createdAtMs: number; readonly daemons: readonly CustomDaemon[] }>();
   readonly #known = new Map<NodeGroupId, Known>();
   #nodes = new Map<NodeGroupId, Node[]>();
   #pending = new Map<NodeName, Pod[]>();
@@ -149,14 +154,17 @@ export class CustomDaemons {
     return this.#known.get(id)?.daemons ?? NONE;
   }
 
-  #daemonsOn({ name }: Node): readonly CustomDaemon[] {
-    const pending = this.#pending.get(name);
-    const waiting = pending === undefined ? NONE : customDaemonsOn(name, pending);
-    const pods = this.#cluster?.podsByNode.get(name);
+  #daemonsOn(node: Node): readonly CustomDaemon[] {
+    const pending = this.#pending.get(node.name);
+    const waiting = pending === undefined ? NONE : customDaemonsOn(node, pending);
+    const pods = this.#cluster?.podsByNode.get(node.name);
     if (pods === undefined) return waiting;
     let bound = this.#byPods.get(pods);
-    if (bound === undefined) this.#byPods.set(pods, (bound = customDaemonsOn(name, pods)));
-    return waiting.length === 0 ? bound : [...bound, ...waiting];
+    if (bound?.createdAtMs !== node.createdAtMs) {
+      bound = { createdAtMs: node.createdAtMs, daemons: customDaemonsOn(node, pods) };
+      this.#byPods.set(pods, bound);
+    }
+    return waiting.length === 0 ? bound.daemons : [...bound.daemons, ...waiting];
   }
 }
 

@@ -157,7 +157,7 @@ function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInp
     const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
     const customDaemons = findCustomDaemons({
       nodes: nodes.filter(showsDaemons),
-      daemonsOn: ({ name }) => customDaemonsOn(name, podsByNode.get(name) ?? []),
+      daemonsOn: (node) => customDaemonsOn(node, podsByNode.get(node.name) ?? []),
       known: [],
       nowMs,
     });

@@ -10,6 +10,7 @@ import type { FitReason } from '../../domain/reasons.ts';
 import { isAttachResource, minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { podName } from '../../domain/ids.ts';
+import { isOlderThanNode } from '../../domain/workloads.ts';
 import { compareBy, compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import { refusedByPorts } from '../../scheduling/predicates/node-gates.ts';
@@ -19,7 +20,7 @@ import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
 import { allocateDevices, describeShortfall, noDevicesInUse } from '../../scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../scheduling/devices/device-list.ts';
 import { requestsAlone, withAttachSlots } from '../../scheduling/volumes/attachments.ts';
-import type { IsEverywhere } from './pods-on-every-node.ts';
+import { cameWith, type IsEverywhere } from './pods-on-every-node.ts';
 import { ZONE_LABELS, type GroupTemplate } from '../scale-up/groups/template-node.ts';
 
 export interface NodeOffer {
@@ -49,12 +50,15 @@ export function offerOf(node: Node, pods: readonly Pod[], { isEverywhere, names 
 }
 
 /**
- * Daemon and static pods, pods with the node's name in theirs or pinned to it by name, and pods without an owner that tolerate every taint.
+ * Daemon and static pods, pods with the node's name in theirs or pinned to it by name, and pods without an owner that tolerate every taint
+ * and came with the node. A pod that is older than its node says nothing about the next node.
  * Other pods without an owner are scheduled like any other: workflow tools create them by the hundred.
  */
-function runsOnEveryNode({ daemonSet, mirror, controller, name, shape }: Pod, node: Node): boolean {
+function runsOnEveryNode(pod: Pod, node: Node): boolean {
+  if (isOlderThanNode(pod, node)) return false;
+  const { daemonSet, mirror, controller, name, shape } = pod;
   if (daemonSet || mirror || name.includes(node.name)) return true;
-  if (controller === undefined && toleratesEverything(shape)) return true;
+  if (controller === undefined && toleratesEverything(shape) && cameWith(pod, node)) return true;
   return (shape.nodeAffinity ?? []).some(({ fields }) =>
     fields.some((field) => field.key === 'metadata.name' && field.operator === 'In' && field.values.includes(node.name)),
   );

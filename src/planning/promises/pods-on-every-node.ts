@@ -6,6 +6,7 @@ import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { isOlderThanNode } from '../../domain/workloads.ts';
 
 /** Their number does not follow the nodes: that one of them is on each node is chance. */
 const REPLICATED: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'Job', 'Deployment']);
@@ -49,8 +50,9 @@ function followsNodes({ controller }: Pod): boolean {
   return controller === undefined || !REPLICATED.has(controller.kind);
 }
 
-function cameWith({ createdAtMs }: Pod, node: Node): boolean {
-  return createdAtMs >= node.createdAtMs && createdAtMs <= node.createdAtMs + CREATED_WITHIN_MS;
+/** Whether the pod was created soon after its node. */
+export function cameWith(pod: Pod, node: Node): boolean {
+  return !isOlderThanNode(pod, node) && pod.createdAtMs <= node.createdAtMs + CREATED_WITHIN_MS;
 }
 
 /** Values of labels may name the node. */

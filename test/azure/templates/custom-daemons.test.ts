@@ -36,7 +36,9 @@ interface Row extends Look {
 
 const TWO = [nodeOf('a'), nodeOf('b')];
 const AGENT = ['kube-system/agent'];
-const annotated = (name: string, nodeName: string) => agentOn(nodeName, { name, controller: undefined });
+const annotated = (name: string, nodeName: string, more: PodOptions = {}) => agentOn(nodeName, { name, controller: undefined, ...more });
+/** Before the nodes. */
+const EARLIER = { createdAtMs: nodeOf('a').createdAtMs - 1 };
 const waitingFor = (node: string): Pod => {
   const fields = [{ key: 'metadata.name', operator: 'In', values: [node] }] as const;
   return { ...agentOn(node, { shape: { nodeAffinity: [{ expressions: [], fields }] } }), nodeName: undefined, phase: 'Pending' };
@@ -86,6 +88,18 @@ const ROWS: readonly Row[] = [
     pods: [annotated('log-a', 'a'), annotated('log-b', 'b')],
     found: ['kube-system/log'],
   },
+  {
+    name: 'annotated pods without an owner that are older than their nodes: they waited for any',
+    nodes: TWO,
+    pods: [annotated('log-a', 'a', EARLIER), annotated('log-b', 'b', EARLIER)],
+    found: [],
+  },
+  {
+    name: 'OpenKruise: older than nodes that registered again',
+    nodes: TWO,
+    pods: [agentOn('a', EARLIER), agentOn('b', EARLIER)],
+    found: AGENT,
+  },
   { name: 'other pods of one owner on every node', nodes: TWO, pods: [aPod({ nodeName: 'a' }), aPod({ nodeName: 'b' })], found: [] },
 ];
 
@@ -123,6 +137,18 @@ describe('daemon pods that no built-in DaemonSet announces', () => {
     expect(namesOf(look(new CustomDaemons(), { nodes: [], pods: [], recorded }))).toEqual(AGENT);
     expect(namesOf(look(new CustomDaemons(), { nodes: [nodeOf('b', young)], pods: [], recorded }))).toEqual(AGENT);
     expect(look(new CustomDaemons(), { nodes: TWO, pods: [], recorded })).toEqual([]);
+  });
+
+  it('are found again if their node registers again under its name', () => {
+    const daemons = new CustomDaemons();
+    const pods = [annotated('log-a', 'a')];
+    const cluster = aCluster({ nodes: [nodeOf('a')], pods });
+    const groups = new Map([['a', GROUP]]);
+    daemons.observe(cluster, groups);
+    expect(daemons.update(GROUP, [], START_MS)).toHaveLength(1);
+    const nodes = new Map([['a', nodeOf('a', { createdAtMs: START_MS })]]);
+    daemons.observe({ ...cluster, nodes }, new Map(groups));
+    expect(daemons.update(GROUP, [], START_MS + 2 * MINUTE)).toEqual([]);
   });
 
   it('are the same array while nothing is new', () => {

@@ -20,7 +20,19 @@ const MINUTE = 60_000;
 const G = nodeGroupId('g');
 const POLICY = aPolicy({ scaleUp: { enforceMinSize: false } });
 const wide = aPod({ name: 'wide', cpu: '3200m' });
-const AGENT = { namespace: 'kube-system', name: 'agent-g-0', nodeName: 'g-0', cpu: '1', controller: undefined } as const;
+/** Created with its node. */
+const AGENT = {
+  namespace: 'kube-system',
+  name: 'agent-g-0',
+  nodeName: 'g-0',
+  cpu: '1',
+  controller: undefined,
+  createdAtMs: START_MS + MINUTE + 5_000,
+} as const;
+const EVERYTHING = [{ key: '', operator: 'Exists', value: '', effect: undefined }] as const;
+const PINNED = [{ expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: ['g-0'] }] }] as const;
+/** It waited for any node. */
+const WAITED = { createdAtMs: START_MS - 60 * MINUTE };
 const agent = aPod(AGENT);
 
 const DRIVER = 'disk.csi.azure.com';
@@ -104,25 +116,14 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
     {
       name: 'a pod without an owner tolerates everything',
       world: {
-        pods: [
-          aPod({ ...AGENT, name: 'x', shape: { cpu: '1', tolerations: [{ key: '', operator: 'Exists', value: '', effect: undefined }] } }),
-        ],
+        pods: [aPod({ ...AGENT, name: 'x', shape: { cpu: '1', tolerations: EVERYTHING } })],
       },
       difference: { resources: expect.arrayContaining([expect.objectContaining({ offered: 3000, pod: 'kube-system/x' })]) },
     },
     {
       name: 'a pod is pinned to the node by affinity',
       world: {
-        pods: [
-          aPod({
-            name: 'y',
-            nodeName: 'g-0',
-            shape: {
-              cpu: '1',
-              nodeAffinity: [{ expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: ['g-0'] }] }],
-            },
-          }),
-        ],
+        pods: [aPod({ name: 'y', nodeName: 'g-0', createdAtMs: START_MS + 2 * MINUTE, shape: { cpu: '1', nodeAffinity: PINNED } })],
       },
       difference: { resources: expect.arrayContaining([expect.objectContaining({ pod: 'default/y' })]) },
     },
@@ -280,6 +281,26 @@ describe('a promise is not broken', () => {
     {
       name: 'if a pod without an owner took the room, which kube-scheduler placed',
       world: { pods: [aPod({ name: 'task-1', nodeName: 'g-0', cpu: '1', controller: undefined })] },
+    },
+    {
+      name: 'if a pod without an owner that tolerates everything waited for any node, and took the room of this one',
+      world: { pods: [aPod({ ...AGENT, ...WAITED, name: 'task-1', shape: { cpu: '1', tolerations: EVERYTHING } })] },
+    },
+    {
+      name: 'if such a pod came long after the node',
+      world: {
+        at: 12,
+        pods: [aPod({ ...AGENT, name: 'task-1', createdAtMs: START_MS + 9 * MINUTE, shape: { cpu: '1', tolerations: EVERYTHING } })],
+      },
+    },
+    {
+      name: 'if such a pod says that it is a daemon pod',
+      world: { pods: [aPod({ ...AGENT, ...WAITED, name: 'task-1', daemonSet: true, shape: { cpu: '1', tolerations: EVERYTHING } })] },
+    },
+    { name: 'if a pod that is named like the node is older than the node', world: { pods: [aPod({ ...AGENT, ...WAITED })] } },
+    {
+      name: 'if a pod that is pinned to the node is older than the node',
+      world: { pods: [aPod({ ...AGENT, ...WAITED, name: 'task-1', shape: { cpu: '1', nodeAffinity: PINNED } })] },
     },
     { name: 'if the node fits the pods', world: { pods: [] } },
     { name: 'by a node that was there before the increase', world: { nodes: [fresh({ createdAtMs: START_MS - 1 })] } },

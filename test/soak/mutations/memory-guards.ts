@@ -86,6 +86,28 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     test: 'test/scenarios/second-bursts.test.ts',
   },
   {
+    guard: 'a pod that waited for any node corrects no template',
+    file: 'src/planning/promises/node-offer.ts',
+    text: 'if (isOlderThanNode(pod, node)) return false;',
+    instead: '',
+    test: PROMISES,
+    quick: true,
+  },
+  {
+    guard: 'a pod that came long after its node corrects no template',
+    file: 'src/planning/promises/node-offer.ts',
+    text: ' && toleratesEverything(shape) && cameWith(pod, node)',
+    instead: ' && toleratesEverything(shape)',
+    test: PROMISES,
+  },
+  {
+    guard: 'a pod that waited for any node is no daemon pod of the next, whatever its annotation says',
+    file: 'src/azure/templates/custom-daemons.ts',
+    text: ' && !isOlderThanNode(pod, node)',
+    instead: '',
+    test: 'test/azure/templates/custom-daemons.test.ts',
+  },
+  {
     guard: 'a node that starts breaks no promise',
     file: 'src/planning/promises/check-promises.ts',
     text: 'starting.has(name) || ',
