@@ -107,7 +107,8 @@ export type PodVerdict =
   | { readonly kind: 'fits-present-node'; readonly node: string }
   | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId }
   | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[] }
-  | { readonly kind: 'waiting'; readonly detail: string }
+  /** `leftOut`: no search was made for the pod in time. A later loop makes it. */
+  | { readonly kind: 'waiting'; readonly detail: string; readonly leftOut?: 'search' }
   | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
 
 export type IgnoredPodReason =

@@ -10,7 +10,7 @@ import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
-import { fullGroups } from '../planning/scale-down/full-groups.ts';
+import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
 import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
@@ -233,7 +233,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(plansIncrease);
   const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
   const withRooms = withAssumedPods(observation, rooms);
-  const full = last === undefined ? new Map<NodeGroupId, string>() : fullGroups(last, observation.cloud.groups);
+  const full = last === undefined ? new Map<NodeGroupId, string>() : await turns.finish(waitedGroupsInSlices(last, { observation, names }));
   const work = planWithAssumedPods(rooms, snapshot, () =>
     planScaleDownInSlices({
       observation: withRooms,

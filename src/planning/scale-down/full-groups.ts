@@ -1,15 +1,43 @@
 /**
- * Groups at their maximum for which pods wait. A node removed from such a group would be requested again in the next loop.
+ * Groups for which pods wait, or may wait. A node removed from a group at its maximum would be requested again in the next loop; a node that
+ * a pod could use whose place was not searched in time may be what the pod needs.
  */
 import { podName, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
+import { groupsUsableBy } from './usable-groups.ts';
 
-/** Groups whose maximum keeps pods pending, each with the name of one such pod. */
+/** Groups whose maximum keeps pods pending, and groups that pods without a search could use, each with the name of one such pod. */
 export type FullGroups = ReadonlyMap<NodeGroupId, string>;
 
-/** A pod that was not evaluated may need any of the groups that are at their maximum. */
+/** What {@link waitedGroups} reads beside the plan. */
+export interface WaitedGroupsInput {
+  readonly observation: Pick<Observation, 'cluster' | 'cloud'>;
+  readonly names: ResourceNames;
+}
+
+/** The groups at their maximum for which pods wait, and those that pods without a search could use. */
+export function waitedGroups(plan: Pick<ScaleUpPlan, 'verdicts'>, input: WaitedGroupsInput): FullGroups {
+  return finishAtOnce(waitedGroupsInSlices(plan, input));
+}
+
+/** The same in slices. */
+export function* waitedGroupsInSlices(plan: Pick<ScaleUpPlan, 'verdicts'>, input: WaitedGroupsInput): SlicedWork<FullGroups> {
+  const { groups } = input.observation.cloud;
+  const leftOut = [...plan.verdicts].filter(([, verdict]) => isLeftOut(verdict)).map(([pod]) => pod);
+  const usable = yield* groupsUsableBy(leftOut, groups, input);
+  return new Map([...usable, ...fullGroups(plan, groups)]);
+}
+
+function isLeftOut(verdict: PodVerdict): boolean {
+  return verdict.kind === 'waiting' && verdict.leftOut !== undefined;
+}
+
+/** A pod that was not evaluated may need any of the groups that are at their maximum. Pods without a search are left out. */
 export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: readonly NodeGroup[]): FullGroups {
   const full = groups.filter(({ target, maxSize }) => target.known && target.value >= maxSize).map(({ id }) => id);
   const found = new Map<NodeGroupId, string>();
@@ -24,7 +52,7 @@ export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: 
 const AT_MAXIMUM: ReadonlySet<SkipReason['kind']> = new Set(['max-size', 'pool-limit']);
 
 function groupsWaitedFor(verdict: PodVerdict, full: readonly NodeGroupId[]): readonly NodeGroupId[] {
-  if (verdict.kind === 'waiting') return full;
+  if (verdict.kind === 'waiting') return isLeftOut(verdict) ? [] : full;
   if (verdict.kind !== 'helpless') return [];
   const waited = verdict.byGroup.filter(({ skip, fit = [] }) => skip !== undefined && AT_MAXIMUM.has(skip.kind) && fit.length === 0);
   return waited.map(({ group }) => group);

@@ -91,7 +91,7 @@ export function selectRemovals(
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded.nodes) {
-    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? wouldBeRequestedAgain(candidate, context);
+    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? groupWaitedFor(candidate, context);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
@@ -151,9 +151,11 @@ function groupCoolingDown({ group }: Unneeded, context: ScaleDownContext): Refus
 }
 
 /** A broken node is removed nevertheless: its replacement helps the pods that wait. */
-function wouldBeRequestedAgain({ group, node }: Unneeded, { fullGroups }: ScaleDownContext): Refusal | undefined {
+function groupWaitedFor({ group, node }: Unneeded, { fullGroups }: ScaleDownContext): Refusal | undefined {
   const pod = node.readiness.ready ? fullGroups.get(group.id) : undefined;
   if (pod === undefined) return undefined;
+  if (group.target.known && group.target.value < group.maxSize)
+    return { reason: 'RemovalBudgetSpent', detail: `pod ${pod}, whose place was not searched in time, could use its node group` };
   return { reason: 'PodsBlockedByMaximum', detail: `pod ${pod} waits for its node group, which is at its maximum of ${group.maxSize}` };
 }
 

@@ -6,6 +6,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
+import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
@@ -33,12 +34,7 @@ export function* planScaleUpInSlices(input: ScaleUpInput): SlicedWork<ScaleUpPla
   const { request } = input;
   const plan = yield* request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, request, sorted, tries);
   const { retried, searchedUntilLate } = tries;
-  return { ...plan, ...(retried === 0 ? {} : { retried }), ...lateInSearch(searchedUntilLate) };
-}
-
-/** Which nodes have room for the pods that no search was made for is unknown: none may be removed as unneeded. */
-function lateInSearch(searchedUntilLate: number | undefined): Pick<ScaleUpPlan, 'searchedUntilLate' | 'held'> {
-  return searchedUntilLate === undefined ? {} : { searchedUntilLate, held: 'unknown' };
+  return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ searchedUntilLate }) };
 }
 
 function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<ScaleUpPlan> {

@@ -22,11 +22,6 @@ describe('the time limit of a plan', () => {
     expect(plan).toMatchObject({ cutShortAfter: 1, searchedUntilLate: 2 });
   });
 
-  it('leaves unknown which nodes have room for pods that wait', () => {
-    expect(planFor({ ...WORLD, isLate: (_made, searches) => searches === 2 }).held).toBe('unknown');
-    expect(planFor(WORLD).held).toBeUndefined();
-  });
-
   it('allows one search and one estimate, so that every loop requests something', () => {
     const plan = planFor({ ...WORLD, isLate: () => true });
     expect(kinds(plan)).toEqual(['triggered', 'waiting', 'waiting']);

@@ -186,6 +186,22 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'no node is removed that a pod could use whose place was not searched in time',
+    file: 'src/planning/scale-down/full-groups.ts',
+    text: 'return new Map([...usable, ...fullGroups(plan, groups)]);',
+    instead: 'return fullGroups(plan, groups);',
+    test: 'test/planning/scale-down/usable-groups.test.ts',
+    quick: true,
+  },
+  {
+    guard: 'pods that were not searched in time stop no removal in pools that they could not use',
+    file: 'src/planning/scale-down/full-groups.ts',
+    text: 'return isLeftOut(verdict) ? [] : full;',
+    instead: 'return full;',
+    test: 'test/planning/scale-down/usable-groups.test.ts',
+    quick: true,
+  },
+  {
     guard: 'the only node for a terminating pod of a StatefulSet stays',
     file: 'src/planning/state/assumed-pods.ts',
     text: "return pod.controller?.kind === 'StatefulSet' && !isLongTerminating(pod, nowMs);",

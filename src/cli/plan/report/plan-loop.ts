@@ -5,7 +5,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
-import { fullGroups, type FullGroups } from '../../../planning/scale-down/full-groups.ts';
+import { waitedGroups, type FullGroups } from '../../../planning/scale-down/full-groups.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../../planning/scale-down/plan.ts';
 import { planScaleUp } from '../../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
@@ -53,7 +53,7 @@ export function planLoop(input: PlanInput): PlannedLoop {
   const scaleUp = planScaleUp(scaleUpInput);
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
-  const scaleDown = planRemovals(input, observation, fullGroups(scaleUp, observation.cloud.groups));
+  const scaleDown = planRemovals(input, observation, waitedGroups(scaleUp, { observation, names: input.names }));
   return { input: scaleUpInput, scaleUp, scaleDown, observation };
 }
 

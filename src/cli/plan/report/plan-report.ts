@@ -13,7 +13,7 @@ import { priceOf } from '../../../planning/expanders/price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/fix.ts';
-import { fullGroups } from '../../../planning/scale-down/full-groups.ts';
+import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { formatSpan } from '../../../planning/explain/spans.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
@@ -155,7 +155,7 @@ function notesOf(
 }
 
 function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, scaleUp }: PlannedLoop): readonly WasteRow[] {
-  const full = fullGroups(scaleUp, observation.cloud.groups);
+  const full = waitedGroups(scaleUp, { observation, names });
   return wasteRows({ observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
 }
 

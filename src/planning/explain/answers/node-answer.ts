@@ -9,7 +9,7 @@ import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import { priceOf } from '../../expanders/price.ts';
-import { fullGroups } from '../../scale-down/full-groups.ts';
+import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
@@ -93,7 +93,7 @@ export function* adviseNodeInSlices(
 ): SlicedWork<RemovalAdvice | undefined> {
   if (scaleDown?.removals.some(({ node }) => node === name) === true) return undefined;
   const { observation, state, policy, names } = input;
-  const full = fullGroups(scaleUp, observation.cloud.groups);
+  const full = yield* waitedGroupsInSlices(scaleUp, { observation, names });
   const adviser = new RemovalAdviser({ observation, state, policy, names, fullGroups: full }, { kept: scaleDown?.kept ?? [] });
   return yield* adviser.advise(name, mostTried);
 }

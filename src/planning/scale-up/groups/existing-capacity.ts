@@ -1,5 +1,5 @@
 /**
- * Pods that fit on present or upcoming nodes need no new node. Places them in the caller's fork, in order of precedence: the
+ * Pods that fit on present or upcoming nodes need no new node. Places them in the caller's fork, in the caller's order: the
  * pods that remain need new nodes. `packing/pack-upcoming.ts` packs pods on upcoming nodes by size.
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
@@ -88,7 +88,7 @@ export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly Up
 }
 
 /**
- * Places the pods, which are in order of precedence, where they fit; returns those that found no place. Pods that the time limit leaves out
+ * Places the pods in their order, where they fit; returns those that found no place. Pods that the time limit leaves out
  * are not among these: they wait for the next loop.
  */
 export function placeOnCapacity(capacity: ExistingCapacity, pods: readonly Pod[]): SlicedWork<readonly Pod[]> {
@@ -119,7 +119,7 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
     const hopeless = before !== undefined && (before === placed || !interdependent.has(shape.key));
     if (!hopeless && ++searches % SEARCHES_PER_STEP === 0) yield;
     if (!hopeless && !capacity.tries.startSearch()) {
-      verdicts.set(pod, { kind: 'waiting', detail: TIME_IS_UP });
+      verdicts.set(pod, { kind: 'waiting', detail: TIME_IS_UP, leftOut: 'search' });
       continue;
     }
     const node = hopeless ? undefined : findNode(capacity, pod);
