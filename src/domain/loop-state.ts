@@ -142,6 +142,14 @@ export interface HeldGroup {
   readonly sinceMs: number;
 }
 
+/** Where the last plan stopped because its time was up: the next plan goes on there. */
+export interface StoppedPlan {
+  /** Pods that were searched in vain since the last plan that came to its end. They are searched after all others. */
+  readonly searched: readonly PodUid[];
+  /** The number of the family of groups with which estimates begin, modulo the number of families. */
+  readonly estimateFrom: number;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
@@ -188,6 +196,8 @@ export interface LoopState {
   readonly held?: ReadonlyMap<NodeGroupId, HeldGroup> | undefined;
   /** Deletion taints on nodes. If absent, none are known. */
   readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
+  /** If absent, the last plan came to its end. */
+  readonly stopped?: StoppedPlan | undefined;
   /** The last known target sizes. Absent until the first observation, unless an earlier process saved them. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

@@ -44,7 +44,7 @@ export function cutAsRecorded(recorded: unknown): { readonly isLate?: IsLate; re
   const after = Number(recorded.cutShortAfter);
   const searched = 'searchedUntilLate' in recorded ? Number(recorded.searchedUntilLate) : undefined;
   const isLate: IsLate = (made, searches) => {
-    if (searches === undefined) return searched === undefined && made >= after;
+    if (searches === undefined) return made >= after;
     return searched !== undefined && searches >= searched;
   };
   return { retries, isLate };

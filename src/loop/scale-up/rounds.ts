@@ -11,9 +11,10 @@ import type { Policy } from '../../domain/policy.ts';
 import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
 import { planScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
-import { MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
+import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
+import { rememberStop } from '../../planning/state/stopped-plans.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
@@ -69,7 +70,9 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     const cause = replanCause(increases);
     const unfinished = isUnfinished(plan, increases);
     // Kept at once: writes must be remembered even if the next observation fails.
-    keep({ observation, state, rounds: [...rounds], replanSoon: cause !== undefined, unfinished });
+    const keepRound = (replanSoon: boolean): void =>
+      keep({ observation, state: rememberStop(state, plan, observation.loopId), rounds: [...rounds], replanSoon, unfinished });
+    keepRound(cause !== undefined);
     if (cause !== undefined) {
       const seen = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
       observation = withCorrectedTemplates(seen, state, deps.names);
@@ -80,7 +83,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       cause === 'refused' ||
       cause === 'quota' ||
       (cause === 'conflict' && hasTargetMoved(increases, observation));
-    keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile || endedWithoutIncrease(plan), unfinished });
+    keepRound(worthwhile || endedWithoutIncrease(plan));
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
       await recordUnhelpedPods(timed, deps, over);
       return;
@@ -124,10 +127,17 @@ function retriesLeft(rounds: readonly ScaleUpRound[]): number {
   return MAX_RETRIES_PER_LOOP - rounds.reduce((made, { plan }) => made + (plan.retried ?? 0), 0);
 }
 
+/** The part of the time that searches leave to estimates: without it, pods that are searched in vain would keep the others from new nodes. */
+const SHARE_OF_ESTIMATES = 0.5;
+
 /** For one plan of a loop whose earlier plans took `spentMs`: together they are limited, since a long plan is about a world of the past. */
-export function planningTimer({ clock, policy }: LoopDeps, spentMs: number): () => boolean {
-  const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY) - spentMs;
-  return () => clock.monotonic() >= endsAt;
+export function planningTimer({ clock, policy }: Pick<LoopDeps, 'clock' | 'policy'>, spentMs: number): IsLate {
+  const { maxPlanningMs = Number.POSITIVE_INFINITY } = policy.scaleUp;
+  const nowMs = clock.monotonic();
+  const leftMs = maxPlanningMs - spentMs;
+  const endsAt = nowMs + leftMs;
+  const searchesEndAt = nowMs + leftMs * (1 - SHARE_OF_ESTIMATES);
+  return (_made, searches) => clock.monotonic() >= (searches === undefined ? endsAt : searchesEndAt);
 }
 
 /** Adds the group to each outcome, since errors about quota or stock rarely name the VM size. */

@@ -11,6 +11,7 @@ import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
 import { displacedPods, isReservation, nominatedPods } from '../state/assumed-pods.ts';
+import { estimateFrom } from '../state/stopped-plans.ts';
 import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
@@ -35,6 +36,7 @@ import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
 import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
 import { type EquivalenceGroup, groupPodsInSlices } from './pods/equivalence-groups.ts';
 import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
+import { inSearchOrder } from './pods/search-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { factsOf } from './pods/pod-list-facts.ts';
 import { byPrecedence, isExpendable } from './pods/unschedulable-pods.ts';
@@ -173,7 +175,7 @@ function* expandAndExplain(
   parts: readonly (readonly Pod[])[],
   capacity: ExistingCapacity,
 ): SlicedWork<ScaleUpPlan> {
-  const { observation, policy, request } = context.input;
+  const { observation, state, policy, request } = context.input;
   const turns: (readonly EquivalenceGroup[])[] = [];
   for (const pods of parts) turns.push(yield* groupPodsInSlices(pods, capacity.interdependent));
   yield;
@@ -187,7 +189,7 @@ function* expandAndExplain(
     scoring: context.scoring,
     expandersFor: seededExpanders(context.input),
     similarity: similarityRulesOf(policy.scaleUp),
-    rotation: observation.loopId,
+    rotation: estimateFrom(state, observation.loopId),
     allOrNothing: request !== undefined,
     balance: policy.scaleUp.balanceSimilarGroups,
   });
@@ -229,7 +231,7 @@ function* placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapaci
   const waiting = isRequest ? [...pods.displaced, ...pods.waiting] : [];
   for (const pod of yield* placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const inOrder = isRequest ? toServe : [...pods.displaced, ...pods.daemons, ...toServe].sort(byPrecedence);
+  const inOrder = isRequest ? toServe : inSearchOrder([...pods.displaced, ...pods.daemons, ...toServe], input.state.stopped);
   const parts = splitBuffers(inOrder, pods.buffersLast).filter((part, at) => at === 0 || part.length > 0);
   const left: Pod[] = [];
   for (const [at, part] of parts.entries()) {

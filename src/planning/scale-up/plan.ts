@@ -10,7 +10,8 @@ import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
-import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
+import { inSearchOrder } from './pods/search-order.ts';
+import { gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
 import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { planForPods } from './plan-for-pods.ts';
@@ -33,8 +34,8 @@ export function* planScaleUpInSlices(input: ScaleUpInput): SlicedWork<ScaleUpPla
   const sorted = sortPendingPods(input);
   const { request } = input;
   const plan = yield* request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, request, sorted, tries);
-  const { retried, searchedUntilLate } = tries;
-  return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ searchedUntilLate }) };
+  const { retried, searchedUntilLate, cutShortAfter } = tries;
+  return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ cutShortAfter, searchedUntilLate }) };
 }
 
 function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<ScaleUpPlan> {
@@ -55,13 +56,13 @@ function planForRequest(
   { pods: waiting, ignored }: SortedPods,
   tries: TryLimits,
 ): SlicedWork<ScaleUpPlan> {
-  const { observation } = input;
+  const { observation, state } = input;
   const { capacity = {} } = observation.cluster;
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
   return planForPods(input, {
     pods: request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []),
     ignored,
-    waiting: waiting.toSorted(byPrecedence),
+    waiting: inSearchOrder(waiting, state.stopped),
     last: injectableBufferPods(input, 0).pods,
     byPriority: false,
     tries,

@@ -19,7 +19,7 @@ describe('the time limit of a plan', () => {
     const plan = planFor({ ...WORLD, isLate: (_made, searches) => searches === 2 });
     expect(kinds(plan)).toEqual(['triggered', 'triggered', 'waiting']);
     expect(growth(plan)).toEqual(['a 0->2']);
-    expect(plan).toMatchObject({ cutShortAfter: 1, searchedUntilLate: 2 });
+    expect(plan).toMatchObject({ cutShortAfter: 2, searchedUntilLate: 2 });
   });
 
   it('allows one search and one estimate, so that every loop requests something', () => {

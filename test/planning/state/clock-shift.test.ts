@@ -23,6 +23,7 @@ const PROMISE = {
 
 const FULL: Required<LoopState> = {
   ...emptyLoopState(START_MS),
+  stopped: { searched: [], estimateFrom: 3 },
   unneededSince: new Map([[N, START_MS]]),
   unremovable: new Map([[N, { reason: 'BlockedByPod' as const, untilMs: START_MS }]]),
   backoffs: new Map([[G, { untilMs: START_MS, durationMs: 7, lastFailureMs: START_MS, cause: 'x' }]]),

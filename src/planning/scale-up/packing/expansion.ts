@@ -64,7 +64,7 @@ export interface ExpansionResult {
   readonly headroom: Headroom;
   /** Rounds or time ran out before all pods that can be helped were helped. */
   readonly unfinished: boolean;
-  /** The number of estimates after which the time was up. If absent, there was time enough. */
+  /** The number of estimates after which the time was up. If absent, there was time enough for all. */
   readonly cutShortAfter?: number;
   /** Groups that were estimated at least once. */
   readonly estimated: ReadonlySet<NodeGroupId>;
@@ -134,7 +134,7 @@ export class Expansion {
   }
 
   get isCutShort(): boolean {
-    return this.#tries.cutShortAfter !== undefined;
+    return this.#tries.isLateInEstimates;
   }
 
   /** Begins the names of the next packing's nodes. One per packing, not per group: the snapshot remembers every host name. */
@@ -161,7 +161,7 @@ export class Expansion {
   }
 
   result(options: ReadonlyMap<NodeGroupId, ScoredOption>, ranOutOfRounds: boolean): ExpansionResult {
-    const { cutShortAfter } = this.#tries;
+    const { cutShortAfter, isLateInEstimates } = this.#tries;
     return {
       added: this.#added,
       addedToPool: this.#addedToPool,
@@ -169,7 +169,7 @@ export class Expansion {
       headroom: this.#headroom,
       unfinished: ranOutOfRounds || this.isCutShort,
       estimated: this.#estimated,
-      ...defined({ cutShortAfter }),
+      ...(isLateInEstimates ? defined({ cutShortAfter }) : {}),
     };
   }
 }

@@ -15,7 +15,7 @@ import type { TryLimits } from './try-limits.ts';
 export function* bestPlanByPriority(
   pods: readonly Pod[],
   planInSteps: (steps: readonly number[]) => SlicedWork<ScaleUpPlan>,
-  tries: Pick<TryLimits, 'startRetry' | 'cutShortAfter'>,
+  tries: Pick<TryLimits, 'startRetry'>,
 ): SlicedWork<ScaleUpPlan> {
   const placedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isPlaced(plan, pod));
   const unplacedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isUnplaced(plan, pod));
@@ -30,8 +30,7 @@ export function* bestPlanByPriority(
     last = yield* planInSteps(steps);
     if (servesBetter(unplacedIn(last), unplacedIn(best))) best = last;
   }
-  const { cutShortAfter } = tries;
-  return cutShortAfter === undefined ? best : { ...best, cutShortAfter };
+  return best;
 }
 
 /** Priorities of pods that find no place although a pod of lower priority gets one of the places. */

@@ -37,7 +37,7 @@ export class TryLimits {
 
   /**
    * Counts one more estimate. False if the time is up, which is final: the plan chooses from what is known. The first estimate is always
-   * made, so that pods whose search ended in time get nodes in every loop.
+   * made, so that pods whose search ended in time get nodes in every loop. That the time for searches is up does not end it.
    */
   startEstimate(): boolean {
     this.#late ||= this.#made > 0 && this.#isUp(this.#made);
@@ -48,17 +48,15 @@ export class TryLimits {
 
   /** Counts one more search for a place on nodes that are there or coming. False if the time is up: then none may be made. */
   startSearch(): boolean {
-    if (!this.#late && this.#searches > 0 && this.#isUp(this.#made, this.#searches)) {
-      this.#late = true;
-      this.#lateInSearch = true;
-    }
-    if (!this.#late) this.#searches += 1;
-    return !this.#late;
+    this.#lateInSearch ||= !this.#late && this.#searches > 0 && this.#isUp(this.#made, this.#searches);
+    const mayStart = !this.#late && !this.#lateInSearch;
+    if (mayStart) this.#searches += 1;
+    return mayStart;
   }
 
   /** Counts one more whole plan. False if the time is up, or the loop made enough of them. */
   startRetry(): boolean {
-    if (this.#late || this.#retried >= this.#retries) return false;
+    if (this.#late || this.#lateInSearch || this.#retried >= this.#retries) return false;
     this.#retried += 1;
     return true;
   }
@@ -68,9 +66,14 @@ export class TryLimits {
     return this.#retried;
   }
 
-  /** The number of estimates after which the time was up; undefined if it was not. */
+  /** Whether the time was up before an estimate. */
+  get isLateInEstimates(): boolean {
+    return this.#late;
+  }
+
+  /** The number of estimates that were made until the time was up, for estimates or for searches; undefined if it was not. */
   get cutShortAfter(): number | undefined {
-    return this.#late ? this.#made : undefined;
+    return this.#late || this.#lateInSearch ? this.#made : undefined;
   }
 
   /** The number of searches after which the time was up; undefined if it was not up before a search. */
