@@ -107,6 +107,8 @@ export interface NodeTemplate {
   readonly corrected?: TemplateDifference;
   /** How much the node counts against the quotas of its region. If absent, unknown. */
   readonly draws?: readonly QuotaDraw[];
+  /** The reservations that the node may use, one for each zone that it may be in, by name. If absent, none. */
+  readonly reservations?: readonly string[];
 }
 
 /** The zone's number without its region: `westeurope-1` and `1` are the same zone. */

@@ -8,7 +8,7 @@ import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { DaemonSet, DisruptionBudget, OwnerStates, ReplicatedWorkload } from './workloads.ts';
 import type { ErrorKind } from '../lib/errors.ts';
-import type { CloudQuota } from './quotas-and-prices.ts';
+import type { CloudQuota, ReservedCapacity } from './quotas-and-prices.ts';
 import type { CapacityObjects } from './capacity-objects.ts';
 
 /** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */
@@ -96,6 +96,8 @@ export interface CloudView {
   readonly scaleUpBlocked: string | undefined;
   /** Quotas that groups draw on. An absent quota is unknown, and never a reason to add nothing. */
   readonly quotas?: readonly CloudQuota[];
+  /** Reserved capacity that groups may use. If absent, there is none, and each new node needs quota. */
+  readonly reservations?: readonly ReservedCapacity[];
   /** Names in the configuration's options that match no group. If absent, each matches one. */
   readonly optionsWithoutGroup?: readonly string[];
   /** Discovery rules that select nothing, with their index and tags. If absent, each selects something. */

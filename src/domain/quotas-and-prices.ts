@@ -17,6 +17,23 @@ export interface QuotaDraw {
   readonly cores: number;
 }
 
+/**
+ * VMs of one size in one zone that a capacity reservation group holds. A VM inside a reservation needs no unused quota: the reservation has
+ * counted against the quota since it was made.
+ */
+export interface ReservedCapacity {
+  /** Folded; templates refer to it. */
+  readonly name: string;
+  /** The name of the capacity reservation group, for messages. */
+  readonly group: string;
+  /** VMs. 0 if unknown. */
+  readonly reserved: number;
+  /** VMs in the reservation, with requested ones that the cloud does not count yet. May be above `reserved`. */
+  readonly used: number;
+  /** Why the numbers are unknown: each new node then needs quota. If absent, they are known. */
+  readonly unknown?: string;
+}
+
 // List prices of VM sizes per hour, in the requested currency, without discounts and contracts.
 
 /** What is paid for: Windows costs more than Linux, Spot less than either. */

@@ -1,3 +1,4 @@
+import type { ReservedCapacity } from './quotas-and-prices.ts';
 import type { NodeGroupId } from './ids.ts';
 import type { Requirement } from './labels.ts';
 import type { TemplateDifference } from './node-template.ts';
@@ -92,7 +93,15 @@ export type SkipReason =
       readonly kind: 'cluster-limit';
       /** Further limits that would be exceeded, too. */ readonly also?: readonly ClusterLimit[];
     })
-  | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
+  | {
+      readonly kind: 'quota';
+      readonly quota: string;
+      readonly used: number;
+      readonly limit: number;
+      readonly needs: number;
+      /** The reserved capacity of the group, which is in use or unknown. If absent, the group has none. */
+      readonly reservation?: Omit<ReservedCapacity, 'name'>;
+    }
   /** Capacity quotas that do not allow one more such node, each with its short resources. */
   | { readonly kind: 'capacity-quota'; readonly exceeded: readonly ExceededQuota[] }
   /** An atomic group: it grows to its maximum or not at all. The nearest limit leaves `allowed` nodes. */

@@ -46,6 +46,15 @@ function describeLimit({ limit, value }: ClusterLimit): string {
   return `cluster limit of ${limit === 'memory' ? `${Math.round(value / 2 ** 30)} GiB of memory` : `${value} cores`} reached`;
 }
 
+/** A node inside reserved capacity would need no quota. */
+function describeReservation(reservation: Extract<SkipReason, { kind: 'quota' }>['reservation']): string {
+  if (reservation === undefined) return '';
+  const { group, reserved, used, unknown } = reservation;
+  return unknown === undefined
+    ? `; of capacity reservation group ${group}, ${Math.min(used, reserved)} of ${reserved} reserved VMs are in use`
+    : `; what capacity reservation group ${group} reserves is unknown: ${unknown}`;
+}
+
 /** Why a group did not grow. */
 export function describeSkip(reason: SkipReason): string {
   switch (reason.kind) {
@@ -76,7 +85,7 @@ export function describeSkip(reason: SkipReason): string {
     case 'cluster-limit':
       return [reason, ...(reason.also ?? [])].map(describeLimit).join(' and ');
     case 'quota':
-      return `quota reached: ${reason.quota} has ${reason.used} of ${reason.limit} cores in use, a new node needs ${reason.needs}`;
+      return `quota reached: ${reason.quota} has ${reason.used} of ${reason.limit} cores in use, a new node needs ${reason.needs}${describeReservation(reason.reservation)}`;
     case 'capacity-quota':
       return reason.exceeded.map(({ quota, resources }) => `exceeded quota: "${quota}", resources: ${resources.join(', ')}`).join('; ');
     case 'atomic-limit':

@@ -101,7 +101,7 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
 /** What the limits leave beside present nodes and nodes on their way. */
 function headroomBeside(upcomingNodes: readonly UpcomingGroupNodes[], { observation, policy, names }: ScaleUpInput): Headroom {
   const { cluster, cloud } = observation;
-  const full = fullHeadroom(policy.scaleUp, cloud.quotas, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
+  const full = fullHeadroom(policy.scaleUp, cloud, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
   let headroom = countPresentCluster(full, cluster.nodes);
   for (const { template, upcoming } of upcomingNodes) {
     headroom = countPresentNodes(headroom, template.group.template ?? template.template, upcoming.unregistered.length);

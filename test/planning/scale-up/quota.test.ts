@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { CloudQuota } from '../../../src/domain/quotas-and-prices.ts';
+import type { CloudQuota, ReservedCapacity } from '../../../src/domain/quotas-and-prices.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from './world.ts';
 import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
@@ -17,6 +17,16 @@ function drawing(group: NodeGroup, cores = 8): NodeGroup {
 }
 
 const pods = (count: number) => Array.from({ length: count }, (_, index) => aPod({ name: `p${index}`, cpu: '3' }));
+
+function reserved(name: string, count: number, used: number): ReservedCapacity {
+  return { name, group: 'crg', reserved: count, used };
+}
+
+/** Draws on the quota; its nodes may come in a zone of each of these reservations. */
+function reserving(group: NodeGroup, ...reservations: readonly string[]): NodeGroup {
+  const drawn = drawing(group);
+  return drawn.template === undefined ? drawn : { ...drawn, template: { ...drawn.template, reservations } };
+}
 
 describe('planScaleUp: quotas of the cloud', () => {
   it('a group whose next node would not fit is skipped with the numbers, and its pod gets that reason', () => {
@@ -55,6 +65,68 @@ describe('planScaleUp: quotas of the cloud', () => {
   it('a minimum size is enforced only as far as the quota reaches', () => {
     const groups = [drawing(aGroup({ id: 'a', target: 0, minSize: 3 }))];
     const world = { groups, policy: { enforceMinSize: true }, cloud: { quotas: [quota(84, 100)] } };
+    expect(growth(planFor(world))).toEqual(['a 0->2']);
+  });
+});
+
+describe('planScaleUp: reserved capacity', () => {
+  const full = [quota(100, 100)];
+
+  it('a node inside reserved capacity needs no quota, and the first one beyond it is refused with both numbers', () => {
+    const all = pods(4);
+    const groups = [reserving(aGroup({ id: 'a', target: 0 }), 'r/1')];
+    const plan = planFor({ groups, pods: all, cloud: { quotas: full, reservations: [reserved('r/1', 3, 0)] } });
+    expect(growth(plan)).toEqual(['a 0->3']);
+    const [helpless] = [...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless');
+    const skip = { kind: 'quota', used: 100, limit: 100, needs: 8, reservation: { group: 'crg', reserved: 3, used: 3 } } as const;
+    expect(helpless).toMatchObject({ byGroup: [{ skip }] });
+    expect(describeSkip({ ...skip, quota: 'family standardDSv5Family' })).toBe(
+      'quota reached: family standardDSv5Family has 100 of 100 cores in use, a new node needs 8; ' +
+        'of capacity reservation group crg, 3 of 3 reserved VMs are in use',
+    );
+  });
+
+  it('quota counts beyond what is reserved and unused', () => {
+    const groups = [reserving(aGroup({ id: 'a', target: 0 }), 'r/1')];
+    const cloud = { quotas: [quota(84, 100)], reservations: [reserved('r/1', 3, 2)] };
+    expect(growth(planFor({ groups, pods: pods(5), cloud }))).toEqual(['a 0->3']);
+  });
+
+  it('a quota that is exceeded takes nothing from reserved capacity', () => {
+    const groups = [reserving(aGroup({ id: 'a', target: 0 }), 'r/1')];
+    const cloud = { quotas: [quota(140, 100)], reservations: [reserved('r/1', 2, 0)] };
+    expect(growth(planFor({ groups, pods: pods(5), cloud }))).toEqual(['a 0->2']);
+  });
+
+  it('two pools that share a group of reservations do not both use it', () => {
+    const groups = ['a', 'b'].map((id) => reserving(aGroup({ id, target: 0, maxSize: 2 }), 'r/1'));
+    const plan = planFor({ groups, pods: pods(5), cloud: { quotas: full, reservations: [reserved('r/1', 3, 0)] } });
+    expect(growth(plan).map((step) => Number(step.at(-1)))).toEqual([2, 1]);
+  });
+
+  it('a node that may come in several zones fits only where each of them has unused capacity', () => {
+    const groups = [reserving(aGroup({ id: 'a', target: 0 }), 'r/1', 'r/2')];
+    const grown = (...reservations: readonly ReservedCapacity[]) =>
+      growth(planFor({ groups, pods: pods(5), cloud: { quotas: full, reservations } }));
+    expect(grown(reserved('r/1', 3, 0), reserved('r/2', 5, 4))).toEqual(['a 0->1']);
+    expect(grown(reserved('r/1', 3, 0))).toEqual([]);
+  });
+
+  it('reserved capacity that is unknown leaves the quota as the limit, and the reason says why', () => {
+    const unknown = { ...reserved('r/1', 0, 0), unknown: 'Azure returned 403' };
+    const [pod] = pods(1);
+    if (pod === undefined) throw new Error('no pod');
+    const groups = [reserving(aGroup({ id: 'a', target: 0 }), 'r/1')];
+    const plan = planFor({ groups, pods: [pod], cloud: { quotas: full, reservations: [unknown] } });
+    const skip = skipOf(plan, 'a');
+    expect(skip === undefined ? '' : describeSkip(skip)).toContain(
+      'what capacity reservation group crg reserves is unknown: Azure returned 403',
+    );
+  });
+
+  it('a minimum size is enforced as far as quota and reserved capacity reach', () => {
+    const groups = [reserving(aGroup({ id: 'a', target: 0, minSize: 4 }), 'r/1')];
+    const world = { groups, policy: { enforceMinSize: true }, cloud: { quotas: full, reservations: [reserved('r/1', 2, 0)] } };
     expect(growth(planFor(world))).toEqual(['a 0->2']);
   });
 });

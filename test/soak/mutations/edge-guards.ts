@@ -6,7 +6,36 @@ const KUBERNETES = 'test/lying-world/kubernetes-answers.test.ts';
 const NODES = 'test/planning/scale-down/lying-nodes.test.ts';
 const SKIPPED = 'test/planning/capacity-objects/skipped-objects.test.ts';
 
+const QUOTAS = 'test/planning/scale-up/quota.test.ts';
+
 export const EDGE_GUARDS: readonly Guard[] = [
+  {
+    guard: 'a node that may come in several zones fits into reserved capacity only if each of them has some',
+    file: 'src/planning/scale-up/groups/limits.ts',
+    text: 'return Math.min(...names.map(',
+    instead: 'return Math.max(...names.map(',
+    test: QUOTAS,
+    row: 'several zones',
+    quick: true,
+  },
+  {
+    guard: 'a quota that is exceeded takes nothing from reserved capacity',
+    file: 'src/planning/scale-up/groups/limits.ts',
+    text: 'inReservations + Math.max(0, Math.floor((known.limit - known.used) / cores))',
+    instead: 'inReservations + Math.floor((known.limit - known.used) / cores)',
+    test: QUOTAS,
+    row: 'takes nothing from reserved',
+    quick: true,
+  },
+  {
+    guard: 'two pools do not both use the same reserved capacity',
+    file: 'src/planning/scale-up/groups/limits.ts',
+    text: 'reservations: takeReserved(room.reservations, node, inReservations),',
+    instead: 'reservations: room.reservations,',
+    test: QUOTAS,
+    row: 'two pools that share',
+    quick: true,
+  },
   {
     guard: 'one resource in an undocumented form does not end a list',
     file: 'src/azure/arm/arm-client.ts',

@@ -1,8 +1,11 @@
-/** How many nodes may be added by the limits of the cluster, of one plan, and of quotas. A limit of 0 means no limit. */
+/**
+ * How many nodes may be added by the limits of the cluster, of one plan, and of quotas. A limit of 0 means no limit. A node inside reserved
+ * capacity needs no quota.
+ */
 import type { Node } from '../../../domain/node.ts';
-import type { ClusterView } from '../../../domain/observation.ts';
+import type { CloudView, ClusterView } from '../../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
-import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
+import type { CloudQuota, ReservedCapacity } from '../../../domain/quotas-and-prices.ts';
 import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import {
@@ -12,6 +15,7 @@ import {
   takeQuotaHeadroom,
   type QuotaHeadroom,
 } from '../../capacity-objects/capacity-quotas.ts';
+import { defined } from '../../../lib/defined.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
 /** What is left of each limit; `Infinity` if it is not set. */
@@ -22,19 +26,26 @@ export interface Headroom {
   readonly thisPlan: number;
   /** Cloud quotas by name. What this plan takes counts as used. */
   readonly quotas: ReadonlyMap<string, CloudQuota>;
+  /** Reserved capacity by name. What this plan takes counts as used. */
+  readonly reservations: ReadonlyMap<string, ReservedCapacity>;
   /** What is left of the cluster's CapacityQuotas. */
   readonly rooms: readonly QuotaHeadroom[];
 }
 
-type Sized = Pick<Node | NodeTemplate, 'capacity' | 'labels'> & Pick<NodeTemplate, 'draws'>;
+type Sized = Pick<Node | NodeTemplate, 'capacity' | 'labels'> & Pick<NodeTemplate, 'draws' | 'reservations'>;
 
-export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = [], rooms: readonly QuotaHeadroom[] = []): Headroom {
+export function fullHeadroom(
+  policy: ScaleUpPolicy,
+  { quotas = [], reservations = [] }: Pick<CloudView, 'quotas' | 'reservations'> = {},
+  rooms: readonly QuotaHeadroom[] = [],
+): Headroom {
   return {
     nodes: orInfinity(policy.maxNodesTotal),
     cpuMillis: orInfinity(policy.maxCoresTotal) * 1000,
     memoryBytes: orInfinity(policy.maxMemoryTotalBytes),
     thisPlan: orInfinity(policy.maxNodesPerScaleUp),
     quotas: new Map(quotas.map((quota) => [quota.name, quota])),
+    reservations: new Map(reservations.map((reservation) => [reservation.name, reservation])),
     rooms,
   };
 }
@@ -51,6 +62,7 @@ export function countPresentNodes(room: Headroom, node: Sized, count: number): H
     memoryBytes: room.memoryBytes - realNodes * (node.capacity[MEMORY] ?? 0),
     thisPlan: room.thisPlan,
     quotas: room.quotas,
+    reservations: room.reservations,
     rooms: takeQuotaHeadroom(room.rooms, node, count),
   };
 }
@@ -87,7 +99,13 @@ function sumsOf(nodes: ClusterView['nodes']): Sums {
 /** Counts new nodes against every limit. Without a template their size is unknown, so only their number counts. */
 export function countPlannedNodes(room: Headroom, node: Sized | undefined, count: number): Headroom {
   const occupied = node === undefined ? { ...room, nodes: room.nodes - count } : countPresentNodes(room, node, count);
-  return { ...occupied, thisPlan: room.thisPlan - count, quotas: drawQuotas(room.quotas, node, count) };
+  const inReservations = Math.min(count, reservedNodes(room, node));
+  return {
+    ...occupied,
+    thisPlan: room.thisPlan - count,
+    quotas: drawQuotas(room.quotas, node, count - inReservations),
+    reservations: takeReserved(room.reservations, node, inReservations),
+  };
 }
 
 /** Never negative. */
@@ -109,11 +127,46 @@ export function nodesAllowed(room: Headroom, node: Sized | undefined): number {
   );
 }
 
-function byQuota({ quotas }: Headroom, node: Sized | undefined): readonly number[] {
+function byQuota(room: Headroom, node: Sized | undefined): readonly number[] {
+  const inReservations = reservedNodes(room, node);
   return (node?.draws ?? []).flatMap(({ quota, cores }) => {
-    const known = quotas.get(quota);
-    return known === undefined || cores <= 0 ? [] : [Math.floor((known.limit - known.used) / cores)];
+    const known = room.quotas.get(quota);
+    return known === undefined || cores <= 0 ? [] : [inReservations + Math.max(0, Math.floor((known.limit - known.used) / cores))];
   });
+}
+
+/**
+ * How many such nodes fit into reserved capacity, wherever they come. A node may come in any zone of its group, so the zone with the least
+ * unused capacity decides; a zone without a reservation has none.
+ */
+function reservedNodes({ reservations }: Headroom, node: Sized | undefined): number {
+  const names = node?.reservations ?? [];
+  if (names.length === 0) return 0;
+  return Math.min(...names.map((name) => unusedOf(reservations.get(name))));
+}
+
+function unusedOf(reservation: ReservedCapacity | undefined): number {
+  return reservation === undefined ? 0 : Math.max(0, reservation.reserved - reservation.used);
+}
+
+/** The zones of the nodes are unknown, so they count in each. */
+function takeReserved(reservations: Headroom['reservations'], node: Sized | undefined, count: number): Headroom['reservations'] {
+  if (count === 0) return reservations;
+  const after = new Map(reservations);
+  for (const name of node?.reservations ?? []) {
+    const known = after.get(name);
+    if (known !== undefined) after.set(name, { ...known, used: known.used + count });
+  }
+  return after;
+}
+
+/** The reserved capacity that has the least left, for the reason of a refusal. */
+function scarcestReservation({ reservations }: Headroom, { reservations: names = [] }: Sized): Omit<ReservedCapacity, 'name'> | undefined {
+  const known = names.flatMap((name) => reservations.get(name) ?? []);
+  const [scarcest] = known.sort((left, right) => unusedOf(left) - unusedOf(right));
+  if (scarcest === undefined) return undefined;
+  const { name: _name, ...reservation } = scarcest;
+  return reservation;
 }
 
 function drawQuotas(quotas: Headroom['quotas'], node: Sized | undefined, count: number): Headroom['quotas'] {
@@ -143,10 +196,12 @@ export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy
   if (exceeded.length > 0 && first !== undefined) return { kind: 'capacity-quota', exceeded: [asQuota([first, ...also]), ...exceeded] };
   if (exceeded.length > 0) return { kind: 'capacity-quota', exceeded };
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
+  if (reservedNodes(room, node) > 0) return undefined;
+  const reservation = scarcestReservation(room, node);
   for (const { quota, cores } of node.draws ?? []) {
     const known = room.quotas.get(quota);
     if (known === undefined || known.used + cores <= known.limit) continue;
-    return { kind: 'quota', quota: known.title, used: known.used, limit: known.limit, needs: cores };
+    return { kind: 'quota', quota: known.title, used: known.used, limit: known.limit, needs: cores, ...defined({ reservation }) };
   }
   return undefined;
 }
