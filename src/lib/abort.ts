@@ -1,7 +1,8 @@
 /**
- * Waits that a signal or a deadline can end. Every function here removes its listener, and a rejection that comes too
+ * Waits that a signal or a deadline can end, also those for a slot. Every function here removes its listener, and a rejection that comes too
  * late never surfaces as unhandled. Must not know what is waited for.
  */
+import { Semaphore } from 'async-mutex';
 import { AutoscalerError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
@@ -106,4 +107,33 @@ function abandonedAfter<Value>(work: Promise<Value>, expired: AbortSignal): Prom
     if (expired.aborted) return new Promise<Value>(() => undefined);
     throw thrown;
   });
+}
+
+/** A limit of how much work is under way at once. First come, first served. */
+export class Slots {
+  readonly #most: number;
+  readonly #free: Semaphore;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#free = new Semaphore(most);
+  }
+
+  /** Whether no work is under way or waits. */
+  get isIdle(): boolean {
+    return this.#free.getValue() === this.#most;
+  }
+
+  /**
+   * Waits for a slot and holds it during the work.
+   * @throws what the work throws. If the signal fires while it waits, the work is not started, and an AutoscalerError `cancelled` is thrown.
+   */
+  async run<Value>(work: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    const [, release] = await withAbort(this.#free.acquire(), signal, { late: ([, free]) => free() });
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
 }

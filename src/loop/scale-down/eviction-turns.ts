@@ -2,7 +2,7 @@
  * How many evictions are under way at once, in total and of one PodDisruptionBudget. Must not know why a pod is evicted.
  */
 import type { DisruptionBudget } from '../../domain/workloads.ts';
-import { Slots } from '../../lib/slots.ts';
+import { Slots } from '../../lib/abort.ts';
 
 interface EvictionLimits {
   readonly total: number;
