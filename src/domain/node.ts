@@ -4,9 +4,10 @@ import type { Resources } from './resources.ts';
 import type { Taint } from './taints.ts';
 import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
+import { hasProtectionEnded, type Protection } from './do-not-disrupt.ts';
 
 /** A registered node with the fields that decisions read. */
-export interface Node {
+export interface Node extends Protection {
   readonly name: NodeName;
   readonly uid: string;
   /** As spelled by the cluster; empty until the cloud set it. Compare only through an InstanceKey. */
@@ -28,6 +29,7 @@ export interface Node {
   readonly suspended?: true;
   /** Features that its kubelet declares, of those that pods require. If absent, there are none. */
   readonly declaredFeatures?: readonly string[];
+  /** Until `protectedUntilMs`, if that is set: see {@link isScaleDownDisabled}. */
   readonly scaleDownDisabled: boolean;
   /** What disabled it, for people. If absent, the annotation named after that. */
   readonly disabledBecause?: string;
@@ -39,6 +41,11 @@ export interface Node {
   readonly unremovableNote?: string;
   /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
+}
+
+/** Whether an annotation keeps the node from being removed now. */
+export function isScaleDownDisabled(node: Pick<Node, 'scaleDownDisabled' | 'protectedUntilMs'>, nowMs: number): boolean {
+  return node.scaleDownDisabled && !hasProtectionEnded(node, nowMs);
 }
 
 /** A client by the name under which the API server keeps it. */

@@ -86,6 +86,8 @@ export interface Blocker {
   readonly reason: BlockingPodReason;
   /** The budget's name and numbers, the volume, or the controller. */
   readonly detail: string;
+  /** When it ends by itself, milliseconds since the epoch. If absent, that is not known. */
+  readonly untilMs?: number;
 }
 
 /** One node to remove now. `pods` must be evicted first; empty for an empty node. */

@@ -1,3 +1,4 @@
+import type { Protection } from './do-not-disrupt.ts';
 import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
@@ -94,7 +95,7 @@ export interface LocalVolume {
 }
 
 /** A pod with the fields that decisions read; the other fields of the API object are dropped when it is read. */
-export interface Pod {
+export interface Pod extends Protection {
   readonly uid: PodUid;
   readonly namespace: string;
   readonly name: string;
@@ -120,6 +121,7 @@ export interface Pod {
   readonly safeToEvict: SafeToEvict | undefined;
   /** Names from `safe-to-evict-local-volumes`. */
   readonly safeToEvictVolumes: readonly string[];
+  /** Whether Karpenter's annotation protects it, until `protectedUntilMs` if that is set. */
   readonly doNotDisrupt: boolean;
   readonly localVolumes: readonly LocalVolume[];
   readonly scaleUpDelayMs: number | undefined;

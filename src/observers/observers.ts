@@ -23,6 +23,7 @@ import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
+import { unreadableProtectionEvents } from './events/unreadable-protections.ts';
 import type { History } from './history/history.ts';
 import { decisionLatency } from './metrics/decision-latency.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
@@ -64,6 +65,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'config-warnings', observe: configWarnings(events, log, namespace) },
     { name: 'limit-changes', observe: limitChanges(events, namespace) },
     { name: 'blocked-node-events', observe: blockedNodeEvents(events) },
+    { name: 'unreadable-protection-events', observe: unreadableProtectionEvents(events) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'decision-latency', observe: decisionLatency(metrics.scaleUp) },

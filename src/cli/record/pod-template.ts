@@ -1,5 +1,6 @@
 /** The part of a pod that decides where it runs and whether it can be moved, and nothing that only its containers need. Pure. */
 import type { LoadContainer, LoadPod } from '../../lab/loads/load.ts';
+import { DO_NOT_DISRUPT_ANNOTATION, protectionOf } from '../../domain/do-not-disrupt.ts';
 import type { ContainerJson, PodJson, PodSpecJson, TolerationJson, VolumeJson } from '../../kubernetes/api/core-json.ts';
 import { requestsOf } from '../../kubernetes/projection/pod-requests.ts';
 import { localVolumes } from '../../kubernetes/projection/pod-volumes.ts';
@@ -9,7 +10,7 @@ import { type Json, mapped } from '../../lab/recordings/json-maps.ts';
 const OWN_LABELS =
   /^(?:(?:rollouts-)?pod-template-hash|controller-revision-hash|pod-template-generation|controller-uid|job-name|batch\.kubernetes\.io\/.*|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index)$/;
 /** The only annotations that are recorded: whether an autoscaler may move the pod. */
-const ANNOTATIONS = ['cluster-autoscaler.kubernetes.io/safe-to-evict', 'karpenter.sh/do-not-disrupt'] as const;
+const ANNOTATIONS = ['cluster-autoscaler.kubernetes.io/safe-to-evict', DO_NOT_DISRUPT_ANNOTATION] as const;
 const ANSWERS: ReadonlySet<string> = new Set(['true', 'false']);
 const USUAL_GRACE_SECONDS = 30;
 
@@ -47,8 +48,13 @@ function own(labels: Readonly<Record<string, string>> = {}): Readonly<Record<str
 
 function answers(annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    ANNOTATIONS.flatMap((key) => (ANSWERS.has(annotations[key] ?? '') ? [[key, annotations[key] ?? ''] as const] : [])),
+    ANNOTATIONS.flatMap((key) => (isAnswer(key, annotations[key]) ? [[key, annotations[key] ?? ''] as const] : [])),
   );
+}
+
+/** Other texts may be secrets. */
+function isAnswer(key: string, value = ''): boolean {
+  return ANSWERS.has(value) || (key === DO_NOT_DISRUPT_ANNOTATION && protectionOf(value, 0)?.protectedUntilMs !== undefined);
 }
 
 function initContainerOf(container: ContainerJson, hostNetwork: boolean | undefined): LoadContainer {

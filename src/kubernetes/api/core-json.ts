@@ -182,6 +182,8 @@ export interface PodSpecJson {
 
 interface PodStatusJson {
   readonly phase?: string;
+  /** When its kubelet accepted it. */
+  readonly startTime?: string | null;
   readonly nominatedNodeName?: string;
   readonly resourceClaimStatuses?: readonly { readonly name?: string; readonly resourceClaimName?: string }[];
   readonly conditions?: readonly ConditionJson[];

@@ -1,4 +1,5 @@
 /** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
+import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, protectionText, type Protection } from '../../domain/do-not-disrupt.ts';
 import { UNREMOVABLE_ANNOTATION } from '../../domain/ports/cluster-writes.ts';
 import { type Node, RESOURCE_NOT_READY, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
@@ -12,7 +13,7 @@ import {
 } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { timeOf, type ConditionJson, type NodeJson, type TaintJson, type Quantities } from '../api/core-json.ts';
+import { timeOf, type ConditionJson, type MetadataJson, type NodeJson, type TaintJson, type Quantities } from '../api/core-json.ts';
 import { Interner, StringInterner } from '../watch/interner.ts';
 
 /**
@@ -158,7 +159,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
     ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
     ...declared(json, shared.strings),
-    ...disabling(metadata.annotations ?? {}, unreadable),
+    ...disabling(metadata, unreadable),
     ...removalNotes(metadata.annotations ?? {}),
     ...preemptionOf(json, shared.notices),
   };
@@ -171,13 +172,14 @@ function declared({ status }: NodeJson, strings: StringInterner): Pick<Node, 'de
 
 /** Karpenter's annotation counts too: many runbooks set it. */
 function disabling(
-  annotations: Readonly<Record<string, string>>,
+  { annotations = {}, creationTimestamp }: MetadataJson,
   unreadable: string | undefined,
-): Pick<Node, 'scaleDownDisabled' | 'disabledBecause'> {
+): Protection & Pick<Node, 'scaleDownDisabled' | 'disabledBecause'> {
   if (unreadable !== undefined) return { scaleDownDisabled: true, disabledBecause: unreadable };
   if (annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true') return { scaleDownDisabled: true };
-  if (annotations['karpenter.sh/do-not-disrupt'] !== 'true') return { scaleDownDisabled: false };
-  return { scaleDownDisabled: true, disabledBecause: 'karpenter.sh/do-not-disrupt: "true"' };
+  const protection = protectionOf(annotations[DO_NOT_DISRUPT_ANNOTATION], timeOf(creationTimestamp));
+  if (protection === undefined) return { scaleDownDisabled: false };
+  return { scaleDownDisabled: true, disabledBecause: protectionText(protection), ...protection };
 }
 
 /** Who removes the node, and who asks to wait with it. */

@@ -1,5 +1,6 @@
 /** V1 Pod JSON to a domain Pod. Fields that no decision reads are dropped here. Must not know what the fields decide. */
 import { parseDurationMs } from '../../lib/duration.ts';
+import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, type Protection } from '../../domain/do-not-disrupt.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
@@ -65,10 +66,10 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     daemonSet,
     safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
     safeToEvictVolumes: listOf(annotations[`${PREFIX}safe-to-evict-local-volumes`]),
-    doNotDisrupt: annotations['karpenter.sh/do-not-disrupt'] === 'true',
     localVolumes: volumesOf(json, shared.volumes),
     scaleUpDelayMs: scaleUpDelayMs(annotations),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
+    ...protection(annotations[DO_NOT_DISRUPT_ANNOTATION], status.startTime, shared.strings),
     ...disruptionAnnotations(annotations),
     ...claimsAndDisks(json),
     ...madeClaims(json),
@@ -94,6 +95,17 @@ function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
 function consumptionOf(annotations: Readonly<Record<string, string>>): Pick<Pod, 'consumes'> {
   const consumes = annotations['autoscaling.x-k8s.io/consume-provisioning-request'] ?? annotations[`${PREFIX}consume-provisioning-request`];
   return consumes === undefined || consumes === '' ? {} : { consumes };
+}
+
+/** Only pods with a value other than `true` have more than the one field. */
+function protection(
+  value: string | undefined,
+  startTime: string | null | undefined,
+  strings: StringInterner,
+): Protection & Pick<Pod, 'doNotDisrupt'> {
+  const found = protectionOf(value, timeOf(startTime));
+  if (found?.protectedBy === undefined) return { doNotDisrupt: found !== undefined };
+  return { doNotDisrupt: true, ...found, protectedBy: strings.of(found.protectedBy) };
 }
 
 /** Only pods with such annotations have the fields. */

@@ -3,7 +3,7 @@
  * a cap, and a wrong plan cannot empty a cluster because of them. Must not know how a plan is made.
  */
 import { podName } from '../../domain/ids.ts';
-import type { Node } from '../../domain/node.ts';
+import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -121,7 +121,7 @@ type RecheckResult =
 /** Whether the plan still holds for the fresh data; `pods` are those to evict. A pod outside the plan stops the removal. */
 export function recheckRemoval(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
-  if (fresh.node.scaleDownDisabled) return refuse('scale-down was disabled on the node');
+  if (isScaleDownDisabled(fresh.node, input.nowMs)) return refuse('scale-down was disabled on the node');
   const taken = stage === 'before-taint' ? foreignTaintReason(input) : lostTaintReason(fresh.node, input.self);
   if (taken !== undefined) return { ...refuse(taken), taken: true };
   const coming = stage === 'before-taint' ? nominatedPod(input) : undefined;

@@ -1,6 +1,6 @@
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
-import type { Node } from '../../domain/node.ts';
+import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -58,7 +58,8 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
       pausedBy.add(name);
       kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization });
     } else {
-      const recheckAtMs = context.observation.nowMs + context.policy.scaleDown.recheckUnremovableAfterMs;
+      const { recheckUnremovableAfterMs } = context.policy.scaleDown;
+      const recheckAtMs = Math.min(context.observation.nowMs + recheckUnremovableAfterMs, blocker.untilMs ?? Number.POSITIVE_INFINITY);
       kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization, recheckAtMs });
     }
   }
@@ -72,7 +73,7 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const groupId = observation.cloud.groupOfNode.get(name);
   const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
-  if (node.scaleDownDisabled) return scaleDownDisabled(node);
+  if (isScaleDownDisabled(node, observation.nowMs)) return scaleDownDisabled(node);
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
@@ -100,8 +101,8 @@ function deletionWait(name: NodeName, { observation: { cloud }, groups, instance
   return wait === undefined || isDeleted ? undefined : `its removal is in progress, and deletions in its pool wait: ${wait}`;
 }
 
-function scaleDownDisabled({ name, disabledBecause: detail }: Node): UnremovableNode {
-  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail }) };
+function scaleDownDisabled({ name, disabledBecause: detail, protectedUntilMs: recheckAtMs }: Node): UnremovableNode {
+  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail, recheckAtMs }) };
 }
 
 /**

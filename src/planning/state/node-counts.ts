@@ -2,7 +2,7 @@
 import { nodeGroupId, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import { isScaleDownDisabled, RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
@@ -210,7 +210,7 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
     // Our own timer, since conditions and taints do not show reliably when a node stopped working. It runs only for nodes that could be
     // removed.
     const sinceMs = state.unneededSince.get(name);
-    if (sinceMs === undefined || node.scaleDownDisabled) continue;
+    if (sinceMs === undefined || isScaleDownDisabled(node, nowMs)) continue;
     if (node.deletionAtMs !== undefined || state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
     const id = cloud.groupOfNode.get(name);
     const group = cloud.groups.find((candidate) => candidate.id === id);

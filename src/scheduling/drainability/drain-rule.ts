@@ -45,8 +45,14 @@ export type DrainVerdict =
   | { readonly kind: 'expendable' }
   /** Never evicted: the drain waits until the pod has finished. */
   | { readonly kind: 'wait-for-completion' }
-  /** `passing`: the budget is exhausted now, but allows disruptions in principle. */
-  | { readonly kind: 'block'; readonly reason: BlockingPodReason; readonly detail: string; readonly passing: boolean };
+  /** `passing`: the budget is exhausted now, but allows disruptions in principle. `untilMs`: when the rule lets the pod go by itself. */
+  | {
+      readonly kind: 'block';
+      readonly reason: BlockingPodReason;
+      readonly detail: string;
+      readonly passing: boolean;
+      readonly untilMs?: number;
+    };
 
 /** The settings that the rules read. */
 export interface DrainRulesPolicy extends Pick<

@@ -1,3 +1,4 @@
+import { hasProtectionEnded, protectionText } from '../../domain/do-not-disrupt.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type DisruptionBudget } from '../../domain/workloads.ts';
 import { type DrainRule, blockVerdict, type DrainContext, type DrainVerdict } from './drain-rule.ts';
@@ -8,14 +9,14 @@ export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon
  * A pod with an explicit priority below the cutoff. It blocks no node and needs no other one, as it causes no scale-up either. Its
  * annotations against eviction still count, unlike in the Cluster Autoscaler.
  */
-export const expendable: DrainRule = (pod, { policy }) =>
-  isExpendable(pod, policy.expendablePriorityCutoff) ? { kind: 'expendable' } : undefined;
+export const expendable: DrainRule = (pod, { policy, nowMs }) =>
+  isExpendable(pod, policy.expendablePriorityCutoff, nowMs) ? { kind: 'expendable' } : undefined;
 
-/** If `cutoff` is undefined, no pod is expendable. */
-export function isExpendable(pod: Pod, cutoff: number | undefined): boolean {
+/** If `cutoff` is undefined, no pod is expendable. Without `nowMs`, the answer does not depend on the time: a protection that ends counts. */
+export function isExpendable(pod: Pod, cutoff: number | undefined, nowMs = Number.NEGATIVE_INFINITY): boolean {
   const { priority } = pod.shape;
   if (cutoff === undefined || priority === undefined || priority >= cutoff) return false;
-  return !pod.doNotDisrupt && pod.safeToEvict !== 'false' && pod.safeToEvict !== 'on-completion';
+  return !isProtected(pod, nowMs) && pod.safeToEvict !== 'false' && pod.safeToEvict !== 'on-completion';
 }
 
 /** Data on the node's disk is lost with it, unless the owner lists the volume as safe to lose. */
@@ -40,11 +41,17 @@ export function isLongTerminating(pod: Pod, nowMs: number): boolean {
 export const mirrorPod: DrainRule = (pod) => (pod.mirror ? { kind: 'skip' } : undefined);
 
 /** `safe-to-evict: "false"`, or Karpenter's `do-not-disrupt`, which many workloads have. */
-export const notSafeToEvict: DrainRule = (pod) => {
+export const notSafeToEvict: DrainRule = (pod, { nowMs }) => {
   if (pod.safeToEvict === 'false')
     return blockVerdict('NotSafeToEvictAnnotation', 'cluster-autoscaler.kubernetes.io/safe-to-evict: "false"');
-  return pod.doNotDisrupt ? blockVerdict('DoNotDisruptAnnotation', 'karpenter.sh/do-not-disrupt: "true"') : undefined;
+  if (!isProtected(pod, nowMs)) return undefined;
+  const verdict = { kind: 'block', reason: 'DoNotDisruptAnnotation', detail: protectionText(pod), passing: false } as const;
+  return pod.protectedUntilMs === undefined ? verdict : { ...verdict, untilMs: pod.protectedUntilMs };
 };
+
+function isProtected(pod: Pod, nowMs: number): boolean {
+  return pod.doNotDisrupt && !hasProtectionEnded(pod, nowMs);
+}
 
 export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
 

@@ -2,6 +2,7 @@
  * Whether the pods of a node may be moved. An ordered list of rules: the first that decides wins, and a pod without a decision may be
  * moved. The order is the Cluster Autoscaler's (its documented drain rules). Must not know where the pods would run instead.
  */
+import { defined } from '../../lib/defined.ts';
 import { podName } from '../../domain/ids.ts';
 import type { Blocker } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -78,7 +79,10 @@ export function checkNodeDrain(pods: readonly Pod[], context: DrainContext): Nod
     else if (verdict.kind === 'wait-for-completion') waiting.push(pod);
     else if (verdict.kind === 'block') worst = worseBlocker(worst, { pod: podName(pod), ...verdict });
   }
-  const blocker = worst === undefined ? undefined : { pod: worst.pod, reason: worst.reason, detail: worst.detail };
+  const blocker =
+    worst === undefined
+      ? undefined
+      : { pod: worst.pod, reason: worst.reason, detail: worst.detail, ...defined({ untilMs: worst.untilMs }) };
   return { movable, daemons, expendables, waiting, blocker, passing: worst?.passing ?? false };
 }
 

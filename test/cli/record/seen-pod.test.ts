@@ -76,6 +76,12 @@ describe('a pod as a recorder sees it', () => {
     });
   });
 
+  it.each(['true', 'false', '4h', '1h30m'])('has how long it is protected from disruption: %s', (value) => {
+    const annotations = { 'karpenter.sh/do-not-disrupt': value, 'cluster-autoscaler.kubernetes.io/safe-to-evict': '4h' };
+    expect(read({ annotations }, {}).pod).toMatchObject({ annotations: { 'karpenter.sh/do-not-disrupt': value } });
+    expect(JSON.stringify(read({ annotations }, {}).pod)).not.toContain('safe-to-evict');
+  });
+
   it('has what decides about its place and its removal, and nothing else', () => {
     const annotations = {
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',

@@ -1,5 +1,7 @@
 /** What keeps objects from disruption: annotations of nodes, and budgets that can never allow an eviction. */
 import { describe, expect, it } from 'vitest';
+import { isScaleDownDisabled } from '../../../src/domain/node.ts';
+import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
 import { createNodeProjection, projectNode } from '../../../src/kubernetes/projection/node.ts';
 import { projectBudget } from '../../../src/kubernetes/projection/workloads.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
@@ -8,7 +10,8 @@ import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability
 import { aCluster, aPod, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 
-const shared = createNodeProjection(new ResourceNames());
+const names = new ResourceNames();
+const shared = createNodeProjection(names);
 const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 const KARPENTER = 'karpenter.sh/do-not-disrupt';
 
@@ -20,9 +23,47 @@ it.each<[Readonly<Record<string, string>>, boolean, string | undefined]>([
   [{ [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
   [{ [KARPENTER]: 'false' }, false, undefined],
   [{ [DISABLED]: 'false', [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
+  [{ [KARPENTER]: '4h' }, true, 'karpenter.sh/do-not-disrupt: "4h" from its start, which is not known yet'],
 ])('a node that says %j is kept: %s', (annotations, kept, because) => {
   const node = projectNode({ metadata: { name: 'n', annotations }, status: {} }, shared);
   expect({ kept: node.scaleDownDisabled, because: node.disabledBecause }).toEqual({ kept, because });
+});
+
+describe('a duration of do-not-disrupt', () => {
+  const startTime = new Date(START_MS).toISOString();
+  const untilMs = START_MS + 4 * 3_600_000;
+
+  it('protects a node until that long after its creation', () => {
+    const node = projectNode(
+      { metadata: { name: 'n', annotations: { [KARPENTER]: '4h' }, creationTimestamp: startTime }, status: {} },
+      shared,
+    );
+    expect(node).toMatchObject({ scaleDownDisabled: true, protectedUntilMs: untilMs });
+    expect([untilMs - 1, untilMs].map((nowMs) => isScaleDownDisabled(node, nowMs))).toEqual([true, false]);
+  });
+
+  it('does not limit the annotation that disables scale-down', () => {
+    const annotations = { [DISABLED]: 'true', [KARPENTER]: '4h' };
+    const node = projectNode({ metadata: { name: 'n', annotations, creationTimestamp: startTime }, status: {} }, shared);
+    expect(isScaleDownDisabled(node, untilMs + 1)).toBe(true);
+  });
+
+  it.each([
+    ['4h', { startTime }, { doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: untilMs }],
+    ['4h', {}, { doNotDisrupt: true, protectedBy: '4h' }],
+    ['4h', { startTime: null }, { doNotDisrupt: true, protectedBy: '4h' }],
+    ['soon', { startTime }, { doNotDisrupt: true, protectedBy: 'soon' }],
+    ['true', { startTime }, { doNotDisrupt: true }],
+    ['false', { startTime }, { doNotDisrupt: false }],
+    [undefined, { startTime }, { doNotDisrupt: false }],
+  ])('protects a pod until that long after its start: %s, %j', (value, status, expected) => {
+    const annotations = value === undefined ? {} : { [KARPENTER]: value };
+    const pod = projectPod({ metadata: { name: 'p', annotations }, spec: { containers: [] }, status }, createPodProjection(names));
+    const { doNotDisrupt, protectedBy, protectedUntilMs } = pod;
+    expect({ doNotDisrupt, protectedBy, protectedUntilMs }).toEqual({ protectedBy: undefined, protectedUntilMs: undefined, ...expected });
+    // Pods without a duration must not take memory for one.
+    expect('protectedUntilMs' in pod).toBe('protectedUntilMs' in expected);
+  });
 });
 
 describe('a budget that allows nothing', () => {

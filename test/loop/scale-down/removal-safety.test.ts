@@ -38,6 +38,27 @@ it.each([
   expect(result.go).toBe(go);
 });
 
+it.each([
+  ['without end', {}, false],
+  ['that lasts', { protectedUntilMs: START_MS + 1 }, false],
+  ['that has ended', { protectedUntilMs: START_MS }, true],
+])('a protection of the node %s is obeyed', (_which, protection, go) => {
+  const node = aNode({ name: 'g-0', scaleDownDisabled: true, ...protection });
+  const removal = { ...REMOVAL, pods: [] };
+  const policy = drainRulesOf(aPolicy());
+  const cluster = aCluster({ nodes: [node] });
+  const result = recheckRemoval({
+    removal,
+    fresh: { node, pods: [] },
+    cluster,
+    policy,
+    nowMs: START_MS,
+    self: SELF,
+    stage: 'before-taint',
+  });
+  expect(result.go).toBe(go);
+});
+
 describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %s', (stage) => {
   it.each([
     { name: 'our own', node: ours, go: true, message: undefined },

@@ -110,6 +110,24 @@ describe('eligibility', () => {
     expect(keptReasons(plan({ ...base, state: { unremovable } }))['p-0']).toBe('NotUnneededLongEnough');
   });
 
+  it('a pod that is protected for a time blocks until then, and is looked at again at its end', () => {
+    const untilMs = START_MS + 2 * MINUTE;
+    const held = aPod({ name: 'run', nodeName: 'p-0', doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: untilMs });
+    const result = plan({ ...base, pods: [held] });
+    expect(result.kept[0]).toMatchObject({ reason: 'BlockedByPod', blocker: { reason: 'DoNotDisruptAnnotation' }, recheckAtMs: untilMs });
+    expect(result.kept[0]?.blocker?.detail).toMatch(/^karpenter\.sh\/do-not-disrupt: "4h", until \d{4}-/);
+    const ended = aPod({ name: 'run', nodeName: 'p-0', doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: START_MS });
+    expect(keptReasons(plan({ ...base, pods: [ended, pod('p-1', '3')] }))['p-0']).toBe('NotUnneededLongEnough');
+  });
+
+  it('a node that is protected for a time is unremovable until then', () => {
+    const node = (untilMs: number) =>
+      aNode({ name: 'p-0', scaleDownDisabled: true, disabledBecause: 'a', protectedBy: '4h', protectedUntilMs: untilMs });
+    const kept = (untilMs: number) => plan({ ...base, nodes: [node(untilMs), ...nodes('p-1')] }).kept.find((each) => each.node === 'p-0');
+    expect(kept(START_MS + 1)).toMatchObject({ reason: 'ScaleDownDisabledAnnotation', detail: 'a', recheckAtMs: START_MS + 1 });
+    expect(kept(START_MS)?.reason).toBe('NotUnneededLongEnough');
+  });
+
   it('names the pod and the reason that block, and when to look again', () => {
     const result = plan({ ...base, pods: [aPod({ name: 'pet', nodeName: 'p-0', controller: undefined })] });
     expect(result.kept[0]).toMatchObject({

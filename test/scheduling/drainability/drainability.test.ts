@@ -35,6 +35,8 @@ const system = (minutes: number, rest: PodOptions = {}): PodOptions => ({
   ...rest,
 });
 
+const UNTIL: PodOptions = { doNotDisrupt: true, protectedBy: '4h' };
+
 const ROWS: readonly Row[] = [
   { name: 'a replicated pod moves', pod: {}, verdict: 'move' },
   {
@@ -198,6 +200,19 @@ const ROWS: readonly Row[] = [
   { name: 'local storage holds in an old kube-system pod too', pod: system(61, VOLUME), verdict: 'LocalStorageRequested' },
   { name: 'safe-to-evict false blocks', pod: { safeToEvict: 'false' }, policy: LAX, verdict: 'NotSafeToEvictAnnotation' },
   { name: 'do-not-disrupt blocks', pod: { doNotDisrupt: true }, policy: LAX, verdict: 'DoNotDisruptAnnotation' },
+  { name: 'do-not-disrupt blocks until its end', pod: { ...UNTIL, protectedUntilMs: START_MS + 1 }, verdict: 'DoNotDisruptAnnotation' },
+  { name: 'do-not-disrupt that has ended', pod: { ...UNTIL, protectedUntilMs: START_MS }, verdict: 'move' },
+  { name: 'do-not-disrupt of a pod that has not started', pod: UNTIL, verdict: 'DoNotDisruptAnnotation' },
+  {
+    name: 'a worthless pod under do-not-disrupt',
+    pod: { ...UNTIL, protectedUntilMs: START_MS + 1, shape: { priority: -11 } },
+    verdict: 'DoNotDisruptAnnotation',
+  },
+  {
+    name: 'a worthless pod whose do-not-disrupt has ended',
+    pod: { ...UNTIL, protectedUntilMs: START_MS, shape: { priority: -11 } },
+    verdict: 'expendable',
+  },
   { name: 'DR06: hostPath blocks', pod: { localVolumes: [{ name: 'h', kind: 'hostPath' }] }, verdict: 'LocalStorageRequested' },
   { name: 'DR06: flag off', pod: { localVolumes: [{ name: 'h', kind: 'hostPath' }] }, policy: LAX, verdict: 'move' },
   { name: 'a named volume is no loss', pod: { ...VOLUME, safeToEvictVolumes: ['scratch'] }, verdict: 'move' },
