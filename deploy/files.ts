@@ -13,7 +13,7 @@ import { dashboard, fleetDashboard } from './dashboard.ts';
 import { roleFiles, rolesTable } from './azure-roles.ts';
 import { helmNotation, helmText, NAMES_TEMPLATE } from './helm-text.ts';
 import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
-import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
+import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation, type Release } from './notation.ts';
 import { configMap, disruptionBudget, extraObjects, networkPolicy, rbac, secret, service } from './objects.ts';
 import { deployment } from './pod.ts';
 import { recordRole } from './record-role.ts';
@@ -85,17 +85,20 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
 
   for (const variant of variants(root)) {
     if (variant === 'example') continue;
-    const values = variantValues(root, variant);
-    const notation = plainNotation(values, release);
-    const { create } = values['capacityDefinitions'] as JsonMap;
-    const text = plainText([...PIECES.flatMap(({ objects }) => objects(notation)), ...(create === true ? capacityDefinitions() : [])]);
-    files.set(join('test', 'deploy', 'golden', `${variant}.yaml`), HEADER + text);
+    files.set(join('test', 'deploy', 'golden', `${variant}.yaml`), HEADER + chartText(variantValues(root, variant), release));
   }
   for (const { key, definition } of roleFiles()) {
     files.set(join('deploy', `azure-role-${key}.json`), `${JSON.stringify(definition, undefined, 2)}\n`);
   }
   files.set(INSTALL, withRoles(readFileSync(join(root, INSTALL), 'utf8')));
   return files;
+}
+
+/** Every object of the chart with these values, which must be complete. */
+export function chartText(values: JsonMap, release: Release): string {
+  const notation = plainNotation(values, release);
+  const { create } = values['capacityDefinitions'] as JsonMap;
+  return plainText([...PIECES.flatMap(({ objects }) => objects(notation)), ...(create === true ? capacityDefinitions() : [])]);
 }
 
 const INSTALL = join('docs', 'install-on-aks.md');

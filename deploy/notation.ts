@@ -65,7 +65,7 @@ export interface Notation {
 /** Placeholder for an absent value; it is dropped from maps and lists. */
 const ABSENT = '@absent';
 
-interface Release {
+export interface Release {
   readonly name: string;
   readonly namespace: string;
   readonly version: string;

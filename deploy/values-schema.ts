@@ -15,6 +15,8 @@ const texts: JsonMap = { type: 'object', additionalProperties: text };
 const maps: JsonMap = { type: 'array', items: map };
 const names: JsonMap = { type: 'array', items: text };
 const count = (least: number): JsonMap => ({ type: 'integer', minimum: least });
+/** At most a week, which Helm also writes without an exponent. */
+const seconds = (least: number): JsonMap => ({ type: ['integer', 'null'], minimum: least, maximum: 604_800 });
 const oneOf = (...values: readonly string[]): JsonMap => ({ type: 'string', enum: values });
 const only = (properties: JsonMap, rest: JsonMap = {}): JsonMap => ({ type: 'object', additionalProperties: false, properties, ...rest });
 const mapOf = (additionalProperties: JsonMap): JsonMap => ({ type: 'object', additionalProperties });
@@ -48,6 +50,10 @@ const AZURE: JsonMap = {
   azureClusterName: text,
   azureVMType: oneOf('', 'vmss'),
   azureEnableForceDelete: flag,
+  azureEnableVMSSEtag: { type: ['boolean', 'null'] },
+  azureVMSSCacheTTL: seconds(1),
+  azureVMSSVMsCacheTTL: seconds(1),
+  azureVMSSVMsCacheJitter: seconds(0),
   azureSyncAgentPoolCount: flag,
   azureReadOnChange: flag,
   azureActivityLog: flag,
@@ -97,8 +103,6 @@ const EXTRA: JsonMap = {
 
 /** Values of the Cluster Autoscaler's chart that are not supported here: accepted with that chart's default, refused otherwise. */
 const AS_THERE: JsonMap = {
-  // There it turns the condition on capacity writes on, and is off. Here the condition is always on, unless the configuration turns it off.
-  azureEnableVMSSEtag: flag,
   // In that chart it selects API versions; these objects suit every supported version.
   kubeTargetVersionOverride: text,
   cloudConfigPath: empty('string'),

@@ -194,9 +194,43 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     );
   });
 
-  it("takes a copy of the upstream chart's whole values file, and keeps its own guard", () => {
+  it.each<[object, object]>([
+    [{}, { enableVmssEtag: true, vmssCacheTtlMs: 60_000, vmssVmsCacheTtlMs: 300_000, vmssVmsCacheJitterMs: 30_000 }],
+    [{ azureEnableVMSSEtag: false }, { enableVmssEtag: false }],
+    [{ azureEnableVMSSEtag: true, config: { azure: { enableVmssEtag: false } } }, { enableVmssEtag: true }],
+    [{ config: { azure: { enableVmssEtag: false } } }, { enableVmssEtag: false }],
+    [{ azureVMSSCacheTTL: 90 }, { vmssCacheTtlMs: 90_000 }],
+    [{ azureVMSSVMsCacheTTL: 604_800 }, { vmssVmsCacheTtlMs: 604_800_000, vmssVmsCacheJitterMs: 60_480_000 }],
+    [
+      { azureVMSSVMsCacheTTL: 600, azureVMSSVMsCacheJitter: 45 },
+      { vmssVmsCacheTtlMs: 600_000, vmssVmsCacheJitterMs: 45_000 },
+    ],
+    [{ azureVMSSVMsCacheJitter: 0 }, { vmssVmsCacheJitterMs: 0 }],
+    [
+      { azureVMSSCacheTTL: 90, config: { azure: { cache: { vmssTtl: '2m', vmssVmsTtl: '7m' } } } },
+      { vmssCacheTtlMs: 90_000, vmssVmsCacheTtlMs: 420_000 },
+    ],
+  ])('the daemon obeys %j', (values, expected) => {
+    expect(configuredBy(rendered({ ...OF_AN_AZURE_USER, ...values })).azure).toMatchObject(expected);
+  });
+
+  it.each<[object, RegExp]>([
+    [{ azureEnableVMSSEtag: false }, /WARNING: azureEnableVMSSEtag is false/],
+    [{ azureEnableVMSSEtag: true }, /in kube-system\.\n\n1\. Wait/],
+    [
+      { autoDiscovery: { tags: ['a'] }, vpa: { enabled: false }, awsRegion: '' },
+      /without effect here \(.*\): vpa, autoDiscovery\.tags\.\n/,
+    ],
+  ])('says after the installation which values have no effect, or a grave one: %j', (values, says) => {
+    expect(
+      notes({ azureClusterName: 'a', azureResourceGroup: 'b', ...values, autoscalingGroups: [{ name: 'a', minSize: 0, maxSize: 1 }] }),
+    ).toMatch(says);
+  });
+
+  it("takes a copy of the upstream chart's whole values file", () => {
     const objects = rendered({ ...(parse(UPSTREAM) as object), ...OF_AN_AZURE_USER });
-    expect(configuredBy(objects).azure.enableVmssEtag).toBe(true);
+    // That chart's default, which the notes after the installation warn of.
+    expect(configuredBy(objects).azure.enableVmssEtag).toBe(false);
     // Its empty maps are the user's: nothing of ours is merged into them.
     expect(deploymentIn(objects).template.spec).not.toHaveProperty('nodeSelector');
   });

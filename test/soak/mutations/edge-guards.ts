@@ -253,6 +253,28 @@ export const EDGE_GUARDS: readonly Guard[] = [
     test: 'test/cli/leader.test.ts',
   },
   {
+    guard: "the chart's probes use the listener that serves nothing else",
+    file: 'deploy/pod.ts',
+    text: "httpGet: { path, port: 'probes' }",
+    instead: "httpGet: { path, port: 'http' }",
+    test: 'test/deploy/manifests.test.ts',
+  },
+  {
+    guard: "the chart's network policy admits no pod that is not named",
+    file: 'deploy/objects.ts',
+    text: "ingress: n.when('networkPolicy.ingressFrom', [",
+    instead: "ingress: n.when('networkPolicy.enabled', [",
+    test: 'test/deploy/manifests.test.ts',
+  },
+  {
+    guard: "each of the chart's values reaches what it renders",
+    file: 'deploy/pod.ts',
+    text: "plain('AZURE_VMSS_CACHE_TTL', 'azureVMSSCacheTTL'),",
+    instead: '',
+    test: 'test/deploy/value-effects.test.ts',
+    quick: true,
+  },
+  {
     guard: 'idle connections of the server are closed',
     file: 'src/cli/serving/listener.ts',
     text: 'server.timeout = limits.idleMs;',
