@@ -1,9 +1,9 @@
-import type { AcceptedIncrease, BrokenPromise, LoopState, SavedMemory } from '../../domain/loop-state.ts';
+import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
-import { defined } from '../../lib/defined.ts';
 import { deletionTaintedAtMs } from './deletions.ts';
+import { withTimes } from './state-times.ts';
 
 /**
  * Takes in what an earlier process saved. Call it once, with the first observation. Idle timers count only if they were saved within
@@ -81,69 +81,5 @@ const MIN_SHIFT_MS = 1_000;
 /** Moves every time of the state by `shiftMs`. Returns the same state if the shift is too small to matter. */
 export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   if (Math.abs(shiftMs) < MIN_SHIFT_MS) return state;
-  const moved = (atMs: number): number => atMs + shiftMs;
-  const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
-    new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, accepted, broken, brokenZones, asked, requests, marks, held } = state;
-  return {
-    ...state,
-    unneededSince: each(state.unneededSince, moved),
-    unremovable: each(state.unremovable, (mark) => ({ ...mark, untilMs: moved(mark.untilMs) })),
-    backoffs: each(state.backoffs, (rest) => ({ ...rest, untilMs: moved(rest.untilMs), lastFailureMs: moved(rest.lastFailureMs) })),
-    stockouts: state.stockouts.map((lack) => ({ ...lack, sinceMs: moved(lack.sinceMs), untilMs: moved(lack.untilMs) })),
-    increases: each(state.increases, (order) => ({
-      ...order,
-      requestedAtMs: moved(order.requestedAtMs),
-      expectedByMs: moved(order.expectedByMs),
-    })),
-    ...(accepted === undefined ? {} : { accepted: each(accepted, (entries) => entries.map((entry) => movedIncrease(entry, moved))) }),
-    deleting: each(state.deleting, (deletion) => ({ ...deletion, sinceMs: moved(deletion.sinceMs) })),
-    lastScaleUpMs: moved(state.lastScaleUpMs),
-    lastScaleDownMs: moved(state.lastScaleDownMs),
-    lastScaleDownFailureMs: moved(state.lastScaleDownFailureMs),
-    removals: state.removals.map(moved),
-    ...defined({ emptyRemovals: state.emptyRemovals?.map(moved) }),
-    ...(asked === undefined
-      ? {}
-      : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
-    ...(broken === undefined ? {} : { broken: each(broken, (promise) => shiftedPromise(promise, moved)) }),
-    ...(brokenZones === undefined ? {} : { brokenZones: each(brokenZones, (promise) => shiftedPromise(promise, moved)) }),
-    ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
-    ...(marks === undefined ? {} : { marks: each(marks, (mark) => ({ ...mark, sinceMs: moved(mark.sinceMs) })) }),
-    ...(held === undefined ? {} : { held: each(held, (hold) => ({ ...hold, sinceMs: moved(hold.sinceMs) })) }),
-    ...(requests === undefined
-      ? {}
-      : { requests: { ...requests, retries: each(requests.retries, (retry) => ({ ...retry, untilMs: moved(retry.untilMs) })) } }),
-    ...(groupTimes === undefined
-      ? {}
-      : {
-          groupTimes: each(groupTimes, (times) => ({
-            ...(times.scaleUpMs === undefined ? {} : { scaleUpMs: moved(times.scaleUpMs) }),
-            ...(times.scaleDownMs === undefined ? {} : { scaleDownMs: moved(times.scaleDownMs) }),
-            ...(times.scaleDownFailureMs === undefined ? {} : { scaleDownFailureMs: moved(times.scaleDownFailureMs) }),
-            ...(times.nodeCameMs === undefined ? {} : { nodeCameMs: moved(times.nodeCameMs) }),
-          })),
-        }),
-  };
-}
-
-function movedIncrease(entry: AcceptedIncrease, moved: (atMs: number) => number): AcceptedIncrease {
-  const { acceptedAtMs, joinedAtMs, readyAtMs } = entry;
-  return {
-    ...entry,
-    acceptedAtMs: moved(acceptedAtMs),
-    ...(joinedAtMs === undefined ? {} : { joinedAtMs: moved(joinedAtMs) }),
-    ...(readyAtMs === undefined ? {} : { readyAtMs: moved(readyAtMs) }),
-    pods: entry.pods.map((pods) => (pods.firstAskedAtMs === undefined ? pods : { ...pods, firstAskedAtMs: moved(pods.firstAskedAtMs) })),
-  };
-}
-
-function shiftedPromise(promise: BrokenPromise, moved: (atMs: number) => number): BrokenPromise {
-  const { reportedAtMs } = promise;
-  return {
-    ...promise,
-    sinceMs: moved(promise.sinceMs),
-    untilMs: moved(promise.untilMs),
-    ...(reportedAtMs === undefined ? {} : { reportedAtMs: moved(reportedAtMs) }),
-  };
+  return withTimes(state, (atMs) => atMs + shiftMs);
 }

@@ -29,6 +29,14 @@ export const MEMORY_GUARDS: readonly Guard[] = [
     test: AFTER_RESTART,
   },
   {
+    guard: 'if the wall clock is set, the times of requests move with it, too',
+    file: 'src/planning/state/state-times.ts',
+    text: "  atMs: 'past',",
+    instead: "  atMs: 'amount',",
+    test: 'test/planning/state/clock-shift.test.ts',
+    quick: true,
+  },
+  {
     guard: 'an instance that never becomes a node is not awaited by later increases',
     file: 'src/planning/state/in-flight-increases.ts',
     text: 'failed.length - Math.max(0, leftover - unlisted)',
