@@ -6,6 +6,7 @@ import type { output, ZodError } from 'zod';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { AcceptedIncrease, Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { withTimes } from '../../planning/state/state-times.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { LONGEST_MS, savedMemory, SUFFIX_LENGTH } from './memory-schema.ts';
 
@@ -144,10 +145,19 @@ export function readMemory(text: string): ReadMemory {
   if (!('version' in parsed) || parsed.version !== VERSION) return refused(`its version is not ${VERSION}`);
   const checked = savedMemory.safeParse(parsed);
   if (!checked.success) return refused(`its ${pathOf(checked.error)} is not valid`);
-  const late = [...checked.data.backoffs.map(([, entry]) => entry), ...checked.data.stockouts].some(
-    ({ untilMs }) => untilMs > checked.data.savedAtMs + LONGEST_MS,
-  );
-  return late ? refused('it holds a time that lies too far in the future') : { ok: true, memory: restored(checked.data) };
+  return withinBounds(restored(checked.data));
+}
+
+/** Nothing happened after the save. What seems to end long after it was not written by this program. */
+function withinBounds(memory: SavedMemory): ReadMemory {
+  const { savedAtMs } = memory;
+  let isLate = false;
+  const bounded = withTimes(memory, (atMs, kind) => {
+    if (kind === 'past') return Math.min(atMs, savedAtMs);
+    isLate ||= atMs > savedAtMs + LONGEST_MS;
+    return atMs;
+  });
+  return isLate ? refused('it holds a time that lies too far in the future') : { ok: true, memory: bounded };
 }
 
 function refused(reason: string): ReadMemory {

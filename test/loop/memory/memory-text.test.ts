@@ -1,14 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
-import type { AcceptedIncrease, Backoff, BrokenPromise, GroupTimes, LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
-import type { TemplateDifference } from '../../../src/domain/node-template.ts';
-import type { StockScope } from '../../../src/lib/errors.ts';
+import type { LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
 import { readMemory, writeMemory } from '../../../src/loop/memory/memory-text.ts';
 import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
 import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
+import { FULL_STATE, timesIn } from '../../support/full-state.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { planFor } from '../../planning/scale-up/world.ts';
 
@@ -123,68 +122,17 @@ describe('a saved memory', () => {
     );
   });
 
-  it('has every field that a state can have', () => {
-    // TypeScript demands a new field here, and then this row demands that it is stored.
-    const entry: Required<Backoff> = {
-      untilMs: START_MS,
-      durationMs: 1,
-      lastFailureMs: START_MS,
-      cause: 'x',
-      kind: 'quota',
-      message: 'no',
-      correlationId: 'id',
-      refused: true,
-    };
-    const scope: Required<StockScope> = { vmSize: 's', family: { name: 'f', vcpus: 4 }, zone: '1', priority: 'Spot', quota: 'q' };
-    const groupTime: Required<GroupTimes> = { scaleUpMs: 1, scaleDownMs: 2, scaleDownFailureMs: 3, nodeCameMs: 4 };
-    // Pods that exist only in plans are not stored.
-    const made: Required<Omit<AcceptedIncrease, 'planned'>> = {
-      nodes: 1,
-      acceptedAtMs: 1,
-      joinedAtMs: 2,
-      readyAtMs: 3,
-      incomplete: true,
-      template: 't',
-      pods: [{ class: 'c', count: 2, firstAskedAtMs: 1 }],
-    };
-    const difference: Required<TemplateDifference> = {
-      node: 'n',
-      resources: [{ resource: 'cpu', promised: 2, offered: 1, pod: 'a/b', uses: 1 }],
-      labels: [{ key: 'k', promised: 'v', found: 'w' }],
-      taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }],
-      ports: [{ port: 80, protocol: 'SCTP', hostIp: '0.0.0.0' }],
-      features: ['F'],
-      devices: [{ driver: 'd', promised: 2, offered: 1 }],
-      zones: { missing: ['r-1'], found: 'r-2' },
-    };
-    const promise: Required<BrokenPromise> = {
-      difference,
-      nodes: ['n'],
-      template: 't',
-      model: 'm',
-      classes: ['c'],
-      sinceMs: 1,
-      untilMs: 2,
-      reportedAtMs: 3,
-    };
-    const a = nodeGroupId('a');
-    const state: Required<Omit<SavedMemory, 'savedAtMs'>> = {
-      unneededSince: new Map([['n', START_MS - 1]]),
-      backoffs: new Map([[a, entry]]),
-      stockouts: [{ scope, code: 'x', sinceMs: 1, untilMs: 2 }],
-      increases: new Map([[a, { group: a, nodes: 1, requestedAtMs: 1, expectedByMs: 2 }]]),
-      accepted: new Map([[a, [made]]]),
-      broken: new Map([[a, promise]]),
-      brokenZones: new Map([[a, promise]]),
-      asked: new Map([[a, [{ atMs: 1, nodes: 2 }]]]),
-      lastScaleUpMs: 1,
-      lastScaleDownMs: 2,
-      lastScaleDownFailureMs: 3,
-      groupTimes: new Map([[a, groupTime]]),
-      targets: new Map([[a, 7]]),
-      readyTimes: new Map([[a, [90_000, 100_000]]]),
-    };
-    expect(loaded({ ...emptyLoopState(START_MS), ...state })).toMatchObject(state);
+  it('has every field that outlives a process', () => {
+    const { unremovable, deleting, requests, removals, emptyRemovals, unregisteredSince, held, marks, accepted, ...saved } = FULL_STATE;
+    // Pods that exist only in plans are not stored, and others are found again by their class.
+    const made = new Map(
+      [...accepted].map(([id, entries]) => [
+        id,
+        entries.map(({ planned: _planned, pods, ...entry }) => ({ ...entry, pods: pods.map(({ uids: _uids, ...some }) => some) })),
+      ]),
+    );
+    const expected: Record<keyof Omit<SavedMemory, 'savedAtMs'>, unknown> = { ...saved, accepted: made };
+    expect(loaded(FULL_STATE)).toEqual({ ...expected, savedAtMs: START_MS });
   });
 
   it('of a version that did not know ready times or missed zones is accepted', () => {
@@ -271,6 +219,43 @@ describe('a memory that is too large', () => {
   });
 });
 
+describe('a stored text with a time in the far future', () => {
+  const good: unknown = JSON.parse(writeMemory(FULL_STATE, START_MS).text);
+  const LATE_MS = START_MS + 400 * 24 * 60 * MINUTE;
+
+  /** The value once for each of its times but the one of the save, with that time in the far future. */
+  function withOneLate(value: unknown, path: string): readonly { readonly path: string; readonly value: unknown }[] {
+    if (typeof value === 'number') return timesIn(value).length === 0 || path.endsWith('.savedAtMs') ? [] : [{ path, value: LATE_MS }];
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([key, entry]) =>
+      withOneLate(entry, `${path}.${key}`).map((late) => ({
+        path: late.path,
+        value: Array.isArray(value) ? value.with(Number(key), late.value) : { ...value, [key]: late.value },
+      })),
+    );
+  }
+  const LATE = withOneLate(good, '');
+
+  it.each(LATE)('at $path is refused, or read without it', ({ value }) => {
+    const read = readMemory(JSON.stringify(value));
+    expect(Math.max(...timesIn(read.ok ? read.memory : {}), START_MS)).toBeLessThanOrEqual(START_MS + MINUTE);
+  });
+
+  it('has such a row for each time of the memory', () => {
+    const { unneededSince: _durations, savedAtMs: _own, ...memory } = loaded(FULL_STATE);
+    expect(LATE).toHaveLength(timesIn(memory).length);
+  });
+
+  it('is read if only an event lies after the save: that is then the time of the event', () => {
+    const { lastScaleDownMs, groupTimes } = loaded({
+      ...FULL_STATE,
+      lastScaleDownMs: LATE_MS,
+      groupTimes: new Map([[nodeGroupId('a'), { scaleDownMs: START_MS + 1 }]]),
+    });
+    expect([lastScaleDownMs, groupTimes?.get(nodeGroupId('a'))]).toEqual([START_MS, { scaleDownMs: START_MS }]);
+  });
+});
+
 describe('a stored text is refused if it', () => {
   const good = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Readonly<Record<string, unknown>>;
   const entry = (change: object) => [['a', { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause: 'x', ...change }]];
@@ -293,6 +278,14 @@ describe('a stored text is refused if it', () => {
       'its backoffs.0.1 is not valid',
     ],
     ['has a back-off for years', JSON.stringify({ ...good, backoffs: entry({ untilMs: 8e15 }) }), /too far in the future/],
+    [
+      'has a promise that stays broken for years',
+      writeMemory(
+        { ...FULL_STATE, broken: new Map([...FULL_STATE.broken].map(([id, promise]) => [id, { ...promise, untilMs: 8e15 }])) },
+        START_MS,
+      ).text,
+      /too far in the future/,
+    ],
     ['has an idle time before any other', JSON.stringify({ ...good, idle: [['a', [['b', -1]]]] }), 'its idle.0.1 is not valid'],
   ])('%s', (_what, stored, reason) => {
     const read = readMemory(stored);

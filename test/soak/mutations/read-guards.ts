@@ -170,8 +170,15 @@ export const READ_GUARDS: readonly Guard[] = [
   {
     guard: 'a saved memory with a time far in the future is not used',
     file: 'src/loop/memory/memory-text.ts',
-    text: 'return late ? refused(',
-    instead: 'return late && text.length < 0 ? refused(',
+    text: 'isLate ||= atMs > savedAtMs + LONGEST_MS;',
+    instead: '',
+    test: MEMORY,
+  },
+  {
+    guard: 'no event of a saved memory lies after the save',
+    file: 'src/loop/memory/memory-text.ts',
+    text: "if (kind === 'past') return Math.min(atMs, savedAtMs);",
+    instead: "if (kind === 'past') return atMs;",
     test: MEMORY,
   },
   {
