@@ -130,8 +130,14 @@ function retriesLeft(rounds: readonly ScaleUpRound[]): number {
 /** The part of the time that searches leave to estimates: without it, pods that are searched in vain would keep the others from new nodes. */
 const SHARE_OF_ESTIMATES = 0.5;
 
+/** What limits the time of a plan. */
+interface TimedBy {
+  readonly clock: Pick<LoopDeps['clock'], 'monotonic'>;
+  readonly policy: Policy;
+}
+
 /** For one plan of a loop whose earlier plans took `spentMs`: together they are limited, since a long plan is about a world of the past. */
-export function planningTimer({ clock, policy }: Pick<LoopDeps, 'clock' | 'policy'>, spentMs: number): IsLate {
+export function planningTimer({ clock, policy }: TimedBy, spentMs: number): IsLate {
   const { maxPlanningMs = Number.POSITIVE_INFINITY } = policy.scaleUp;
   const nowMs = clock.monotonic();
   const leftMs = maxPlanningMs - spentMs;

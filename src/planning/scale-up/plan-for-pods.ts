@@ -5,7 +5,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import type { SlicedWork } from '../../lib/slices.ts';
+import { filterInSlices, type SlicedWork } from '../../lib/slices.ts';
 import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
@@ -16,6 +16,7 @@ import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
 import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
+import { isRefusedByAll, newNodeKinds, type NewNodeKinds } from './groups/refused-shapes.ts';
 import { similarityRulesOf } from './groups/similar-groups.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import { expandGroups } from './packing/expand.ts';
@@ -128,26 +129,31 @@ function* placeAndExpand(
   const placed = yield* placePods(context, present, explained);
   if (placed === undefined) return UNEXPLAINED;
   const { unplaced, capacity } = placed;
-  const growable = growableGroups(context);
+  const growable = growableGroups(context, snapshot);
   const [others, buffers] = splitBuffers(unplaced, buffersLast);
   const planInSteps = (steps: readonly number[]): SlicedWork<ScaleUpPlan> => {
     const parts = [...splitByPriority(others, steps), ...(buffers.length === 0 ? [] : [buffers])];
     return withForkInSlices(snapshot, () => expandAndExplain(context, growable, parts, copyCapacity(capacity)));
   };
-  const [rivals] = splitBuffers(hopeful, buffersLast);
+  const [rivals] = splitBuffers(
+    hopeful.filter(({ shape }) => !isRefusedByAll(shape, growable.kinds)),
+    buffersLast,
+  );
   return yield* byPriority ? bestPlanByPriority(rivals, planInSteps, tries) : planInSteps([]);
 }
 
 interface GrowableGroups {
   /** What a new node of each group that may grow offers. */
   readonly templates: readonly GroupTemplate[];
+  /** The same nodes, for what each of them refuses. */
+  readonly kinds: NewNodeKinds;
   /** For every group of `templates`. */
   readonly bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
   /** Why each of the other groups may not grow. */
   readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
 }
 
-function growableGroups(context: ScaleUpContext): GrowableGroups {
+function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): GrowableGroups {
   const { observation, policy, names } = context.input;
   const skips = new Map<NodeGroupId, SkipReason>();
   const bounds = new Map<NodeGroupId, SizeBounds>();
@@ -165,19 +171,22 @@ function growableGroups(context: ScaleUpContext): GrowableGroups {
       bounds.set(group.id, { size, ceiling: ceiling.ceiling });
     }
   }
-  return { templates, bounds, skips };
+  return { templates, kinds: newNodeKinds(templates, snapshot), bounds, skips };
 }
 
 /** Serves the parts one after the other. Leaves the new nodes in the snapshot. */
 function* expandAndExplain(
   context: ScaleUpContext,
-  { templates, bounds, skips }: GrowableGroups,
+  { templates, kinds, bounds, skips }: GrowableGroups,
   parts: readonly (readonly Pod[])[],
   capacity: ExistingCapacity,
 ): SlicedWork<ScaleUpPlan> {
   const { observation, state, policy, request } = context.input;
+  const all: (readonly EquivalenceGroup[])[] = [];
+  for (const pods of parts) all.push(yield* groupPodsInSlices(pods, capacity.interdependent));
+  yield;
   const turns: (readonly EquivalenceGroup[])[] = [];
-  for (const pods of parts) turns.push(yield* groupPodsInSlices(pods, capacity.interdependent));
+  for (const groups of all) turns.push(yield* filterInSlices(groups, ({ shape }) => !isRefusedByAll(shape, kinds)));
   yield;
   const expansion = yield* expandGroups({
     capacity,
@@ -195,7 +204,7 @@ function* expandAndExplain(
   });
   for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
   const outcome = { skips, expansion, templates };
-  yield* explainUnplacedPods(context, outcome, turns.flat(), capacity);
+  yield* explainUnplacedPods(context, outcome, all.flat(), capacity);
   yield;
   return buildScaleUpPlan(context, outcome, capacity.verdicts);
 }

@@ -13,7 +13,7 @@ import { type DeviceAllocationFailure, findAllocationFailure } from './device-al
 import { findInterdependent, type RuleClasses } from './interdependent-shapes.ts';
 import { noOperations } from './operation-counts.ts';
 import { fitsAlone, fitReasons } from './pod-fit.ts';
-import type { CompiledShape } from './shape-table.ts';
+import { type CompiledShape, isRefusedByAll } from './shape-table.ts';
 import { SimulatedNodes } from './simulated-nodes.ts';
 import type { PlacementRules, ShapeTies, SplitRules } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
@@ -59,6 +59,7 @@ export class ClusterSnapshot implements Snapshot {
     this.#indexes.namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
     if (!unchanged || this.#undo.dirty.size > 0) yield* this.#loadChanges(cluster);
+    this.#indexes.slots.tidySeats();
     this.#indexes.shapes.beginEpoch();
   }
 
@@ -196,6 +197,7 @@ export class ClusterSnapshot implements Snapshot {
     const compiled = this.#indexes.compiled(pod.shape);
     if (compiled.refusedAt === this.#room) return undefined;
     const { slots, ledger, devices } = this.#indexes;
+    if (isRefusedByAll(compiled, slots)) return undefined;
     const tied = ledger.isTied(compiled.ties);
     const count = this.#order.length;
     const start = compiled.cursorEpoch === this.#epoch ? compiled.cursor : 0;

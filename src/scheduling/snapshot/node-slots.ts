@@ -15,6 +15,13 @@ import { bug } from './undo-log.ts';
 const NO_PODS: readonly Pod[] = [];
 const NO_PORTS: readonly HostPort[] = [];
 const NO_DISKS: readonly InlineDisk[] = [];
+const FEW_SEATS = 1_000;
+
+/** A node in its slot. It is out of date once the slot has another stamp. */
+interface Seat {
+  readonly slot: number;
+  readonly stamp: number;
+}
 
 /** What a pod takes of a node, computed before. */
 interface SlotNeed {
@@ -40,6 +47,8 @@ export class NodeSlots {
   free: Float64Array;
   #stride: number;
   #lastStamp = 0;
+  /** By ascending stamps, with entries that are out of date. */
+  #seats: Seat[] = [];
 
   readonly #resourceNames: ResourceNames;
 
@@ -117,7 +126,10 @@ export class NodeSlots {
   /** Puts an empty node into a slot; `slot` may be the next new one. */
   seat(slot: number, node: Node): void {
     this.#reach(slot);
-    if (this.nodes[slot] !== node) this.stamps[slot] = ++this.#lastStamp;
+    if (this.nodes[slot] !== node) {
+      this.stamps[slot] = ++this.#lastStamp;
+      this.#seats.push({ slot, stamp: this.#lastStamp });
+    }
     this.nodes[slot] = node;
     this.live[slot] = 1;
     this.cordoned[slot] = node.unschedulable ? 1 : 0;
@@ -148,7 +160,42 @@ export class NodeSlots {
   /** Removes the newest slot. */
   dropLast(): void {
     this.nodes.pop();
+    if (this.#seats.at(-1)?.slot === this.count) this.#seats.pop();
     this.#pods.length = Math.min(this.#pods.length, this.count);
+  }
+
+  /** The stamp of the node that came last, of all that ever came. */
+  get lastStamp(): number {
+    return this.#lastStamp;
+  }
+
+  /** The slot of a node that came after the stamp and that `accepts`; of several, the newest. Includes nodes that are taken out at present. */
+  findSince(stamp: number, accepts: (slot: number) => boolean): number | undefined {
+    for (let at = this.#seats.length - 1; at >= 0; at--) {
+      const seat = this.#seats[at];
+      if (seat === undefined || seat.stamp <= stamp) return undefined;
+      if (this.isSeated(seat) && accepts(seat.slot)) return seat.slot;
+    }
+    return undefined;
+  }
+
+  isSeated({ slot, stamp }: Seat): boolean {
+    return this.nodes[slot] !== undefined && this.stamps[slot] === stamp;
+  }
+
+  /** Drops entries that are out of date, once they are many. */
+  tidySeats(): void {
+    if (this.#seats.length > 2 * this.count + FEW_SEATS) this.#seats = this.#seats.filter((seat) => this.isSeated(seat));
+  }
+
+  /** Whether the node would have room if no pod ran on it. Attach slots count as room: a limit may become known later. */
+  couldHold(slot: number, { indexes, amounts }: Need): boolean {
+    const allocatable = this.nodes[slot]?.allocatable;
+    return indexes.every((index, at) => (amounts[at] ?? 0) <= (allocatable?.[index] ?? 0) || this.#isAttachSlot(index));
+  }
+
+  #isAttachSlot(index: number): boolean {
+    return this.#resourceNames.attachable.some((other) => other.index === index);
   }
 
   /** Takes over the list as it is. It is copied before the first edit. */

@@ -26,6 +26,10 @@ export interface CompiledShape {
   cursorEpoch: number;
   /** The value of the room counter when no node had room for the shape. */
   refusedAt: number;
+  /** No node that came up to this stamp could hold such a pod, whatever ran on it. */
+  refusedTo: number;
+  /** A node that could. */
+  holder: { readonly slot: number; readonly stamp: number } | undefined;
   /** The last epoch of its table in which it was used. */
   usedEpoch: number;
 }
@@ -74,6 +78,8 @@ export class ShapeTable {
       cursor: 0,
       cursorEpoch: -1,
       refusedAt: -1,
+      refusedTo: -1,
+      holder: undefined,
       usedEpoch: -1,
     };
     this.#byKey.set(shape.key, compiled);
@@ -89,6 +95,22 @@ export class ShapeTable {
     this.#classes.set(key, made);
     return made;
   }
+}
+
+/**
+ * Whether no node could hold such a pod even if nothing ran on it: by its size and by the predicates that read only the node. Remembered from
+ * plan to plan, so that each node is looked at once for each shape that nothing holds.
+ */
+export function isRefusedByAll(compiled: CompiledShape, slots: NodeSlots): boolean {
+  const { holder, shape, need } = compiled;
+  if (holder !== undefined && slots.isSeated(holder)) return false;
+  const found = slots.findSince(compiled.refusedTo, (slot) => {
+    const node = slots.nodes[slot];
+    return node !== undefined && slots.couldHold(slot, need) && fitsStatically(shape, node);
+  });
+  if (found === undefined) compiled.refusedTo = slots.lastStamp;
+  compiled.holder = found === undefined ? undefined : { slot: found, stamp: slots.stamps[found] ?? 0 };
+  return found === undefined;
 }
 
 /** The result of the predicates that read only the node. Kept until the slot gets another node. */
