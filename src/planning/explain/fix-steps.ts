@@ -68,7 +68,8 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
     case 'drop-pod-affinity': {
       const field = change.rule === 'affinity' ? 'podAffinity' : 'podAntiAffinity';
       const [required, preferred] = ['requiredDuringSchedulingIgnoredDuringExecution', 'preferredDuringSchedulingIgnoredDuringExecution'];
-      return [{ where: `${field} of ${templateOf(workload)}: from ${required} to ${preferred}` }];
+      const where = `${field} of ${templateOf(workload)}: from ${required} to ${preferred}`;
+      return [{ where, ...(change.rule === 'affinity' ? {} : { warning: SHARED_FATE }) }];
     }
     case 'drop-host-port':
       return [{ where: `the ports of ${templateOf(workload)}` }];
@@ -133,18 +134,31 @@ function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[]
   const pool = group.agentPool?.name;
   const [name = ''] = tag.split('=');
   const where = `the tag ${name} of agent pool ${pool ?? id}`;
-  if (group.kind === 'vms-pool') return [{ where, ...defined({ command: poolTagCommand(tag, group) }) }];
+  const ofPool = poolTagStep(tag, where, group);
+  if (group.kind === 'vms-pool') return [ofPool];
   const command = shell`az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
-  const ofPool = pool === undefined ? [] : [{ where, ...defined({ command: poolTagCommand(tag, group), warning: countWarning(group) }) }];
-  return [{ where: `the tag ${name} of scale set ${id}`, command }, ...ofPool];
+  return [{ where: `the tag ${name} of scale set ${id}`, command }, ...(pool === undefined ? [] : [ofPool])];
 }
 
 /** The command replaces all tags of the pool: without them it is not known. */
-function poolTagCommand(tag: string, { agentPool }: NodeGroup): string | undefined {
-  if (agentPool?.tags === undefined) return undefined;
+function poolTagStep(tag: string, where: string, group: NodeGroup): FixStep {
+  const { agentPool } = group;
+  if (agentPool?.tags === undefined) return { where, ...defined({ warning: countWarning(group) }) };
   const [key = '', value = ''] = tag.split('=');
-  return updateCommand(shell`-n ${agentPool.name} --tags ${listOf(withTags(agentPool.tags, { [key]: value }))}`);
+  const command = updateCommand(shell`-n ${agentPool.name} --tags ${listOf(withTags(agentPool.tags, { [key]: value }))}`);
+  return { where, command, warning: joined(replacementWarning('tags'), countWarning(group)) };
 }
+
+function joined(...warnings: readonly (string | undefined)[]): string {
+  return warnings.filter((each) => each !== undefined).join('; ');
+}
+
+function replacementWarning(what: 'tags' | 'labels'): string {
+  return `\`--${what}\` replaces all ${what} of the pool: one that was added since they were read is lost`;
+}
+
+/** Of pods that no longer have to be apart. */
+export const SHARED_FATE = 'the pods may run side by side from then on, and fail together';
 
 /** An instance's key has its resource group, in lower case, which Azure accepts. */
 export function resourceGroupOf({ instances = [] }: NodeGroup): string {
@@ -159,7 +173,9 @@ function labelStep({ group: id, key, value }: ChangeOf<'label-pool'>, group: Nod
   const { labels } = group.agentPool ?? {};
   const all = labels === undefined ? [`${key}=${value}`, 'EVERY_OTHER_LABEL_OF_THE_POOL'] : listOf({ ...labels, [key]: value });
   const command = updateCommand(shell`-n ${pool} --labels ${all}`);
-  return { where: `the labels of agent pool ${pool}`, command, ...defined({ warning: countWarning(group) }) };
+  const unknown = '`--labels` replaces all labels of the pool, and its present labels are unknown: those that the command lacks are lost';
+  const warning = joined(labels === undefined ? unknown : replacementWarning('labels'), countWarning(group));
+  return { where: `the labels of agent pool ${pool}`, command, warning };
 }
 
 const CLUSTER = '-g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER';
@@ -173,10 +189,15 @@ function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(entries).map(([key, value]) => `${key}=${value}`);
 }
 
-/** AKS writes its own count whenever it works on a pool. */
+/** AKS writes its own count whenever it works on a pool. If one of the two numbers is unknown, they may differ. */
 function countWarning({ agentPool, target, kind }: NodeGroup): string | undefined {
   const { name, count } = agentPool ?? {};
-  if (kind === 'vms-pool' || name === undefined || count === undefined || !target.known || target.value === count) return undefined;
+  if (kind === 'vms-pool' || name === undefined) return undefined;
+  if (count === undefined || !target.known) {
+    const unknown = count === undefined ? 'the count that AKS has' : `its size (AKS has ${count} as the count)`;
+    return `of agent pool ${name}, ${unknown} is unknown: \`az aks nodepool update\` would set the size to the count`;
+  }
+  if (target.value === count) return undefined;
   return `AKS has ${count} as the count of agent pool ${name}, whose size is ${target.value}: \`az aks nodepool update\` would set it to ${count}`;
 }
 

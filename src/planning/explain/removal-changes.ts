@@ -2,6 +2,7 @@
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Pod } from '../../domain/pod.ts';
+import type { BudgetDemand } from '../../domain/workloads.ts';
 
 /** What a person edits to change pods: a Deployment rather than its ReplicaSet; the pod itself if it has no controller. */
 export interface Workload {
@@ -10,6 +11,15 @@ export interface Workload {
   readonly name: string;
   /** The controller that its pods name. Absent for a pod without a controller. */
   readonly controller?: string;
+}
+
+/** The pods that a budget selects now. */
+export interface BudgetCoverage {
+  readonly pods: number;
+  /** Those that are not of the workload whose pod the budget keeps in place. */
+  readonly others: number;
+  /** The selector is empty, so every pod of the namespace is selected, also those that come later. */
+  readonly wholeNamespace?: true;
 }
 
 /** Keys of our configuration, as files spell them, with the value to set. */
@@ -22,9 +32,16 @@ export type RemovalSetting =
 
 export type RemovalChange =
   | { readonly kind: 'scale-workload'; readonly workload: Workload; readonly from: number; readonly to: number }
-  /** The budget allows one pod at a time to be unavailable. */
-  | { readonly kind: 'relax-budget'; readonly namespace: string; readonly budget: string }
-  | { readonly kind: 'delete-budget'; readonly namespace: string; readonly budget: string }
+  /** The budget allows one pod at a time to be unavailable: `to` takes the place of `from`. Without `from`, its demand is unknown. */
+  | {
+      readonly kind: 'relax-budget';
+      readonly namespace: string;
+      readonly budget: string;
+      readonly from?: BudgetDemand;
+      readonly to: BudgetDemand;
+      readonly covers: BudgetCoverage;
+    }
+  | { readonly kind: 'delete-budget'; readonly namespace: string; readonly budget: string; readonly covers: BudgetCoverage }
   | { readonly kind: 'add-budget'; readonly namespace: string; readonly name: string; readonly labels: Labels }
   /** For all pods of the workload. Without a value, the annotation is removed. */
   | { readonly kind: 'annotate-workload'; readonly workload: Workload; readonly key: string; readonly value?: string }
@@ -92,9 +109,9 @@ export function describeRemovalChange(change: RemovalChange): string {
     case 'scale-workload':
       return `run ${change.to} replicas of ${change.workload.namespace}/${change.workload.name}`;
     case 'relax-budget':
-      return `let PodDisruptionBudget ${change.namespace}/${change.budget} allow 1 unavailable pod`;
+      return `let PodDisruptionBudget ${change.namespace}/${change.budget}${describeOthers(change.covers, ',')} allow 1 unavailable pod`;
     case 'delete-budget':
-      return `delete PodDisruptionBudget ${change.namespace}/${change.budget}`;
+      return `delete PodDisruptionBudget ${change.namespace}/${change.budget}${describeOthers(change.covers, '')}`;
     case 'add-budget':
       return `add a PodDisruptionBudget that allows 1 unavailable pod of ${change.namespace}/${change.name}`;
     case 'annotate-workload':
@@ -120,6 +137,10 @@ export function describeRemovalChange(change: RemovalChange): string {
     case 'unprotect-instance':
       return `remove the protection of its instance from ${change.from === 'scale-in' ? 'scale-in' : 'scale set actions'}`;
   }
+}
+
+function describeOthers({ others }: BudgetCoverage, end: ',' | ''): string {
+  return others === 0 ? '' : `, which covers ${others} other ${others === 1 ? 'pod' : 'pods'}${end}`;
 }
 
 function describeAnnotation({ workload, key, value }: Extract<RemovalChange, { kind: 'annotate-workload' }>): string {

@@ -125,6 +125,7 @@ describe('other changes', () => {
         {
           where:
             'podAntiAffinity of the pod template of ReplicaSet shop/web: from requiredDuringSchedulingIgnoredDuringExecution to preferredDuringSchedulingIgnoredDuringExecution',
+          warning: 'the pods may run side by side from then on, and fail together',
         },
       ],
     ],
@@ -152,14 +153,37 @@ describe('a command of AKS', () => {
   });
 
   it('keeps what it would replace, names the agent pool, and warns of a count that it would set', () => {
-    const warning = 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1';
+    const count = 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1';
+    const replaces = (what: string) =>
+      `\`--${what}\` replaces all ${what} of the pool: one that was added since they were read is lost; ${count}`;
     expect(stepsIn(group, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' })).toEqual([
-      { where: 'the labels of agent pool gpupool', command: `${UPDATE} --labels team=ml disk=ssd`, warning },
+      { where: 'the labels of agent pool gpupool', command: `${UPDATE} --labels team=ml disk=ssd`, warning: replaces('labels') },
     ]);
     expect(stepsIn(group, raise)[1]).toEqual({
       where: 'the tag max of agent pool gpupool',
       command: `${UPDATE} --tags owner=ml max=7`,
-      warning,
+      warning: replaces('tags'),
     });
+  });
+
+  const unread = { known: false, reason: 'never read' } as const;
+  const WOULD_SET = 'is unknown: `az aks nodepool update` would set the size to the count';
+  it.each<[string, Partial<NodeGroup>, string]>([
+    ['the count', { agentPool: { name: 'gpupool' } }, `of agent pool gpupool, the count that AKS has ${WOULD_SET}`],
+    [
+      'the size',
+      { agentPool: { name: 'gpupool', count: 1 }, target: unread },
+      `of agent pool gpupool, its size (AKS has 1 as the count) ${WOULD_SET}`,
+    ],
+  ])('warns that AKS may set another size if %s is unknown', (_what, part, warning) => {
+    expect(stepsIn({ ...group, ...part }, raise)[1]?.warning).toBe(warning);
+  });
+
+  it('says that labels are lost that nothing has read', () => {
+    const { labels: _labels, ...unlabelled } = facts;
+    const [step] = stepsIn({ ...group, agentPool: unlabelled }, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' });
+    expect(step?.warning).toMatch(
+      /replaces all labels of the pool, and its present labels are unknown: those that the command lacks are lost/,
+    );
   });
 });

@@ -20,6 +20,7 @@ interface Case {
   readonly calls: readonly Words[];
 }
 
+const COVERS = { pods: 2, others: 1 };
 const CLUSTER = (name: string): Words => ['-g', name, '--cluster-name', name];
 const idOf = (group: string, set: string): Words => ['az', 'vmss', 'show', '-g', group, '-n', set, '--query', 'id', '-o', 'tsv'];
 
@@ -105,7 +106,7 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
     calls: [['kubectl', '-n', word, 'scale', 'deployment', word, '--replicas=2']],
   }),
   'a budget that is relaxed': (word) => ({
-    change: { kind: 'relax-budget', namespace: word, budget: word },
+    change: { kind: 'relax-budget', namespace: word, budget: word, to: { kind: 'maxUnavailable', value: 1 }, covers: COVERS },
     calls: [
       [
         'kubectl',
@@ -121,7 +122,7 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
     ],
   }),
   'a budget that is deleted': (word) => ({
-    change: { kind: 'delete-budget', namespace: word, budget: word },
+    change: { kind: 'delete-budget', namespace: word, budget: word, covers: COVERS },
     calls: [['kubectl', '-n', word, 'delete', 'poddisruptionbudget', word]],
   }),
   'a budget that is added': (word) => ({

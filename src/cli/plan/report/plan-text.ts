@@ -28,6 +28,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     poolTable(report, options),
     removalTable(report, options),
     unremovableTable(report, options),
+    warningLines(report, options),
     noteLines(report, options),
   ];
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
@@ -233,6 +234,17 @@ function unremovableTable({ scaleDown, explained, summary }: PlanReport, options
     hasFix ? MORE : '',
   ];
   return cutTable({ columns, rows, others, most: MOST.unremovable }, options);
+}
+
+/** What the steps of the fixes above can lose. The steps themselves are in the answers of `explain`. */
+function warningLines({ scaleUp, explained }: PlanReport, { width, colours }: TextOptions): string {
+  const fixes = [...scaleUp.helpless.flatMap(({ advice }) => advice?.fix ?? []), ...explained.totals.flatMap(({ fix }) => fix ?? [])];
+  const lines = fixes.flatMap(({ text: fix, steps }) => {
+    const warnings = steps.flatMap(({ where, warning }) => (warning === undefined ? [] : [paragraph(`- ${where}: ${warning}.`, width)]));
+    return warnings.length === 0 ? [] : [[paragraph(`Before you ${fix}:`, width), ...warnings].join('\n')];
+  });
+  const shown = [...new Set(lines)].map((line) => line.split('\n').map(colours.yellow).join('\n'));
+  return shown.length === 0 ? '' : `\n${shown.join('\n')}`;
 }
 
 function noteLines({ notes = [] }: PlanReport, { width, all, colours }: TextOptions): string {

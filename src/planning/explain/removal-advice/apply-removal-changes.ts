@@ -45,7 +45,7 @@ function applyOne(input: RemovalInput, change: RemovalChange, simulator: Removal
     case 'scale-workload':
       return withReplicas(input, change, simulator.modelOf(input));
     case 'relax-budget':
-      return withBudgets(input, (budget) => (isNamed(budget, change) ? demanding(budget, ONE_UNAVAILABLE) : budget));
+      return withBudgets(input, (budget) => (isNamed(budget, change) ? demanding(budget, change.to) : budget));
     case 'delete-budget':
       return withBudgetList(
         input,
@@ -191,6 +191,14 @@ export function selects({ namespace, selector }: DisruptionBudget, pod: Pod): bo
 }
 
 const ONE_UNAVAILABLE: BudgetDemand = { kind: 'maxUnavailable', value: 1 };
+
+/** The demand that lets one pod be unavailable, in the form that the budget has: a number stays a number, a percentage a percentage. */
+export function relaxed({ demand, expectedPods }: Pick<DisruptionBudget, 'demand' | 'expectedPods'>): BudgetDemand {
+  if (demand?.kind !== 'minAvailable') return ONE_UNAVAILABLE;
+  const required = Math.max(0, expectedPods - 1);
+  const isShare = typeof demand.value === 'string' && demand.value.endsWith('%');
+  return { kind: 'minAvailable', value: isShare ? `${Math.floor((100 * required) / Math.max(1, expectedPods))}%` : required };
+}
 
 /** The budget with so many more pods, all of them healthy. */
 export function grown(budget: DisruptionBudget, more: number): DisruptionBudget {

@@ -6,8 +6,9 @@ import type { Blocker, UnremovableNode } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import type { DisruptionBudget } from '../../../domain/workloads.ts';
-import { isOf, workloadOf, type RemovalChange, type Workload } from '../removal-changes.ts';
-import { grown, selects } from './apply-removal-changes.ts';
+import { defined } from '../../../lib/defined.ts';
+import { type BudgetCoverage, isOf, workloadOf, type RemovalChange, type Workload } from '../removal-changes.ts';
+import { grown, relaxed, selects } from './apply-removal-changes.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
 import { placesFor } from './places.ts';
 import type { RemovalInput } from './after-removals.ts';
@@ -191,18 +192,37 @@ function countReplicas(workload: Workload, { observation }: RemovalInput): numbe
   return [...[...podsByNode.values()].flat(), ...pendingPods].filter((pod) => isOf(pod, workload) && pod.deletionAtMs === undefined).length;
 }
 
-/** A budget that only waits for healthy pods needs no change. */
+/**
+ * A budget that only waits for healthy pods needs no change. With two budgets the Eviction API refuses the pod whatever they demand, so
+ * one has to go: the one that covers the fewest other pods. A budget that covers others is deleted only if nothing gentler helps.
+ */
 function remediesForBudgets(pod: Pod, workload: Workload, { input }: KeptNode): readonly RemovalRemedy[] {
   const budgets = input.observation.cluster.disruptionBudgets.filter((budget) => selects(budget, pod));
-  const named = ({ namespace, name: budget }: DisruptionBudget) => ({ namespace, budget });
-  if (budgets.length > 1) return budgets.map((budget) => ({ changes: [{ kind: 'delete-budget', ...named(budget) }], effort: 3 }));
+  const named = (budget: DisruptionBudget) => ({
+    namespace: budget.namespace,
+    budget: budget.name,
+    covers: coverageOf(budget, workload, input),
+  });
+  if (budgets.length > 1) {
+    const gentlest = budgets.map(named).sort((left, right) => left.covers.others - right.covers.others);
+    return gentlest.flatMap((budget, at) => one({ kind: 'delete-budget', ...budget }, (budget.covers.others === 0 ? 3 : 5.5) + at / 10));
+  }
   const [budget] = budgets;
   if (budget === undefined) return [];
-  const relaxed = one({ kind: 'relax-budget', ...named(budget) }, 3);
+  const isTooStrict = budget.desiredHealthy >= budget.expectedPods;
+  const change = { kind: 'relax-budget', ...named(budget), ...defined({ from: budget.demand }), to: relaxed(budget) } as const;
+  const relaxation = isTooStrict ? one(change, 3) : [];
   const more = replicasFor(budget);
-  if (more === undefined || !isScalable(workload)) return relaxed;
+  if (more === undefined || !isScalable(workload)) return relaxation;
   const from = countReplicas(workload, input);
-  return [...one({ kind: 'scale-workload', workload, from, to: from + more }, 2 + more / 20), ...relaxed];
+  return [...one({ kind: 'scale-workload', workload, from, to: from + more }, 2 + more / 20), ...relaxation];
+}
+
+function coverageOf(budget: DisruptionBudget, workload: Workload, { observation }: RemovalInput): BudgetCoverage {
+  const { podsByNode, pendingPods } = observation.cluster;
+  const covered = [...[...podsByNode.values()].flat(), ...pendingPods].filter((pod) => selects(budget, pod));
+  const others = covered.filter((pod) => !isOf(pod, workload)).length;
+  return { pods: covered.length, others, ...(budget.selector?.requirements.length === 0 ? { wholeNamespace: true } : {}) };
 }
 
 /** Further replicas cost more than they free. */

@@ -352,3 +352,23 @@ it('reads the standard input, and compressed files', async () => {
   expect(plain.out).toBe((await ask(SMALL, SMALL_POOLS)).out);
   expect(await runCommand(argv, { files, bytes: { '-': gzipSync(SMALL) } })).toEqual(plain);
 });
+
+describe('what a person should know before', () => {
+  const bare = (name: string) => podJson(name, '500m', { on: 'n-0', metadata: { name, namespace: 'shop', ownerReferences: [] } });
+  const room = seen(nodeJson('r-0', 'room'));
+  const pools = [pool('general'), pool('room', { min: 1 })];
+
+  it('stands below the fixes, with the place of each step', async () => {
+    const { out } = await ask(listOf(seen(nodeJson('n-0', 'general')), room, bare('pet')), pools);
+    expect(out).toContain(
+      'Before you run pod shop/pet as a Deployment, StatefulSet or Job:\n- pod shop/pet, once the other runs: what the pod holds in memory and on its node is lost.\n',
+    );
+  });
+
+  it('is in --json with the command that it is about', async () => {
+    const { out } = await ask(listOf(seen(nodeJson('n-0', 'general')), room, bare('pet')), pools, ['--json']);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      '"command": "kubectl -n shop delete pod pet", "warning": "what the pod holds in memory and on its node is lost"',
+    );
+  });
+});

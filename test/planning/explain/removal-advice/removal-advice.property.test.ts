@@ -206,7 +206,7 @@ function changeWorld(world: World, change: Change, app: string): World {
       return {
         ...world,
         budgets: world.budgets.map((budget) =>
-          budget.name === change.budget ? counted({ ...budget, demand: { kind: 'maxUnavailable', value: 1 } }, world.pods) : budget,
+          budget.name === change.budget ? counted({ ...budget, demand: change.to }, world.pods) : budget,
         ),
       };
     case 'annotate-workload':

@@ -78,6 +78,7 @@ describe('what frees a node', () => {
 
   const local = { localVolumes: [{ name: 'cache', kind: 'emptyDir' as const }] };
   const blockingLocal = aPolicy({ scaleDown: { skipNodesWithLocalStorage: true } });
+  const { demand: _demand, ...undemanding } = strict(1);
   const custom = { kind: 'Rollout', apiVersion: 'argoproj.io/v1alpha1', name: 'api', uid: 'x' };
   const blockingCustom = aPolicy({ scaleDown: { skipNodesWithCustomControllerPods: true } });
   const disabled = (name: string, part: Partial<Node> = {}) => aNode({ name, scaleDownDisabled: true, ...part });
@@ -96,6 +97,27 @@ describe('what frees a node', () => {
         pods: [api('p-0', 'a')],
         budgets: [{ ...strict(1), neverAllows: 'maxUnavailable is 0', demand: { kind: 'maxUnavailable', value: 0 } }],
       }),
+      'let PodDisruptionBudget payments/api allow 1 unavailable pod',
+      [`kubectl -n payments patch poddisruptionbudget api --type=merge -p '{"spec":{"maxUnavailable":1}}'`],
+    ],
+    [
+      'the budget itself by one pod, as a number, for pods that are of no workload with replicas',
+      world({ pods: [api('p-0', 'a', { controller: custom }), api('q-0', 'b', { controller: custom })], budgets: [strict(2)] }),
+      'let PodDisruptionBudget payments/api allow 1 unavailable pod',
+      [`kubectl -n payments patch poddisruptionbudget api --type=merge -p '{"spec":{"minAvailable":1}}'`],
+    ],
+    [
+      'the budget itself by one pod, as a percentage',
+      world({
+        pods: [api('p-0', 'a', { controller: custom }), api('q-0', 'b', { controller: custom })],
+        budgets: [{ ...strict(2), demand: { kind: 'minAvailable', value: '60%' } }],
+      }),
+      'let PodDisruptionBudget payments/api allow 1 unavailable pod',
+      [`kubectl -n payments patch poddisruptionbudget api --type=merge -p '{"spec":{"minAvailable":"50%"}}'`],
+    ],
+    [
+      'a budget whose demand is unknown',
+      world({ pods: [api('p-0', 'a', { controller: custom })], budgets: [undemanding] }),
       'let PodDisruptionBudget payments/api allow 1 unavailable pod',
       [`kubectl -n payments patch poddisruptionbudget api --type=merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'`],
     ],
@@ -298,6 +320,12 @@ describe('what frees a node', () => {
     expect(commandsOf(advice)).toEqual(commands);
   });
 
+  it('is never the budget while it only waits for pods to be ready', () => {
+    const pods = [api('p-0', 'a', { controller: custom }), api('q-0', 'b', { controller: custom })];
+    const waiting = aBudget({ ...strict(2), currentHealthy: 1, desiredHealthy: 1, demand: { kind: 'minAvailable', value: 1 } });
+    expect(advise(world({ pods, budgets: [waiting] }))).toMatchObject({ tried: 0, obstacle: expect.stringContaining('1 of 1 required') });
+  });
+
   it('is nothing while the node only needs time', () => {
     expect(advise(world({ pods: [api('p-0', 'a')] }))).toEqual({
       wait: 'it is removed once its idle time, cooldowns and earlier removals have passed',
@@ -333,6 +361,98 @@ describe('what frees a node', () => {
     const full = api('q-0', 'b', { cpu: '3800m', controller: { ...API, name: 'full' }, shape: { labels: { app: 'full' } } });
     const { fix } = advise(world({ pods: [api('p-0', 'a', { cpu: '1900m' }), full], budgets: [strict(1)] }));
     expect(fix).toBeUndefined();
+  });
+});
+
+/** What a person should know before running the commands of the fix. */
+const warningsOf = ({ fix }: RemovalAdvice) => (fix?.steps ?? []).map(({ warning }) => warning);
+
+describe('a step that can lose data or protection says so before', () => {
+  const local = [
+    { name: 'cache', kind: 'emptyDir' as const },
+    { name: 'logs', kind: 'hostPath' as const },
+  ];
+  const TEMPLATE = 'a change of the pod template replaces the running pods';
+  const blockingLocal = aPolicy({ scaleDown: { skipNodesWithLocalStorage: true } });
+  const custom = { kind: 'Rollout', apiVersion: 'argoproj.io/v1alpha1', name: 'api', uid: 'x' };
+  const blockingCustom = aPolicy({ scaleDown: { skipNodesWithCustomControllerPods: true } });
+
+  it.each<[string, World, readonly string[]]>([
+    [
+      'local volumes that are listed as safe to lose',
+      world({ pods: [api('p-0', 'a', { localVolumes: local })], policy: blockingLocal }),
+      ['the content of cache (emptyDir), logs (hostPath) of 1 pod is lost when its node is removed, which may be within minutes', TEMPLATE],
+    ],
+    [
+      'the consent to be evicted',
+      world({ pods: [api('p-0', 'a', { controller: custom })], policy: blockingCustom }),
+      ['1 pod may be evicted at any time from then on, and what it keeps on its node is lost', TEMPLATE],
+    ],
+    [
+      'the end of a protection, with volumes of the node',
+      world({ pods: [api('p-0', 'a', { safeToEvict: 'false', localVolumes: local }), api('q-0', 'b')] }),
+      [
+        'the annotation protects from interruption; without it, 2 pods may be evicted at any time from then on, and the content of cache (emptyDir), logs (hostPath) is lost',
+        TEMPLATE,
+      ],
+    ],
+    [
+      "the end of Karpenter's protection",
+      world({ pods: [api('p-0', 'a', { doNotDisrupt: true })] }),
+      [
+        'the annotation protects from interruption; without it, 1 pod may be evicted at any time from then on, and what it keeps on its node is lost',
+        TEMPLATE,
+      ],
+    ],
+    [
+      'the protection of a node',
+      { ...world({ pods: [] }), nodes: [aNode({ name: 'p-0', scaleDownDisabled: true }), ...nodes('q-0')] },
+      ['the annotation protects the node and its pods from being interrupted'],
+    ],
+    [
+      'a relaxed budget that covers pods of others',
+      world({
+        pods: [api('p-0', 'a', { controller: custom }), api('q-0', 'b', { controller: { ...API, name: 'web' } })],
+        budgets: [strict(2)],
+      }),
+      ['the budget covers 2 pods, 1 of them of other workloads; one of them may be unavailable at any time from then on'],
+    ],
+  ])('%s', (_what, of, warnings) => {
+    expect(warningsOf(advise(of))).toEqual(warnings);
+  });
+
+  const broad = { ...strict(4), name: 'all', selector: { requirements: [] }, disruptionsAllowed: 4 };
+  const other = (name: string) => api('q-0', name, { controller: { ...API, name: 'web' }, shape: { labels: { app: 'web' } } });
+
+  it('of two budgets on one pod, the one that covers the fewest other pods is deleted', () => {
+    const pods = [api('p-0', 'a'), other('b'), other('c')];
+    const advice = advise(world({ pods, budgets: [broad, { ...strict(1), disruptionsAllowed: 1 }] }));
+    expect(advice.fix?.text).toBe('delete PodDisruptionBudget payments/api');
+    expect(warningsOf(advice)).toEqual(['the budget covers 1 pod, all of this workload; only the demand of the other budget remains']);
+  });
+
+  it('a budget that covers other pods stays, even if more has to change then', () => {
+    const pods = [api('p-0', 'a'), other('b'), other('c')];
+    const all = { ...strict(3), name: 'all', selector: { requirements: [] }, demand: { kind: 'minAvailable' as const, value: '100%' } };
+    const { fix } = advise(world({ pods, budgets: [all, strict(1)] }));
+    expect(fix?.text).toBe(
+      'delete PodDisruptionBudget payments/api, and let PodDisruptionBudget payments/all, which covers 2 other pods, allow 1 unavailable pod',
+    );
+  });
+
+  it('a budget that covers the whole namespace is named with all that it covers', () => {
+    const pods = [api('p-0', 'a'), other('b'), other('c')];
+    const advice = advise(world({ pods, budgets: [broad, { ...broad, name: 'too' }] }));
+    expect(advice.fix?.text).toBe('delete PodDisruptionBudget payments/all, which covers 2 other pods');
+    expect(warningsOf(advice)).toEqual([
+      'the budget covers every pod of its namespace, now 3 pods, 2 of them of other workloads; the others lose this protection; to keep it, narrow the selector until it leaves out this workload',
+    ]);
+  });
+
+  it('pods of another workload with the same hash are not annotated with them', () => {
+    const twin = api('q-0', 'twin', { controller: { ...API, name: 'twin' } });
+    const advice = advise(world({ pods: [api('p-0', 'a', { safeToEvict: 'false' }), twin] }));
+    expect(commandsOf(advice)[0]).toBe('kubectl -n payments annotate pods a cluster-autoscaler.kubernetes.io/safe-to-evict-');
   });
 });
 
