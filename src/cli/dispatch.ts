@@ -2,6 +2,7 @@
 import { VERSION } from '../lib/version.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { asAutoscalerError, configError } from '../lib/errors.ts';
+import { visibleText } from '../lib/shown-text.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
 
 type RunCommand = (argv: readonly string[], terminal: Terminal) => Promise<number>;
@@ -74,7 +75,8 @@ function asCommand(argv: readonly string[]): readonly string[] {
 }
 
 /** @returns the exit code: 0 success, 1 failure, 2 wrong use or configuration. */
-export async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function dispatch(argv: readonly string[], given: Terminal): Promise<number> {
+  const terminal = withVisibleText(given);
   const [name = 'help', ...rest] = asCommand(argv);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
@@ -90,6 +92,11 @@ export async function dispatch(argv: readonly string[], terminal: Terminal): Pro
     terminal.err(`${error.message.split('\n')[0] ?? ''}\n`);
     return error.kind === 'config' ? EXIT_CONFIG : EXIT_FAILED;
   }
+}
+
+/** Texts of clusters and of Azure cannot command the terminal, whatever a command prints of them. */
+function withVisibleText(terminal: Terminal): Terminal {
+  return { ...terminal, out: (text) => terminal.out(visibleText(text)), err: (text) => terminal.err(visibleText(text)) };
 }
 
 /** Loads a command that needs the simulator. @throws AutoscalerError `config` if the bundle does not contain it. */

@@ -33,6 +33,28 @@ export function shownText(text: string, maxBytes = MAX_SHOWN_BYTES): string {
   return new TextDecoder().decode(bytes.subarray(0, room), { stream: true }) + ELLIPSIS;
 }
 
+/** A character that is not shown, with the rest of a colour if it may begin one. Line breaks and tabs are text. */
+const NOT_SHOWN = /(?![\n\t])[\p{Cc}\p{Cf}](\[\d{1,2}m)?/gu;
+
+/**
+ * The text for a terminal: what would move the cursor, turn the direction of text, hide or replay something is written as JSON writes it
+ * (`\u001b`), so JSON stays the same JSON. Colours stay.
+ */
+export function visibleText(text: string): string {
+  return text.replace(NOT_SHOWN, (found: string, colour = '') => {
+    const sign = found.slice(0, found.length - colour.length);
+    return sign === '\u001B' && colour !== '' ? found : `${escaped(sign)}${colour}`;
+  });
+}
+
+/** Signs beyond 16 bits are two numbers. */
+function escaped(sign: string): string {
+  return sign
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}
+
 /** Means the same with and without quotes in sh, bash and zsh, also as a part of a word. */
 const PLAIN = /^[\w.,:/@%+-][\w.,:=/@%+-]*$/;
 /**

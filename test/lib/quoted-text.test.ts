@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { quoted, shell, yamlText } from '../../src/lib/shown-text.ts';
+import { quoted, shell, visibleText, yamlText } from '../../src/lib/shown-text.ts';
 import { hostileWord } from '../support/hostile-words.ts';
 import { callsOf } from '../support/shell-calls.ts';
 
@@ -48,5 +48,20 @@ describe('a text in a YAML file', () => {
 
   it('has no quotes where it needs none', () => {
     expect(['gpu', 'nvidia.com/gpu', 'vms/Standard_D4s_v5'].map(yamlText)).toEqual(['gpu', 'nvidia.com/gpu', 'vms/Standard_D4s_v5']);
+  });
+});
+
+describe('a text on a terminal', () => {
+  it('cannot command it: only line breaks, tabs and colours are left of what is not shown', () => {
+    fc.assert(
+      fc.property(hostileWord, (text) => {
+        expect(visibleText(text).replaceAll(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        // Line breaks of the text stand as signs in JSON already.
+        expect(JSON.parse(visibleText(JSON.stringify({ [text]: text })))).toEqual({ [text]: text });
+      }),
+    );
+    expect(visibleText('\u001B[32mgreen\u001B[39m \u001B[2Jcleared \u202Eback \u{E0041}')).toBe(
+      '\u001B[32mgreen\u001B[39m \\u001b[2Jcleared \\u202eback \\udb40\\udc41',
+    );
   });
 });

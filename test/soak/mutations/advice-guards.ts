@@ -27,6 +27,14 @@ export const ADVICE_GUARDS: readonly Guard[] = [
     row: 'it never becomes smaller by itself',
   },
   {
+    guard: 'text of a cluster cannot command the terminal',
+    file: 'src/cli/dispatch.ts',
+    text: 'terminal.out(visibleText(text))',
+    instead: 'terminal.out(text)',
+    test: 'test/cli/plan/report/plan-text.test.ts',
+    row: 'a name cannot command the terminal',
+  },
+  {
     guard: 'advice that loses what is on a node says so before',
     file: 'src/planning/explain/removal-steps.ts',
     text: 'const warning = annotationWarning(change, pods);',

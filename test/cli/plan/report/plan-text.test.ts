@@ -371,4 +371,10 @@ describe('what a person should know before', () => {
       '"command": "kubectl -n shop delete pod pet", "warning": "what the pod holds in memory and on its node is lost"',
     );
   });
+
+  it('a name cannot command the terminal', async () => {
+    const { out } = await ask(listOf(seen(nodeJson('n-0', 'general')), room, bare('pet\u001B]0;title\u0007')), pools);
+    expect(out).toContain('shop/pet\\u001b]0;title\\u0007');
+    expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+  });
 });
