@@ -1,5 +1,6 @@
 /** The package entry, as tests of other programs use it. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedIdentityCredential } from '@azure/identity';
@@ -73,11 +74,20 @@ describe('files and variables of clients', () => {
   const dir = mkdtempSync(join(tmpdir(), 'world-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
+  it('a shell reads the variables, whatever the name of the folder is', async () => {
+    const named = join(dir, "o'brien's (first) world");
+    mkdirSync(named);
+    await virtualWorld();
+    const files = await world.writeFiles(named);
+    const read = execFileSync('/bin/sh', ['-c', '. "$1" && printf %s "$KUBECONFIG"', 'sh', files.env], { encoding: 'utf8' });
+    expect(read).toBe(files.kubeconfig);
+  });
+
   it('an endpoints file as of an Azure Stack is read by a client of that cloud', async () => {
     await virtualWorld();
     const files = await world.writeFiles(dir);
     const env = await world.environment(dir);
-    expect(readFileSync(files.env, 'utf8')).toContain(`export AZURE_ENVIRONMENT_FILEPATH='${files.environment}'`);
+    expect(readFileSync(files.env, 'utf8')).toContain(`export AZURE_ENVIRONMENT_FILEPATH=${files.environment}\n`);
     const config = loadConfig({
       argv: [`--cloud-config=${files.azure}`, '--nodes=1:5:general'],
       env: { ...env, ARM_CLOUD: 'AzureStackCloud', AZURE_RESOURCE_MANAGER_ENDPOINT: undefined, AZURE_AUTHORITY_HOST: undefined },
