@@ -33,8 +33,8 @@ export function shownText(text: string, maxBytes = MAX_SHOWN_BYTES): string {
   return new TextDecoder().decode(bytes.subarray(0, room), { stream: true }) + ELLIPSIS;
 }
 
-/** A character that is not shown, with the rest of a colour if it may begin one. Line breaks and tabs are text. */
-const NOT_SHOWN = /(?![\n\t])[\p{Cc}\p{Cf}](\[\d{1,2}m)?/gu;
+/** A character that is not shown, with the rest of one of our colours if it may begin it. Line breaks and tabs are text. */
+const NOT_SHOWN = /(?![\n\t])[\p{Cc}\p{Cf}](\[(?:[12]|22|3[1239])m)?/gu;
 
 /**
  * The text for a terminal: what would move the cursor, turn the direction of text, hide or replay something is written as JSON writes it

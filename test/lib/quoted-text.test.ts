@@ -60,6 +60,7 @@ describe('a text on a terminal', () => {
         expect(JSON.parse(visibleText(JSON.stringify({ [text]: text })))).toEqual({ [text]: text });
       }),
     );
+    expect(visibleText('\u001B[8mhidden\u0007[32m')).toBe('\\u001b[8mhidden\\u0007[32m');
     expect(visibleText('\u001B[32mgreen\u001B[39m \u001B[2Jcleared \u202Eback \u{E0041}')).toBe(
       '\u001B[32mgreen\u001B[39m \\u001b[2Jcleared \\u202eback \\udb40\\udc41',
     );
