@@ -177,7 +177,7 @@ describe('what keeps nodes', () => {
       policy: aPolicy({ scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } }),
       loops: 2,
     });
-    const steps = [{ where: 'the tag min of the pool', command: 'az tag update' }];
+    const steps = [{ where: 'the tag min of the pool', command: 'az tag update', warning: 'other tags are lost' }];
     const proof = { nodes: 1, groups: [group.id], cores: 4, memoryGib: 15.96, perHour: 0.2 };
     const fix = { changes: [], steps, text: 'lower the minimum of a from 1 to 0', proof };
     const waste = (fixes: DocumentInput['wasteFixes']) => overviewOf({ ...input, ...defined({ wasteFixes: fixes }) }).waste;

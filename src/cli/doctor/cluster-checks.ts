@@ -83,7 +83,7 @@ export async function budgetChecks(diagnosis: KubernetesDiagnosis, signal: Abort
     return stuck.map(({ namespace, name, reason }) =>
       warning(
         'budget',
-        `the disruption budget ${namespace}/${name} never allows an eviction (${reason}); nodes with its pods are unremovable`,
+        `the disruption budget ${namespace}/${name} never allows an eviction (${reason}); nodes with its pods are unremovable; with the fix, one of its pods may be unavailable at any time`,
         shell`kubectl -n ${namespace} patch pdb ${name} --type=merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'`,
       ),
     );

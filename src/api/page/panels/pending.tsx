@@ -197,7 +197,7 @@ export function Steps({ steps }: { readonly steps: NonNullable<PendingClass['fix
     <>
       {steps.map(({ where, command, patch, warning }) => (
         <div key={where}>
-          <span class="muted">Where: {where}.</span> {warning !== undefined && <strong>{warning}.</strong>}
+          <span class="muted">Where: {where}.</span> {warning !== undefined && <strong>Before: {warning}.</strong>}
           {command !== undefined && <Command text={command} />}
           {patch !== undefined && <Command text={patch.trimEnd()} />}
         </div>
