@@ -91,11 +91,13 @@ describe('many calls at once', () => {
     const evictions = Array.from({ length: CALLS_AT_ONCE }, (_, at) =>
       evictor.evict({ namespace: 'n', name: `p-${at}`, uid: `u-${at}` }, 30_000, over.signal),
     );
-    await until(() => api.received.length === MOST_EVICTIONS);
-    await read(api.rest);
-    expect(api.received).toHaveLength(MOST_EVICTIONS + 1);
+    const other = read(api.rest, over.signal);
+    await until(() => api.received.length > MOST_EVICTIONS);
+    expect(api.received.filter(({ path }) => path === '/x')).toHaveLength(1);
+    await other;
     over.abort();
     await Promise.all(evictions);
+    expect(api.received).toHaveLength(MOST_EVICTIONS + 1);
   });
 
   it('keep neither the lease nor a watch waiting', async () => {

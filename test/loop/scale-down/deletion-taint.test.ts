@@ -47,7 +47,7 @@ function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 
     );
     await settle();
     // Every wait of the step is over by then.
-    await clock.advance(30_000);
+    await clock.advance(600_000);
     await updating;
     return tookMs;
   };
