@@ -142,10 +142,12 @@ export interface HeldGroup {
   readonly sinceMs: number;
 }
 
-/** Where the last plan stopped because its time was up: the next plan goes on there. */
+/** Where the last plan stopped, since its time was up or more pods stay pending than one loop explains: the next plan goes on there. */
 export interface StoppedPlan {
   /** Pods that were searched in vain since the last plan that came to its end. They are searched after all others. */
   readonly searched: readonly PodUid[];
+  /** Pods whose pending was explained since the last plan that explained all. They are explained after all others. */
+  readonly explained: readonly PodUid[];
   /** The number of the family of groups with which estimates begin, modulo the number of families. */
   readonly estimateFrom: number;
 }

@@ -116,8 +116,8 @@ export type PodVerdict =
   | { readonly kind: 'fits-present-node'; readonly node: string }
   | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId }
   | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[] }
-  /** `leftOut`: no search was made for the pod in time. A later loop makes it. */
-  | { readonly kind: 'waiting'; readonly detail: string; readonly leftOut?: 'search' }
+  /** `leftOut`: what the loop did not do for the pod, and a later one does: search its place, or explain why it stays pending. */
+  | { readonly kind: 'waiting'; readonly detail: string; readonly leftOut?: 'search' | 'explanation' }
   | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
 
 export type IgnoredPodReason =

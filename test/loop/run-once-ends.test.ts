@@ -19,11 +19,12 @@ function idleStage(options: { readonly pods?: readonly ReturnType<typeof aPod>[]
 
 describe('a loop that is asked to end', () => {
   it.each(['the process is given up', 'a stop is asked for'] as const)('LP10: while it plans, %s: no call, no failure', async (how) => {
-    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' }), aPod({ cpu: '3' })], policy });
     const calls: string[] = [];
     stage.cloud.onCall = (call) => void calls.push(call);
     const stopped: Promise<void>[] = [];
-    stage.deps.journal.record = () => {
+    stage.metrics.loop.plansCutShort.inc = () => {
       if (how === 'the process is given up') stage.stop.abort();
       else stopped.push(stage.loop.stop(new AbortController().signal));
     };

@@ -58,4 +58,25 @@ describe('a plan that runs out of time', () => {
       [true, true],
     ]);
   });
+
+  it('is written before the pods that stay pending are explained', async () => {
+    const stage = aStage({
+      groups,
+      pods: [aPod({ name: 'web', shape: { cpu: '1' } }), ...pods],
+      policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
+    });
+    const order: string[] = [];
+    stage.cloud.onCall = (call) => void order.push(call);
+    stage.deps.journal.record = (entry) => {
+      if (entry.scaleUp.length > 0) order.push('explained');
+    };
+    const { rounds } = await stage.runOnce();
+    expect(order).toEqual([expect.stringMatching(/^increase/), 'explained']);
+    expect([...(rounds[0]?.plan.verdicts.values() ?? [])].map(({ kind }) => kind).toSorted()).toEqual([
+      'helpless',
+      'helpless',
+      'helpless',
+      'triggered',
+    ]);
+  });
 });

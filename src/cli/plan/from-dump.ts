@@ -14,8 +14,9 @@ export function recordedInput(file: string, text: string, names: ResourceNames):
   return { observation, state, policy, names, recorded: recordedTurn(dump) };
 }
 
-/** The same decision with unlimited time. */
-export function withoutTimeLimits({ scaleUp: { isLate: _up, ...scaleUp }, scaleDown }: RecordedTurn): RecordedTurn {
+/** The same decision with unlimited time, and with every pod explained. */
+export function withoutTimeLimits({ scaleUp: { isLate: _up, ...limited }, scaleDown }: RecordedTurn): RecordedTurn {
+  const scaleUp = { ...limited, mostExplained: Number.POSITIVE_INFINITY };
   if (scaleDown === undefined) return { scaleUp };
   const { isLate: _down, ...removals } = scaleDown;
   return { scaleUp, scaleDown: removals };

@@ -14,7 +14,9 @@ import {
   type RequestOutcome,
 } from '../../planning/capacity-objects/provisioning-requests.ts';
 import { recordRequestIncreases } from '../../planning/capacity-objects/request-orders.ts';
-import { countUnschedulablePods, planScaleUpInSlices } from '../../planning/scale-up/plan.ts';
+import { countUnschedulablePods, decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
+import type { RequestTurn } from '../../planning/scale-up/plan-input.ts';
+import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
@@ -55,11 +57,14 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
   let { state } = input;
   for (const request of turns) {
     if (over.aborted || (rounds.length > 0 && deps.clock.monotonic() >= endsAt)) return;
-    const plan = await planTurn(input, { uid: request.ref.uid, granted: [...granted] }, state, over);
-    if (plan === undefined) return;
+    const turn = { uid: request.ref.uid, granted: [...granted] };
+    const decided = await decideTurn(input, turn, state, over);
+    if (decided === undefined) return;
     // Only the first turn writes: the increases of later turns would be the same.
     const increases =
-      rounds.length > 0 ? [] : await executeScaleUp({ plan, observation, deps, namespace: input.settings.namespace }, signal);
+      rounds.length > 0 ? [] : await executeScaleUp({ plan: decided, observation, deps, namespace: input.settings.namespace }, signal);
+    const plan = await deps.turns.finish(explainPlanInSlices(decided));
+    deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy: deps.policy, request: turn });
     const outcome = requestOutcome(plan, increases);
     if (outcome === 'found' || outcome === 'provisioned') granted.push(request.ref.uid);
     rounds.push({ plan, increases });
@@ -77,18 +82,15 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
   }
 }
 
-async function planTurn(
+function decideTurn(
   { deps, observation, snapshot }: RoundsInput,
-  request: { readonly uid: string; readonly granted: readonly string[] },
+  request: RequestTurn,
   state: LoopState,
   over: AbortSignal,
-) {
-  const { policy, names, journal } = deps;
-  const work = planScaleUpInSlices({ observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) });
-  const plan = await deps.turns.finishUnless(over, work);
-  if (plan === undefined) return undefined;
-  journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, request });
-  return plan;
+): Promise<DecidedPlan | undefined> {
+  const { policy, names } = deps;
+  const input = { observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) };
+  return deps.turns.finishUnless(over, decideScaleUpInSlices(input));
 }
 
 /** A conflict, or a plan that failed or was cut short, is no result for the request: it is tried again. */

@@ -9,7 +9,8 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
-import { planScaleUpInSlices } from '../../planning/scale-up/plan.ts';
+import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
+import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
@@ -62,9 +63,10 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     const limits = { isLate: planningTimer(deps, planMs), retries: retriesLeft(rounds) };
     const timed = await timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps, over);
     if (timed === undefined) return;
-    const { plan } = timed;
     planMs += timed.planMs;
-    const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
+    const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace }, signal);
+    const explained = await explainTimed(timed, deps);
+    const { plan } = explained;
     rounds.push({ plan, increases });
     state = rememberIncreases(state, increases, observation, policy);
     const cause = replanCause(increases);
@@ -85,7 +87,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       (cause === 'conflict' && hasTargetMoved(increases, observation));
     keepRound(worthwhile || endedWithoutIncrease(plan));
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
-      await recordUnhelpedPods(timed, deps, over);
+      await recordUnhelpedPods(explained, deps, over);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });
@@ -107,19 +109,30 @@ function endedWithoutIncrease(plan: ScaleUpPlan): boolean {
 }
 
 function hasWaitingPods({ verdicts }: ScaleUpPlan): boolean {
-  for (const { kind } of verdicts.values()) if (kind === 'waiting') return true;
+  for (const verdict of verdicts.values()) if (verdict.kind === 'waiting' && verdict.leftOut !== 'explanation') return true;
   return false;
 }
 
-/** Makes and records a plan. Returns undefined if it may not be carried out any more. */
-async function timePlan(input: ScaleUpInput, deps: LoopDeps, over: AbortSignal): Promise<TimedPlan | undefined> {
+/** A plan that is to be carried out before it is explained. */
+interface DecidedRound extends Omit<TimedPlan, 'plan'> {
+  readonly plan: DecidedPlan;
+}
+
+/** Makes a plan. Returns undefined if it may not be carried out any more. */
+async function timePlan(input: ScaleUpInput, deps: LoopDeps, over: AbortSignal): Promise<DecidedRound | undefined> {
   const startMs = deps.clock.monotonic();
-  const plan = await deps.turns.finishUnless(over, planScaleUpInSlices(input));
+  const plan = await deps.turns.finishUnless(over, decideScaleUpInSlices(input));
   if (plan === undefined) return undefined;
-  const { observation, state: stateBefore, policy, exclude = [] } = input;
-  deps.journal.record({ observation, stateBefore, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
   if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
   return over.aborted ? undefined : { input, plan, planMs: deps.clock.monotonic() - startMs };
+}
+
+/** Explains and records a plan. No increase waits for that. */
+async function explainTimed({ input, plan: decided, planMs }: DecidedRound, deps: LoopDeps): Promise<TimedPlan> {
+  const plan = await deps.turns.finish(explainPlanInSlices(decided));
+  const { observation, state: stateBefore, policy, exclude = [] } = input;
+  deps.journal.record({ observation, stateBefore, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+  return { input, plan, planMs };
 }
 
 /** Every round makes one plan; this many more are left to the next one. */

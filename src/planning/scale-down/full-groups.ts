@@ -6,6 +6,7 @@ import { podName, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
@@ -28,18 +29,21 @@ export function waitedGroups(plan: Pick<ScaleUpPlan, 'verdicts'>, input: WaitedG
 /** The same in slices. */
 export function* waitedGroupsInSlices(plan: Pick<ScaleUpPlan, 'verdicts'>, input: WaitedGroupsInput): SlicedWork<FullGroups> {
   const { groups } = input.observation.cloud;
-  const leftOut = [...plan.verdicts].filter(([, verdict]) => isLeftOut(verdict)).map(([pod]) => pod);
-  const usable = yield* groupsUsableBy(leftOut, groups, input);
-  return new Map([...usable, ...fullGroups(plan, groups)]);
+  const leftOut = (what: 'search' | 'explanation'): readonly Pod[] =>
+    [...plan.verdicts].filter(([, verdict]) => verdict.kind === 'waiting' && verdict.leftOut === what).map(([pod]) => pod);
+  const usable = yield* groupsUsableBy(leftOut('search'), groups, input);
+  // These were searched: nodes that are there do not help them.
+  const wanted = yield* groupsUsableBy(leftOut('explanation'), groups.filter(isFull), input);
+  return new Map([...usable, ...wanted, ...fullGroups(plan, groups)]);
 }
 
-function isLeftOut(verdict: PodVerdict): boolean {
-  return verdict.kind === 'waiting' && verdict.leftOut !== undefined;
+function isFull({ target, maxSize }: NodeGroup): boolean {
+  return target.known && target.value >= maxSize;
 }
 
-/** A pod that was not evaluated may need any of the groups that are at their maximum. Pods without a search are left out. */
+/** A pod that was not evaluated may need any of the groups that are at their maximum. Pods that the plan left out are not read. */
 export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: readonly NodeGroup[]): FullGroups {
-  const full = groups.filter(({ target, maxSize }) => target.known && target.value >= maxSize).map(({ id }) => id);
+  const full = groups.filter(isFull).map(({ id }) => id);
   const found = new Map<NodeGroupId, string>();
   if (full.length === 0) return found;
   for (const [pod, verdict] of verdicts) {
@@ -52,7 +56,7 @@ export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: 
 const AT_MAXIMUM: ReadonlySet<SkipReason['kind']> = new Set(['max-size', 'pool-limit']);
 
 function groupsWaitedFor(verdict: PodVerdict, full: readonly NodeGroupId[]): readonly NodeGroupId[] {
-  if (verdict.kind === 'waiting') return isLeftOut(verdict) ? [] : full;
+  if (verdict.kind === 'waiting') return verdict.leftOut === undefined ? full : [];
   if (verdict.kind !== 'helpless') return [];
   const waited = verdict.byGroup.filter(({ skip, fit = [] }) => skip !== undefined && AT_MAXIMUM.has(skip.kind) && fit.length === 0);
   return waited.map(({ group }) => group);

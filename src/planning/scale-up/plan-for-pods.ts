@@ -4,6 +4,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { filterInSlices, type SlicedWork } from '../../lib/slices.ts';
 import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
@@ -34,10 +35,10 @@ import {
   seededExpanders,
 } from './plan-context.ts';
 import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
-import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
+import { buildScaleUpPlan, type DecidedPlan, prepareExplanation } from './plan-result.ts';
 import { type EquivalenceGroup, groupPodsInSlices } from './pods/equivalence-groups.ts';
 import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pods/priority-order.ts';
-import { inSearchOrder } from './pods/search-order.ts';
+import { inTurns } from './pods/search-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { factsOf } from './pods/pod-list-facts.ts';
 import { byPrecedence, isExpendable } from './pods/unschedulable-pods.ts';
@@ -48,7 +49,7 @@ const OTHER_TURN = 'this loop plans a ProvisioningRequest';
  * Packing goes by size, so a buffer could get the node that a pod needs if capacity is short. Then the plan is made again with buffers
  * after all other pods, and used if it leaves fewer of these without a place. Leaves the snapshot as found.
  */
-export function* planForPods(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<ScaleUpPlan> {
+export function* planForPods(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedPlan> {
   const plan = yield* planOnce(input, toPlan);
   const [others, buffers] = splitBuffers(toPlan.pods, true);
   const unplacedIn = (some: ScaleUpPlan): number => others.filter((pod) => isUnplaced(some, pod)).length;
@@ -64,7 +65,7 @@ function splitBuffers(pods: readonly Pod[], buffersLast: boolean | undefined): r
   return [pods.filter(({ holds }) => holds !== 'buffer'), pods.filter(({ holds }) => holds === 'buffer')];
 }
 
-function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<ScaleUpPlan> {
+function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedPlan> {
   const pods = podsToPlace(input, toPlan);
   const { observation, state, policy } = input;
   const toServe = [...pods.pods, ...pods.booked, ...pods.last];
@@ -95,7 +96,7 @@ const UNEXPLAINED = 'unexplained';
 function explainUpcoming({ input, upcoming, pods }: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<AwaitedPods> {
   const awaited = findAwaitedPods(input, upcoming, pods.pods);
   const rest = pods.pods.filter(({ uid }) => !awaited.has(uid));
-  const plan = (other: ScaleUpInput): SlicedWork<ScaleUpPlan> => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
+  const plan = (other: ScaleUpInput): SlicedWork<DecidedPlan> => planForPods(other, { ...pods, pods: rest, ignored: new Map() });
   return explainNodes({ ...input, snapshot }, unexplainedNodes(input, upcoming), plan);
 }
 
@@ -119,7 +120,7 @@ function* placeAndExpand(
   context: ScaleUpContext,
   snapshot: ClusterSnapshot,
   explained?: AwaitedPods,
-): SlicedWork<ScaleUpPlan | typeof UNEXPLAINED> {
+): SlicedWork<DecidedPlan | typeof UNEXPLAINED> {
   const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
   yield;
@@ -131,7 +132,7 @@ function* placeAndExpand(
   const { unplaced, capacity } = placed;
   const growable = growableGroups(context, snapshot);
   const [others, buffers] = splitBuffers(unplaced, buffersLast);
-  const planInSteps = (steps: readonly number[]): SlicedWork<ScaleUpPlan> => {
+  const planInSteps = (steps: readonly number[]): SlicedWork<DecidedPlan> => {
     const parts = [...splitByPriority(others, steps), ...(buffers.length === 0 ? [] : [buffers])];
     return withForkInSlices(snapshot, () => expandAndExplain(context, growable, parts, copyCapacity(capacity)));
   };
@@ -180,7 +181,7 @@ function* expandAndExplain(
   { templates, kinds, bounds, skips }: GrowableGroups,
   parts: readonly (readonly Pod[])[],
   capacity: ExistingCapacity,
-): SlicedWork<ScaleUpPlan> {
+): SlicedWork<DecidedPlan> {
   const { observation, state, policy, request } = context.input;
   const all: (readonly EquivalenceGroup[])[] = [];
   for (const pods of parts) all.push(yield* groupPodsInSlices(pods, capacity.interdependent));
@@ -204,9 +205,9 @@ function* expandAndExplain(
   });
   for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
   const outcome = { skips, expansion, templates };
-  yield* explainUnplacedPods(context, outcome, all.flat(), capacity);
+  const unexplained = yield* prepareExplanation(context, outcome, all.flat(), capacity);
   yield;
-  return buildScaleUpPlan(context, outcome, capacity.verdicts);
+  return { ...buildScaleUpPlan(context, outcome, capacity.verdicts), ...defined({ unexplained }) };
 }
 
 interface PlacedPods {
@@ -240,7 +241,7 @@ function* placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapaci
   const waiting = isRequest ? [...pods.displaced, ...pods.waiting] : [];
   for (const pod of yield* placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
-  const inOrder = isRequest ? toServe : inSearchOrder([...pods.displaced, ...pods.daemons, ...toServe], input.state.stopped);
+  const inOrder = isRequest ? toServe : inTurns([...pods.displaced, ...pods.daemons, ...toServe], input.state.stopped?.searched);
   const parts = splitBuffers(inOrder, pods.buffersLast).filter((part, at) => at === 0 || part.length > 0);
   const left: Pod[] = [];
   for (const [at, part] of parts.entries()) {

@@ -23,6 +23,8 @@ export interface ScaleUpInput {
   readonly request?: RequestTurn;
   /** If absent, there is no time limit. */
   readonly isLate?: IsLate;
+  /** The most pairs of a kind of pods and a node group that the plan explains. If absent, as many as one loop explains. */
+  readonly mostExplained?: number;
   /** How many whole plans may be made beside the first. If absent, as many as one loop may make. */
   readonly retries?: number;
 }

@@ -15,11 +15,19 @@ import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { reservedPods } from '../state/assumed-pods.ts';
 import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
-import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
+import {
+  knownVariants,
+  newNodeFrom,
+  simulatedNodeName,
+  type GroupTemplate,
+  makeTemplate,
+  templateRefusals,
+} from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
 import { type ExpansionResult, poolRoom } from './packing/expansion.ts';
 import { type ScaleUpContext, increaseCeiling, limitReason, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
+import { inTurns } from './pods/search-order.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
 
 /** Each check adds a node to the snapshot and removes it again. Beyond these, refusals are explained in general words. */
@@ -78,33 +86,76 @@ export interface PlanOutcome {
   readonly templates: readonly GroupTemplate[];
 }
 
-/** Sets a verdict for every pod that found no place. Equal pods share one verdict. */
-export function* explainUnplacedPods(
+/** A plan whose increases can be carried out, while the pods that stay pending wait for their explanation. */
+export interface DecidedPlan extends ScaleUpPlan {
+  /** If absent, there is nothing to explain. */
+  readonly unexplained?: Unexplained;
+}
+
+/** What explains the pods without a place, as far as one loop does. It needs the snapshot no more. */
+interface Unexplained {
+  readonly refusals: RefusalInput;
+  readonly templates: ReadonlyMap<NodeGroupId, GroupTemplate>;
+  readonly groups: readonly EquivalenceGroup[];
+}
+
+/** The most pairs of a kind of pods and a node group that one plan explains. Half a second, after which the next loop should begin. */
+const MOST_EXPLAINED = 50_000;
+const UNEXPLAINED: PodVerdict = {
+  kind: 'waiting',
+  detail: 'more kinds of pods stay pending than one loop explains: a later loop explains this one',
+  leftOut: 'explanation',
+};
+
+/**
+ * Leaves every pod that found no place without an explanation, and prepares as many as one loop gives: pods that had none come first, and
+ * namespaces take turns. What other pods refuse is found here, where the snapshot has them.
+ */
+export function* prepareExplanation(
   context: ScaleUpContext,
   { skips, expansion, templates }: PlanOutcome,
   unplaced: readonly EquivalenceGroup[],
   { snapshot, verdicts }: ExistingCapacity,
-): SlicedWork<void> {
-  const { policy, observation } = context.input;
-  if (unplaced.every(({ pods }) => pods.length === 0)) return;
+): SlicedWork<Unexplained | undefined> {
+  const { policy } = context.input;
+  const pending = unplaced.filter(({ pods }) => pods.length > 0);
+  if (pending.length === 0) return undefined;
+  for (const { pods } of pending) for (const pod of pods) verdicts.set(pod, UNEXPLAINED);
+  const groups = groupsToExplain(context, pending);
   const judged = judgedTemplates(context, templates);
-  const refusals: RefusalInput = {
-    context,
-    stops: new Map([...skips, ...stopsOf(context, expansion, templates)]),
-    endedEarly: endedEarlyBecause(expansion, policy.scaleUp.maxNodesPerScaleUp),
-    onNewNode: refusalsOnNewNode(snapshot),
-  };
-  const { endedEarly } = refusals;
-  for (const group of unplaced) {
-    if (group.pods.length === 0) continue;
+  const endedEarly = endedEarlyBecause(expansion, policy.scaleUp.maxNodesPerScaleUp);
+  const byOthers =
+    endedEarly === undefined ? yield* refusalsByOthers(groups, judged, refusalsOnNewNode(snapshot)) : new Map<never, never>();
+  const stops = new Map([...skips, ...stopsOf(context, expansion, templates)]);
+  return { refusals: { context, stops, endedEarly, byOthers }, templates: judged, groups };
+}
+
+/** In the order of `pending`. At least one. */
+function groupsToExplain({ input }: ScaleUpContext, pending: readonly EquivalenceGroup[]): readonly EquivalenceGroup[] {
+  const { observation, state, mostExplained = MOST_EXPLAINED } = input;
+  const most = Math.max(1, Math.floor(mostExplained / Math.max(1, observation.cloud.groups.length)));
+  if (pending.length <= most) return pending;
+  const first = new Map(pending.flatMap((group) => group.pods.slice(0, 1).map((pod) => [pod, group] as const)));
+  const chosen = new Set(inTurns([...first.keys()], state.stopped?.explained).slice(0, most));
+  return [...first].filter(([pod]) => chosen.has(pod)).map(([, group]) => group);
+}
+
+/** The plan with a verdict for every pod that found no place. Equal pods share one verdict. */
+export function* explainPlanInSlices({ unexplained, ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
+  if (unexplained === undefined) return plan;
+  const { refusals, templates, groups } = unexplained;
+  const { endedEarly, context } = refusals;
+  const verdicts = new Map(plan.verdicts);
+  for (const group of groups) {
     yield;
-    const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, judged.get(target.id)));
+    const byGroup = context.input.observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, templates.get(target.id)));
     const verdict: PodVerdict =
       endedEarly !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
         ? { kind: 'waiting', detail: endedEarly }
         : { kind: 'helpless', byGroup };
     for (const pod of group.pods) verdicts.set(pod, verdict);
   }
+  return { ...plan, verdicts };
 }
 
 /** What a new node of each group offers, of groups that may not grow, too: made once, and with the pods that every node has. */
@@ -152,7 +203,8 @@ interface RefusalInput {
   readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
   /** Why the plan ended before all pods that can be helped were helped: the next loop may help them. */
   readonly endedEarly: string | undefined;
-  readonly onNewNode: RefusalsOnNewNode;
+  /** Of pods that found no place although the plan came to its end. */
+  readonly byOthers: RefusalsByOthers;
 }
 
 /** Every reason: what the pod itself lacks, and why the group may not grow. To wait for a group whose nodes do not fit would not help. */
@@ -160,22 +212,34 @@ function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeG
   const { names } = input.context.input;
   const skip = input.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, names);
-  const fit = template === undefined ? alone : [...alone, ...refusalsByOtherPods(input, pods, template, alone.length === 0)];
+  const fit = template === undefined ? alone : [...alone, ...(input.byOthers.get(pods)?.get(target.id) ?? [])];
   const learned = alone.length === 0 ? {} : defined({ corrected: template?.template.corrected });
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}), ...learned };
   if (fit.length > 0) return { group: target.id, fit, ...learned };
   return input.endedEarly === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
 }
 
-/** Other pods refuse neither pods that only need room, nor pods that found no place only because the plan ended early. */
-function refusalsByOtherPods(
-  { endedEarly, onNewNode }: RefusalInput,
-  { pods: [pod], interdependent, shape }: EquivalenceGroup,
-  template: GroupTemplate,
-  fitsAlone: boolean,
-): readonly FitReason[] {
-  if (pod === undefined || endedEarly !== undefined || !(interdependent || shape.devices !== undefined)) return [];
-  return fitsAlone ? onNewNode.alone(pod, template) : onNewNode.further(pod, template);
+type RefusalsByOthers = ReadonlyMap<EquivalenceGroup, ReadonlyMap<NodeGroupId, readonly FitReason[]>>;
+
+/** Other pods do not refuse pods that only need room. */
+function* refusalsByOthers(
+  groups: readonly EquivalenceGroup[],
+  templates: ReadonlyMap<NodeGroupId, GroupTemplate>,
+  onNewNode: RefusalsOnNewNode,
+): SlicedWork<RefusalsByOthers> {
+  const found = new Map<EquivalenceGroup, ReadonlyMap<NodeGroupId, readonly FitReason[]>>();
+  for (const group of groups) {
+    const { shape, interdependent, pods } = group;
+    const [pod] = pods;
+    if (pod === undefined || !(interdependent || shape.devices !== undefined)) continue;
+    yield;
+    const reasons = [...templates].map(([id, template]) => {
+      const fitsAlone = knownVariants(group, template) !== 0;
+      return [id, fitsAlone ? onNewNode.alone(pod, template) : onNewNode.further(pod, template)] as const;
+    });
+    found.set(group, new Map(reasons));
+  }
+  return found;
 }
 
 /** If a pod fits an empty node and yet found none, the placement of other pods kept it out. */

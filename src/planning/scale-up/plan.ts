@@ -10,11 +10,12 @@ import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
-import { inSearchOrder } from './pods/search-order.ts';
+import { inTurns } from './pods/search-order.ts';
 import { gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
 import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { planForPods } from './plan-for-pods.ts';
+import { type DecidedPlan, explainPlanInSlices } from './plan-result.ts';
 import { TryLimits } from './pods/try-limits.ts';
 
 /** Pending pods that may cause an increase, and the verdicts on those that may not. */
@@ -30,6 +31,11 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
 
 /** The same in slices. Nothing else may use the input's snapshot before it ends. */
 export function* planScaleUpInSlices(input: ScaleUpInput): SlicedWork<ScaleUpPlan> {
+  return yield* explainPlanInSlices(yield* decideScaleUpInSlices(input));
+}
+
+/** The plan without the explanation of pods that stay pending, which {@link explainPlanInSlices} adds after its increases are written. */
+export function* decideScaleUpInSlices(input: ScaleUpInput): SlicedWork<DecidedPlan> {
   const tries = new TryLimits(input);
   const sorted = sortPendingPods(input);
   const { request } = input;
@@ -38,7 +44,7 @@ export function* planScaleUpInSlices(input: ScaleUpInput): SlicedWork<ScaleUpPla
   return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ cutShortAfter, searchedUntilLate }) };
 }
 
-function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<ScaleUpPlan> {
+function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<DecidedPlan> {
   const { observation, policy } = input;
   const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
@@ -55,14 +61,14 @@ function planForRequest(
   { uid }: RequestTurn,
   { pods: waiting, ignored }: SortedPods,
   tries: TryLimits,
-): SlicedWork<ScaleUpPlan> {
+): SlicedWork<DecidedPlan> {
   const { observation, state } = input;
   const { capacity = {} } = observation.cluster;
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
   return planForPods(input, {
     pods: request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []),
     ignored,
-    waiting: inSearchOrder(waiting, state.stopped),
+    waiting: inTurns(waiting, state.stopped?.searched),
     last: injectableBufferPods(input, 0).pods,
     byPriority: false,
     tries,

@@ -8,10 +8,16 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 
 /** Takes in the last plan of a loop for pods. `loopId` is that of the loop. */
 export function rememberStop(state: LoopState, plan: Pick<ScaleUpPlan, 'verdicts' | 'cutShortAfter'>, loopId: number): LoopState {
-  const { stopped: _stopped, ...rest } = state;
+  const { stopped, ...rest } = state;
   const { cutShortAfter } = plan;
-  if (cutShortAfter === undefined) return rest;
-  return { ...rest, stopped: { searched: searchedInVain(state, plan), estimateFrom: estimateFrom(state, loopId) + cutShortAfter } };
+  const { inVain, unsearched, explained, unexplained } = sortPods(plan);
+  if (cutShortAfter === undefined && unexplained.length === 0) return rest;
+  const next: StoppedPlan = {
+    searched: hadTheirTurn(stopped?.searched, inVain, unsearched),
+    explained: hadTheirTurn(stopped?.explained, explained, [...unexplained, ...unsearched]),
+    estimateFrom: cutShortAfter === undefined ? loopId + 1 : estimateFrom(state, loopId) + cutShortAfter,
+  };
+  return { ...rest, stopped: next };
 }
 
 /** Estimates begin with another family of groups in every loop. After a plan that was cut short, they begin where it stopped. */
@@ -19,16 +25,30 @@ export function estimateFrom({ stopped }: Pick<LoopState, 'stopped'>, loopId: nu
   return stopped?.estimateFrom ?? loopId;
 }
 
-/** Once each pod had its search, a new round begins: then only those of this plan are put behind the others. */
-function searchedInVain({ stopped }: Pick<LoopState, 'stopped'>, { verdicts }: Pick<ScaleUpPlan, 'verdicts'>): StoppedPlan['searched'] {
-  const inVain: PodUid[] = [];
-  const leftOut: PodUid[] = [];
+interface SortedPods {
+  /** Searched without a place; those that are explained or not are among them. */
+  readonly inVain: PodUid[];
+  readonly unsearched: PodUid[];
+  readonly explained: PodUid[];
+  readonly unexplained: PodUid[];
+}
+
+function sortPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): SortedPods {
+  const sorted: SortedPods = { inVain: [], unsearched: [], explained: [], unexplained: [] };
   for (const [{ uid }, verdict] of verdicts) {
-    if (verdict.kind === 'waiting' && verdict.leftOut === 'search') leftOut.push(uid);
-    else if (verdict.kind === 'waiting' || verdict.kind === 'helpless') inVain.push(uid);
+    if (verdict.kind !== 'waiting' && verdict.kind !== 'helpless') continue;
+    const leftOut = verdict.kind === 'waiting' ? verdict.leftOut : undefined;
+    (leftOut === 'search' ? sorted.unsearched : sorted.inVain).push(uid);
+    if (leftOut === 'explanation') sorted.unexplained.push(uid);
+    if (verdict.kind === 'helpless') sorted.explained.push(uid);
   }
+  return sorted;
+}
+
+/** Once each pod had its turn, a new round begins: then only those that had their second one come behind the others. */
+function hadTheirTurn(before: readonly PodUid[] = [], now: readonly PodUid[], leftOut: readonly PodUid[]): readonly PodUid[] {
   if (leftOut.length === 0) return [];
-  const before = new Set(stopped?.searched);
-  const isNewRound = leftOut.every((uid) => before.has(uid));
-  return isNewRound ? inVain : [...inVain, ...leftOut.filter((uid) => before.has(uid))];
+  const earlier = new Set(before);
+  const isNewRound = leftOut.every((uid) => earlier.has(uid));
+  return isNewRound ? now.filter((uid) => earlier.has(uid)) : [...now, ...leftOut.filter((uid) => earlier.has(uid))];
 }

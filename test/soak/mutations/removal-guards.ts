@@ -188,7 +188,7 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
   {
     guard: 'no node is removed that a pod could use whose place was not searched in time',
     file: 'src/planning/scale-down/full-groups.ts',
-    text: 'return new Map([...usable, ...fullGroups(plan, groups)]);',
+    text: 'return new Map([...usable, ...wanted, ...fullGroups(plan, groups)]);',
     instead: 'return fullGroups(plan, groups);',
     test: 'test/planning/scale-down/usable-groups.test.ts',
     quick: true,
@@ -196,7 +196,7 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
   {
     guard: 'pods that were not searched in time stop no removal in pools that they could not use',
     file: 'src/planning/scale-down/full-groups.ts',
-    text: 'return isLeftOut(verdict) ? [] : full;',
+    text: 'return verdict.leftOut === undefined ? full : [];',
     instead: 'return full;',
     test: 'test/planning/scale-down/usable-groups.test.ts',
     quick: true,

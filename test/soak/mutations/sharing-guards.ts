@@ -6,6 +6,8 @@ const TEXT = 'test/store/redis/redis-shared-text.test.ts';
 const LOAD = 'test/cache/agents/shared-load.test.ts';
 const SIZES = 'test/azure/sizes/size-knowledge.test.ts';
 const PRICES = 'test/azure/prices/price-hints.test.ts';
+const SEARCHES = 'test/planning/scale-up/pods/search-order.test.ts';
+const EXPLANATION = 'test/planning/scale-up/explanation.test.ts';
 const VIEW = 'test/azure/view/subscription-hints.test.ts';
 const USAGE = 'test/contract/azure-shared-usage.test.ts';
 const SHARES = 'test/azure/groups/write-shares.test.ts';
@@ -179,7 +181,7 @@ export const SHARING_GUARDS: readonly Guard[] = [
     file: 'src/planning/scale-up/pods/search-order.ts',
     text: ' || left.number - right.number',
     instead: '',
-    test: 'test/planning/scale-up/pods/search-order.test.ts',
+    test: SEARCHES,
     quick: true,
   },
   {
@@ -217,17 +219,17 @@ export const SHARING_GUARDS: readonly Guard[] = [
   {
     guard: 'pods that were searched in vain keep no other pod from its search',
     file: 'src/planning/scale-up/pods/search-order.ts',
-    text: ' + Number(done.has(pod.uid))',
+    text: ' + Number(had.has(pod.uid))',
     instead: '',
-    test: 'test/planning/scale-up/pods/search-order.test.ts',
+    test: SEARCHES,
     quick: true,
   },
   {
     guard: 'each pod is searched again after a round',
     file: 'src/planning/state/stopped-plans.ts',
-    text: 'return isNewRound ? inVain : ',
+    text: 'return isNewRound ? now.filter((uid) => earlier.has(uid)) : ',
     instead: 'return ',
-    test: 'test/planning/scale-up/pods/search-order.test.ts',
+    test: SEARCHES,
     quick: true,
   },
   {
@@ -235,7 +237,32 @@ export const SHARING_GUARDS: readonly Guard[] = [
     file: 'src/planning/state/stopped-plans.ts',
     text: 'return stopped?.estimateFrom ?? loopId;',
     instead: 'return loopId;',
-    test: 'test/planning/scale-up/pods/search-order.test.ts',
+    test: SEARCHES,
+    quick: true,
+  },
+  {
+    guard: 'no loop explains more pods than it has time for',
+    file: 'src/planning/scale-up/plan-result.ts',
+    text: 'if (pending.length <= most) return pending;',
+    instead: 'if (most > 0) return pending;',
+    test: EXPLANATION,
+    quick: true,
+  },
+  {
+    guard: 'what one loop does not explain is explained by a later one',
+    file: 'src/planning/scale-up/plan-result.ts',
+    text: 'inTurns([...first.keys()], state.stopped?.explained)',
+    instead: 'inTurns([...first.keys()])',
+    test: EXPLANATION,
+    quick: true,
+  },
+  {
+    guard: 'increases are written before pods that stay pending are explained',
+    file: 'src/loop/scale-up/rounds.ts',
+    text: 'const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace }, signal);\n    const explained = await explainTimed(timed, deps);',
+    instead:
+      'const explained = await explainTimed(timed, deps);\n    const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace }, signal);',
+    test: 'test/loop/unfinished-plans.test.ts',
     quick: true,
   },
   {

@@ -33,7 +33,7 @@ export interface PlanInput {
 
 /** What the recorded loop had decided before, whose turn it was, and where its time ended. */
 export interface RecordedTurn {
-  readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate'>;
+  readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate' | 'mostExplained'>;
   /** If absent, the loop did not decide on removals. */
   readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'isLate'>;
 }
@@ -49,7 +49,7 @@ export interface PlannedLoop {
 
 export function planLoop(input: PlanInput): PlannedLoop {
   const { recorded } = input;
-  const scaleUpInput = { ...input, ...recorded?.scaleUp };
+  const scaleUpInput = { ...input, ...(recorded?.scaleUp ?? { mostExplained: Number.POSITIVE_INFINITY }) };
   const scaleUp = planScaleUp(scaleUpInput);
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;

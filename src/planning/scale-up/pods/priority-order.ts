@@ -12,11 +12,11 @@ import type { TryLimits } from './try-limits.ts';
  * `planInSteps` plans in steps of priorities, the highest first: pods of at least that priority are served before all others. Each try may
  * leave other pods without a place, so the number of tries is limited.
  */
-export function* bestPlanByPriority(
+export function* bestPlanByPriority<Plan extends ScaleUpPlan>(
   pods: readonly Pod[],
-  planInSteps: (steps: readonly number[]) => SlicedWork<ScaleUpPlan>,
+  planInSteps: (steps: readonly number[]) => SlicedWork<Plan>,
   tries: Pick<TryLimits, 'startRetry'>,
-): SlicedWork<ScaleUpPlan> {
+): SlicedWork<Plan> {
   const placedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isPlaced(plan, pod));
   const unplacedIn = (plan: ScaleUpPlan): readonly Pod[] => pods.filter((pod) => isUnplaced(plan, pod));
   let best = yield* planInSteps([]);

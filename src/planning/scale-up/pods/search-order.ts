@@ -1,19 +1,11 @@
 /**
- * The order in which pods are searched for a place: by priority, and within one priority the namespaces take turns. After a plan whose time
- * was up, pods that were tried in vain come behind all others, as in kube-scheduler: no number of them keeps another pod from its search.
- * Must not know how a place is found.
+ * The order in which pods have their turn where there may not be time for all: of searches for a place, and of explanations. After a plan that
+ * left some out, pods that had their turn come behind all others, as pods that were tried in vain do in kube-scheduler: no number of them keeps
+ * another pod from its turn. Must not know what the turn is for.
  */
-import type { StoppedPlan } from '../../../domain/loop-state.ts';
+import type { PodUid } from '../../../domain/ids.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { byPrecedence, priorityOf } from './unschedulable-pods.ts';
-
-/**
- * Sorts the pods: buffers last, since any pod may have their room; then pods that were searched in vain behind the others; then higher
- * priority first; within one priority the namespaces take turns, that of the oldest pod first; and within a namespace the longer waiting first.
- */
-export function inSearchOrder(pods: readonly Pod[], stopped: Pick<StoppedPlan, 'searched'> | undefined): readonly Pod[] {
-  return inTurns(pods.toSorted(byPrecedence), new Set(stopped?.searched));
-}
 
 interface Turn {
   readonly pod: Pod;
@@ -22,11 +14,15 @@ interface Turn {
   readonly number: number;
 }
 
-/** The same for pods in order of precedence. `done` are those that had their turn. */
-function inTurns(sorted: readonly Pod[], done: ReadonlySet<Pod['uid']>): readonly Pod[] {
+/**
+ * Sorts the pods: buffers last, since any pod may have their room; then the pods of `last` behind the others; then higher priority first;
+ * within one priority the namespaces take turns, that of the oldest pod first; and within a namespace the longer waiting first.
+ */
+export function inTurns(pods: readonly Pod[], last: readonly PodUid[] = []): readonly Pod[] {
+  const had = new Set(last);
   const counts = new Map<string, number>();
-  const turns = sorted.map((pod): Turn => {
-    const part = Number(pod.holds === 'buffer') * 2 + Number(done.has(pod.uid));
+  const turns = pods.toSorted(byPrecedence).map((pod): Turn => {
+    const part = Number(pod.holds === 'buffer') * 2 + Number(had.has(pod.uid));
     const own = `${part} ${priorityOf(pod)} ${pod.namespace}`;
     const number = counts.get(own) ?? 0;
     counts.set(own, number + 1);
