@@ -3,7 +3,8 @@
  * have labels of their own. The cluster is that of the mixed workload.
  */
 import type { Observation } from '../src/domain/observation.ts';
-import { aShape, type ShapeOptions } from '../test/support/builders.ts';
+import type { Pod } from '../src/domain/pod.ts';
+import { aPod, aShape, type ShapeOptions, START_MS } from '../test/support/builders.ts';
 import { type MixedSize, observationOf } from './mixed-world.ts';
 
 const APP = 'app';
@@ -38,4 +39,29 @@ export function hostileObservation(size: MixedSize, shapeOf: (at: number) => Sha
     size,
     Array.from({ length: size.pods }, (_, at) => aShape(shapeOf(at))),
   );
+}
+
+/** Of one team: twenty thousand pods, each a workload of its own, that no node and no template can hold. */
+export const HOPELESS_KINDS: Readonly<Record<string, (at: number) => ShapeOptions>> = {
+  'with a label that no node has': (at) => ({ cpu: '500m', nodeSelector: { team: `x-${at}` } }),
+  'larger than any node': (at) => ({ cpu: `${500_000 + at}m` }),
+  'near pods that do not exist': (at) => ({
+    cpu: `${500 + at}m`,
+    labels: { [APP]: `job-${at}` },
+    podAffinity: [{ ...apartFrom(`none-${at}`), topologyKey: 'topology.kubernetes.io/zone' }],
+  }),
+};
+
+/** The pods of one team, and a younger pod of another team that needs a new node. */
+export function hopelessObservation(
+  size: MixedSize,
+  shapeOf: (at: number) => ShapeOptions,
+): { readonly observation: Observation; readonly other: Pod } {
+  const observation = observationOf(size, []);
+  const older = { namespace: 'team-a', createdAtMs: START_MS - 600_000 };
+  const pods = Array.from({ length: size.pods }, (_, at) =>
+    aPod({ ...older, name: `noise-${at}`, shape: { namespace: older.namespace, ...shapeOf(at) } }),
+  );
+  const other = aPod({ name: 'web', namespace: 'team-b', createdAtMs: START_MS - 60_000, shape: { namespace: 'team-b', cpu: '3' } });
+  return { observation: { ...observation, cluster: { ...observation.cluster, pendingPods: [...pods, other] } }, other };
 }

@@ -4,11 +4,17 @@
  */
 import type { Observation } from '../src/domain/observation.ts';
 import type { ScaleUpPlan } from '../src/domain/plan.ts';
-import { planScaleUp } from '../src/planning/scale-up/plan.ts';
+import { planningTimer } from '../src/loop/scale-up/rounds.ts';
+import { waitedGroups } from '../src/planning/scale-down/full-groups.ts';
+import { decideScaleUpInSlices, planScaleUp } from '../src/planning/scale-up/plan.ts';
+import { explainPlanInSlices } from '../src/planning/scale-up/plan-result.ts';
+import { finishAtOnce } from '../src/lib/slices.ts';
 import { emptyLoopState } from '../src/planning/state/loop-state.ts';
+import { rememberStop } from '../src/planning/state/stopped-plans.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
-import { resourceNames, START_MS } from '../test/support/builders.ts';
+import { resourceNames, type ShapeOptions, START_MS } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
+import { HOPELESS_KINDS, hopelessObservation } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation, type MixedSize } from './mixed-world.ts';
 import type { BenchRow } from './row.ts';
 
@@ -27,7 +33,42 @@ export function mixedBench(): readonly BenchRow[] {
   return [
     mixedRow('mixed, a tenth of the full size', { pods: pods / 10, nodes: nodes / 10, pools: pools / 10 }),
     mixedRow('mixed, full size', FULL_SIZE),
+    ...Object.entries(HOPELESS_KINDS).map(([name, shapeOf]) => hopelessRow(`${pods} hopeless pods of one team ${name}`, shapeOf)),
   ];
+}
+
+/** The defaults of the daemon. */
+const PLANNING_MS = 5_000;
+const LOOPS = 6;
+
+/**
+ * Loops one after the other, with the time limit of the daemon. The pod of the other team waits in all of them, as if the write failed, so that
+ * each shows whether its turn came.
+ */
+function hopelessRow(name: string, shapeOf: (at: number) => ShapeOptions): BenchRow {
+  const { observation, other } = hopelessObservation(FULL_SIZE, shapeOf);
+  const policy = { ...POLICY, scaleUp: { ...POLICY.scaleUp, maxPlanningMs: PLANNING_MS } };
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  const samples: number[] = [];
+  const explainMs: number[] = [];
+  const served: number[] = [];
+  const free: number[] = [];
+  let state = emptyLoopState(START_MS);
+  for (let loopId = 1; loopId <= LOOPS; loopId++) {
+    const seen = { ...observation, loopId };
+    snapshot.sync(seen.cluster);
+    const isLate = planningTimer({ clock: { monotonic: () => performance.now() }, policy }, 0);
+    const started = performance.now();
+    const decided = finishAtOnce(decideScaleUpInSlices({ observation: seen, state, policy, names: resourceNames, snapshot, isLate }));
+    samples.push(performance.now() - started);
+    const plan = finishAtOnce(explainPlanInSlices(decided));
+    explainMs.push(Math.round(performance.now() - started - (samples.at(-1) ?? 0)));
+    if (plan.verdicts.get(other)?.kind === 'triggered') served.push(loopId);
+    free.push(FULL_SIZE.pools - waitedGroups(plan, { observation: seen, names: resourceNames }).size);
+    state = rememberStop(state, plan, loopId);
+  }
+  const note = `until increases are written; the other team's pod is served in loops ${served.join(', ') || 'none'}; pools open to removals, loop by loop: ${free.join(', ')} of ${FULL_SIZE.pools}`;
+  return { name, samples, unit: 'ms', note, facts: { name, ...FULL_SIZE, loopsMs: samples.map(Math.round), explainMs, served, free } };
 }
 
 function mixedRow(name: string, size: MixedSize): BenchRow {
