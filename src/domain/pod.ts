@@ -75,6 +75,11 @@ export interface PodShape {
   readonly nodeFeatures?: readonly string[];
   /** The rules of its device claims about nodes, if they are known. */
   readonly devices?: DeviceRules;
+  /**
+   * The group of pods that kube-scheduler places as a whole, such as `pod group train-0`. If absent, it places the pod alone. For people
+   * only: the pod is planned as an ordinary pod.
+   */
+  readonly gang?: string;
 }
 
 export interface Controller {

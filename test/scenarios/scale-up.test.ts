@@ -172,6 +172,39 @@ describe('out of stock', () => {
   });
 });
 
+describe('pods of a group that kube-scheduler places as a whole', () => {
+  const workloadRef = { name: 'train', podGroup: 'workers' };
+  const FLAGS = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m'];
+
+  it('get nodes like ordinary pods, once, and each of them says so once', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0 })]), flags: FLAGS });
+    world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec: { workloadRef } }));
+    await world.until('all pods bound', () => bound(world, 'train') === 3, 5 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect([capacity(world, 'general'), pending(world), world.writes().length]).toEqual([3, 0, 1]);
+    expect(events(world, 'TriggeredScaleUp').filter((text) => text.includes('belongs to workload train'))).toHaveLength(3);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('hold no node that they can leave like ordinary pods, and each that they cannot leave', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3 })]), flags: FLAGS });
+    world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '1700m', spec: { workloadRef } }));
+    const nodesInUse = () =>
+      new Set(
+        world.world.cluster.store
+          .boundPods()
+          .filter((pod) => pod.metadata.labels?.['app'] === 'train')
+          .map((pod) => pod.spec.nodeName),
+      );
+    await world.until('a pod on each node', () => nodesInUse().size === 3, MINUTE);
+    await world.until('one node less', () => capacity(world, 'general') === 2, 15 * MINUTE);
+    await world.until('all bound on the others', () => bound(world, 'train') === 3, 2 * MINUTE);
+    await world.advance(15 * MINUTE);
+    expect([capacity(world, 'general'), bound(world, 'train'), pending(world)]).toEqual([2, 3, 0]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
 describe('determinism', () => {
   it('the same seed makes the same decisions', async () => {
     const story = async (): Promise<unknown> => {

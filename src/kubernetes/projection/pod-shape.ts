@@ -122,6 +122,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     ...nodeFeatures(spec),
     ...loneDisks(spec),
     ...deviceClaims(spec),
+    ...gangOf(spec),
   };
   // Resources by name, so that the key is the same in a replay, where names may get other indexes.
   const byName = Object.entries(names.toRecord(requests)).sort(compareBy(([key]) => key));
@@ -174,7 +175,7 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   // A placeholder until the claims are evaluated.
   const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeClaimRef(ref) }));
-  return [...claims, ...devicesByName(spec), ...gangOf(spec)];
+  return [...claims, ...devicesByName(spec)];
 }
 
 /**
@@ -193,12 +194,12 @@ function devicesByName({ containers = [], initContainers }: PodSpecJson): readon
     }));
 }
 
-/** Pods that are placed all together or not at all. */
-function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly UnsupportedRequirement[] {
+/** Pods that kube-scheduler places all together or not at all. Until groups are planned as a whole, they are ordinary pods. */
+function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): Pick<PodShape, 'gang'> {
   const group = schedulingGroup ?? undefined;
-  if (group !== undefined) return [{ feature: 'gang-scheduling', detail: `pod group ${group.podGroupName ?? ''}` }];
+  if (group !== undefined) return { gang: `pod group ${group.podGroupName ?? ''}` };
   const workload = workloadRef ?? undefined;
-  return workload === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${workload.name ?? ''}` }];
+  return workload === undefined ? {} : { gang: `workload ${workload.name ?? ''}` };
 }
 
 /**

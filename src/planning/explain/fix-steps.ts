@@ -75,8 +75,6 @@ function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsI
       return [{ where: `the ports of ${templateOf(workload)}` }];
     case 'lower-device-count':
       return [{ where: `the ResourceClaim or ResourceClaimTemplate of ${templateOf(workload)}` }];
-    case 'drop-unsupported':
-      return [{ where: templateOf(workload) }];
     default:
       return [];
   }

@@ -35,8 +35,6 @@ type PlacementChange =
   | { readonly kind: 'lower-device-count'; readonly from: number; readonly to: number }
   /** The group's nodes may declare the features already, but no node was seen yet. */
   | { readonly kind: 'declare-features'; readonly group: NodeGroupId; readonly features: readonly string[] }
-  /** The pod no longer has what this version does not support. */
-  | { readonly kind: 'drop-unsupported'; readonly feature: string; readonly detail: string }
   /** `scaleUp.maxNodesPerScaleUp`. */
   | { readonly kind: 'raise-nodes-per-scale-up'; readonly from: number; readonly to: number }
   /** What the pod's claims need before any node helps: `message` and `detail` are those of the obstacle. */
@@ -191,8 +189,6 @@ function describePlacementChange(change: PlacementChange): string {
       return `claim ${change.to} ${change.to === 1 ? 'device' : 'devices'} instead of ${change.from}`;
     case 'declare-features':
       return `start one node of ${change.group}, if its kubelets declare ${change.features.join(', ')}`;
-    case 'drop-unsupported':
-      return `leave out ${change.feature} (${change.detail})`;
     case 'raise-nodes-per-scale-up':
       return `raise scaleUp.maxNodesPerScaleUp from ${change.from} to ${change.to}`;
     case 'repair-claims':

@@ -122,7 +122,7 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
-    const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]`));
+    const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]${nameGang(pod)}`));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
       bufferEvent(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
@@ -136,6 +136,11 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const request = nameRequest(correlationIdOf(outcome.error));
   const message = `Scale-up failed for group ${increase.group}${request}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
   return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', message)];
+}
+
+/** Said with an increase, thus not in each loop. */
+function nameGang({ shape }: Pod): string {
+  return shape.gang === undefined ? '' : `; planned as an ordinary pod although it belongs to ${shape.gang}`;
 }
 
 function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {

@@ -159,11 +159,20 @@ describe('pods', () => {
       { containers: [{ resources: { limits: { 'deviceclass.resource.kubernetes.io/gpu': '1' } } }] },
       'devices-as-extended-resource',
     ],
-    ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
-    ['a gang as 1.36 writes it', { schedulingGroup: { podGroupName: 'train-0' } }, 'gang-scheduling'],
     ['an invalid quantity', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],
   ])('says that it cannot judge %s', (_what, spec, feature) => {
     expect(project(podJson(spec)).shape.unsupported).toEqual([expect.objectContaining({ feature })]);
+  });
+});
+
+describe('pods that kube-scheduler places as a whole', () => {
+  it.each<[string, PodSpecJson, string | undefined]>([
+    ['by a workload, as 1.35 writes it', { workloadRef: { name: 'train' } }, 'workload train'],
+    ['by a pod group, as 1.36 writes it', { schedulingGroup: { podGroupName: 'train-0' } }, 'pod group train-0'],
+    ['by none', { schedulingGroup: null, workloadRef: null }, undefined],
+  ])('%s: nothing of them is unsupported, and the name is kept', (_what, spec, gang) => {
+    const { unsupported, gang: found } = new Shapes(names).of(podJson(spec));
+    expect([unsupported, found]).toEqual([[], gang]);
   });
 });
 

@@ -41,6 +41,19 @@ describe('events of a capacity write', () => {
   });
 });
 
+it('the event of a scale-up says that a pod of a group is planned as an ordinary pod', () => {
+  const gang = 'pod group train-0';
+  const pods = [aPod({ name: 'train', shape: { gang } }), aPod({ name: 'web' })];
+  const group = aGroup({ id: 'g', target: 1 });
+  const increase = { group: group.id, from: 1, to: 2, version: '"1"', pods, cause: 'pods' as const };
+  const record = { increase, outcome: { kind: 'accepted' as const, group: group.id, target: 2 }, atMs: START_MS };
+  const messages = increaseEvents(record, group, 'kube-system').map(({ message }) => message);
+  expect(messages.slice(0, 2)).toEqual([
+    'pod triggered scale-up: [{g 1->2 (max: 10)}]; planned as an ordinary pod although it belongs to pod group train-0',
+    'pod triggered scale-up: [{g 1->2 (max: 10)}]',
+  ]);
+});
+
 describe("why a pod didn't trigger a scale-up", () => {
   const GIB = 2 ** 30;
   const groups = ['full', 'small', 'x1', 'x2', 'x3', 'x4', 'x5'].map((id) => aGroup({ id, target: id === 'full' ? 4 : 0, maxSize: 4 }));

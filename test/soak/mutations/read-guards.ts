@@ -154,6 +154,13 @@ export const READ_GUARDS: readonly Guard[] = [
     test: 'test/azure/arm/error-texts.test.ts',
   },
   {
+    guard: 'a pod of a group that is placed as a whole says that it is planned as an ordinary pod',
+    file: 'src/planning/explain/scale-up-events.ts',
+    text: '${nameGang(pod)}',
+    instead: '',
+    test: 'test/planning/explain/scale-up-events.test.ts',
+  },
+  {
     guard: 'a saved memory has a limited size, and loses what matters least first',
     file: 'src/loop/memory/memory-text.ts',
     text: 'const isTooLarge = bytes > left;',

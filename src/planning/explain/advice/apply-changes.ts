@@ -178,7 +178,6 @@ const WORKLOAD_CHANGES: ReadonlySet<Change['kind']> = new Set([
   'drop-host-port',
   'repair-claims',
   'lower-device-count',
-  'drop-unsupported',
 ]);
 
 /** The shape after changes of the pod template; other changes have no effect. */
@@ -220,8 +219,6 @@ function changedShape(shape: PodShape, change: Change, names: ResourceNames): Po
       return { ...shape, hostPorts: shape.hostPorts.filter(({ port, protocol }) => port !== change.port || protocol !== change.protocol) };
     case 'repair-claims':
       return withoutBlockers(shape);
-    case 'drop-unsupported':
-      return { ...shape, unsupported: shape.unsupported.filter(({ feature }) => feature !== change.feature) };
     case 'lower-device-count':
       return withFewerDevices(shape, change.to);
     default:

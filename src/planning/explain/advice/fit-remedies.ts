@@ -38,14 +38,11 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
     case 'node-features':
       return reason.unknown === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
     case 'unsupported':
-      return DROPPABLE.has(reason.feature)
-        ? [[[{ kind: 'drop-unsupported', feature: reason.feature, detail: reason.detail }, 7]]]
-        : undefined;
+      // It is unknown what the pod asks for.
+      return undefined;
   }
 }
 
-/** Without other unsupported features it is unknown what the pod asks for. */
-const DROPPABLE: ReadonlySet<string> = new Set(['gang-scheduling']);
 /** More workloads than these would have to change together. */
 const MOST_REPELLING = 2;
 

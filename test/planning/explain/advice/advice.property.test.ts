@@ -320,11 +320,6 @@ describe('what is advised', () => {
       'start one node of small, if its kubelets declare Resize',
     ],
     [
-      'a pod without what is not supported, if the rest of it is clear',
-      { groups: [small()], pods: [aPod({ shape: { unsupported: [{ feature: 'gang-scheduling', detail: 'pod group g' }] } })] },
-      'leave out gang-scheduling (pod group g)',
-    ],
-    [
       'fewer devices, where no node has as many',
       {
         groups: [small({ template: { ...aTemplate({ cpu: '8' }), devicePools: [aDevicePool('template', 4)], source: 'live-node' } })],
