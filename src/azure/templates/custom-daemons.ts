@@ -35,7 +35,7 @@ export function isCustomDaemon({ daemonSet, mirror, controller }: Pod): boolean 
 }
 
 /**
- * Finished pods do not count. Terminating pods do: their controller is replacing them. Anybody may annotate a pod that waited for any
+ * Finished pods do not count. Terminating pods do: their controller is replacing them. Any user may annotate a pod that waited for any
  * node, so that a pod older than its node does not count.
  */
 export function customDaemonsOn(node: Pick<Node, 'name' | 'createdAtMs'>, pods: readonly Pod[]): readonly CustomDaemon[] {

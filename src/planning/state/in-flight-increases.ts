@@ -92,7 +92,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
 }
 
 /**
- * How many nodes of the target have yet to join. A leftover instance is none of them. If its node is registered under the id of another
+ * How many nodes of the target have yet to join, without leftover instances. If the node of one is registered under the id of another
  * instance, the node counts already.
  */
 function missingNodes({ registered, unlisted, failed, leftover }: GroupUpdate, target: number): number {
