@@ -73,8 +73,11 @@ function countsOf(place: string, value: Json): Readonly<Record<string, number>> 
   );
 }
 
+/** World files have no capacity reservation groups, which pools could name. */
+type FileSetting = Exclude<keyof PoolSpec, 'name' | 'vmSize' | 'count' | 'min' | 'max' | 'capacityReservationGroup'>;
+
 /** The checks of a pool's optional settings by name. */
-const POOL_KEYS: Readonly<Record<Exclude<keyof PoolSpec, 'name' | 'vmSize' | 'count' | 'min' | 'max'>, (value: Json) => boolean>> = {
+const POOL_KEYS: Readonly<Record<FileSetting, (value: Json) => boolean>> = {
   kind: oneOf('vmss-uniform', 'vmss-flexible', 'vms-pool'),
   sizes: (value) =>
     Array.isArray(value) && value.every((size) => isJsonObject(size) && typeof size['vmSize'] === 'string' && isCount(size['count'])),

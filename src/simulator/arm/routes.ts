@@ -19,6 +19,7 @@ import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
 import { listActivityLog } from './other/activity-log.ts';
 import { deleteDisk, getDisk, listDisks, patchDisk, putDisk } from './other/disk-resources.ts';
+import { getReservationGroup, listReservations } from './other/reservation-groups.ts';
 import { patchTags } from './other/tags.ts';
 import { listPermissions } from './identity/permissions.ts';
 import { getOperation } from './compute/operations.ts';
@@ -46,6 +47,7 @@ const SET = `${SETS}/{name}`;
 const INSTANCES = `${SET}/virtualMachines`;
 const VMS = `${RG}/${COMPUTE}/virtualMachines`;
 const DISK = `${RG}/${COMPUTE}/disks/{disk}`;
+const RESERVATIONS = `${RG}/${COMPUTE}/capacityReservationGroups/{group}`;
 const CLUSTERS = `${RG}/${AKS}/managedClusters`;
 const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 
@@ -107,6 +109,8 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
+  { method: 'GET', template: RESERVATIONS, answer: getReservationGroup },
+  { method: 'GET', template: `${RESERVATIONS}/capacityReservations`, answer: listReservations },
   { method: 'GET', template: `${SUB}/${COMPUTE}/disks`, answer: listDisks },
   { method: 'GET', template: `${RG}/${COMPUTE}/disks`, answer: listDisks },
   { method: 'GET', template: DISK, answer: getDisk },
@@ -144,4 +148,5 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}`, answer: getSubnet },
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${IDENTITY}/${PERMISSIONS}`, answer: listPermissions },
+  { method: 'GET', template: `${RESERVATIONS}/${PERMISSIONS}`, answer: listPermissions },
 ];

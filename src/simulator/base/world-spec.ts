@@ -25,7 +25,25 @@ export interface PoolSpec {
   readonly labels?: Readonly<Record<string, string>>;
   /** `key=value:Effect` */
   readonly taints?: readonly string[];
+  /** The name of the capacity reservation group that its VMs may use. Default: none. */
+  readonly capacityReservationGroup?: string;
   readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** VMs of one size that are reserved in one zone. */
+export interface CapacityReservationSpec {
+  readonly name: string;
+  readonly vmSize: string;
+  /** If absent, the reservation is regional. */
+  readonly zone?: string;
+  /** VMs. */
+  readonly capacity: number;
+}
+
+/** A capacity reservation group in the resource group of the cluster. */
+export interface CapacityReservationGroupSpec {
+  readonly name: string;
+  readonly reservations: readonly CapacityReservationSpec[];
 }
 
 export interface WorldSpec {
@@ -43,6 +61,8 @@ export interface WorldSpec {
   /** Family or `cores` -> vCPU limit. If absent, the quota is 100000 vCPUs. */
   readonly quota: Readonly<Record<string, number>>;
   readonly seed: number;
+  /** Default: none. */
+  readonly capacityReservationGroups?: readonly CapacityReservationGroupSpec[];
   /** Prices per hour in the price list, in any currency, by VM size; of Spot VMs by `SIZE/spot`. If absent, they are invented. */
   readonly listPrices?: Readonly<Record<string, number>>;
   /** Actions that the role of the daemon's identity allows, `*` included. If absent, those of Contributor. */

@@ -114,7 +114,7 @@ function refuseQuota(world: ArmWorld, pool: AgentPool | undefined, properties: J
 
 function wantsOf(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): readonly StockRequest[] {
   const spot = (pool?.spec.priority ?? properties['scaleSetPriority']) === 'Spot';
-  const of = (vmSize: string, count: number): StockRequest => ({ vmSize, spot, count });
+  const of = (vmSize: string, count: number): StockRequest => ({ vmSize, spot, count, pool: pool?.spec });
   if (pool === undefined || isVmsPool(pool)) {
     const manual = manualScale(properties).map(({ size, count }) =>
       of(size, count - (pool === undefined ? 0 : vmsOfSize(pool, size).length)),

@@ -35,7 +35,7 @@ function namedTwice(names: readonly string[]): string | undefined {
 
 /** Adds a pool while the world runs. The quota applies. @returns what is wrong with it, or undefined. */
 export function addPool(world: ArmWorld, spec: PoolSpec): string | undefined {
-  const vms = sizesOf(spec).map(({ vmSize, count }) => ({ vmSize, count, spot: spec.priority === 'Spot' }));
+  const vms = sizesOf(spec).map(({ vmSize, count }) => ({ vmSize, count, spot: spec.priority === 'Spot', pool: spec }));
   return quotaShortage(world, vms) === undefined ? seedPool(world, spec) : `the quota does not allow pool "${spec.name}"`;
 }
 

@@ -49,7 +49,7 @@ export function refuseSurge(world: ArmWorld, pool: AgentPool): ArmReply | undefi
     set === undefined
       ? quotaShortage(
           world,
-          like.map((vmSize) => ({ vmSize, spot, count: 1 })),
+          like.map((vmSize) => ({ vmSize, spot, count: 1, pool: pool.spec })),
         ) === undefined
       : affordable(world, set, capacityOf(set) + like.length);
   if (isAffordable) return undefined;

@@ -25,12 +25,14 @@ export interface SizeRequest {
   readonly isIncrease: boolean;
   /** VMs that it would add. */
   readonly growth: number;
+  /** The pool of an existing set. */
+  readonly pool?: PoolSpec;
 }
 
 export function refuseModelSize(
   world: ArmWorld,
   model: JsonObject,
-  { name, zones, isIncrease, growth }: SizeRequest,
+  { name, zones, isIncrease, growth, pool }: SizeRequest,
 ): ArmReply | undefined {
   const { location } = world.spec;
   const capacity = pick(model, 'sku', 'capacity');
@@ -45,7 +47,7 @@ export function refuseModelSize(
   if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${name} cannot exceed ${limit} VMs.`);
   if (isIncrease && isWithheld(world, vmSize, zones)) return skuNotAvailable(vmSize, location);
   const spot = pickText(model, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
-  const shortage = quotaShortage(world, [{ vmSize, spot, count: growth }]);
+  const shortage = quotaShortage(world, [{ vmSize, spot, count: growth, pool }]);
   return shortage === undefined ? undefined : quotaExceeded(shortage);
 }
 

@@ -1,7 +1,7 @@
 /** The scale set as ARM shows it: built from a pool at the start, merged by writes, and returned with all fields that ARM adds. */
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
-import { identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
+import { capacityReservationGroupId, identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
 import { subnetId } from '../state/subnet-addresses.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ScaleSet } from '../state/arm-state.ts';
@@ -85,6 +85,9 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
   return {
     priority: pool.priority ?? 'Regular',
     ...(spot ? { evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(pool.capacityReservationGroup === undefined
+      ? {}
+      : { capacityReservation: { capacityReservationGroup: { id: capacityReservationGroupId(spec, pool.capacityReservationGroup) } } }),
     osProfile: {
       computerNamePrefix: name,
       adminUsername: 'azureuser',

@@ -155,7 +155,7 @@ function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply 
   const capacity = pick(next, 'sku', 'capacity');
   const isIncrease = typeof capacity === 'number' && capacity > capacityOf(set);
   const growth = isIncrease ? growthTo(set, capacity) : 0;
-  return refuseModelSize(world, next, { name: set.name, zones: set.pool.zones ?? [], isIncrease, growth });
+  return refuseModelSize(world, next, { name: set.name, zones: set.pool.zones ?? [], isIncrease, growth, pool: set.pool });
 }
 
 /** Deletes the set and everything in it. */

@@ -66,7 +66,7 @@ function countedVms(set: ScaleSet): number {
 /** Whether the quota allows the VMs that a goal would add. */
 export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): boolean {
   const spot = set.pool.priority === 'Spot';
-  return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity) }]) === undefined;
+  return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity), pool: set.pool }]) === undefined;
 }
 
 export interface CapacityWriter {

@@ -1,7 +1,7 @@
 /** Agent pools and their cluster as AKS shows them. */
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 import { pick, pickObject, type JsonObject } from '../http/json.ts';
-import { clusterId } from './resource-names.ts';
+import { capacityReservationGroupId, clusterId } from './resource-names.ts';
 import { FIRST_KUBERNETES_VERSION, FIRST_NODE_IMAGE, minorOf } from './node-versions.ts';
 import { subnetId } from './subnet-addresses.ts';
 import { nodeTaints } from './vm-feed-publisher.ts';
@@ -105,6 +105,9 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     osType: 'Linux',
     osSKU: 'Ubuntu',
     ...defined({ availabilityZones: pool.zones }),
+    ...(pool.capacityReservationGroup === undefined
+      ? {}
+      : { capacityReservationGroupID: capacityReservationGroupId(spec, pool.capacityReservationGroup) }),
     nodeLabels: { ...pool.labels },
     nodeTaints: nodeTaints({ pool }),
     tags: { ...spec.discoveryTags, ...pool.tags, min: String(pool.min), max: String(pool.max) },

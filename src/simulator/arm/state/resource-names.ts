@@ -34,6 +34,11 @@ export function virtualMachineId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Compute/virtualMachines/${name}`;
 }
 
+/** A capacity reservation group in the resource group of the cluster. */
+export function capacityReservationGroupId(spec: WorldSpec, name: string): string {
+  return `${groupPath(spec, spec.clusterResourceGroup)}/providers/Microsoft.Compute/capacityReservationGroups/${name}`;
+}
+
 /** A managed disk in the node resource group. */
 export function diskId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Compute/disks/${name}`;

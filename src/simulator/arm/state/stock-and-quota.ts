@@ -1,6 +1,11 @@
-/** The region's finite stock and the subscription's quota. They make allocations and requests fail without a fault. */
+/**
+ * The region's finite stock and the subscription's quota. They make allocations and requests fail without a fault. A capacity reservation
+ * counts against the quota from its creation on, used or not; VMs of an associated set beyond the reserved quantity are allowed and need
+ * quota of their own (Microsoft Learn, "On-demand capacity reservation", on limits and overallocation). Spot VMs cannot use one.
+ */
 import type { QuotaShortage } from '../http/errors.ts';
 import { findVmSize, VM_SIZES } from './vm-sizes.ts';
+import type { CapacityReservationSpec, PoolSpec } from '../../base/world-spec.ts';
 import { allVms, type ArmWorld } from './arm-state.ts';
 import type { Vm } from './vm.ts';
 
@@ -55,7 +60,7 @@ const DEFAULT_LIMIT = 100_000;
 
 /**
  * The usage of all VMs of the subscription that count, including those being created, deallocated and deleted. Overprovisioned VMs do
- * not count.
+ * not count; reserved VMs count whether they are used or not.
  */
 export function usages(world: ArmWorld): readonly Usage[] {
   const clusters = [...world.subscription.clusters];
@@ -63,6 +68,7 @@ export function usages(world: ArmWorld): readonly Usage[] {
   const regular = vms.filter((vm) => vm.pool.priority !== 'Spot');
   const spot = vms.filter((vm) => vm.pool.priority === 'Spot');
   const cores = (list: readonly Vm[]): number => list.reduce((sum, vm) => sum + (findVmSize(vm.vmSize)?.vcpus ?? 0), 0);
+  const reserved = (family?: string): number => clusters.reduce((sum, each) => sum + reservedCores(each, family), 0);
   const row = (name: string, title: string, current: number): Usage => ({
     name,
     title,
@@ -71,7 +77,7 @@ export function usages(world: ArmWorld): readonly Usage[] {
   });
   const families = new Set([...VM_SIZES.values()].map((size) => size.family));
   return [
-    row('cores', 'Total Regional vCPUs', cores(regular)),
+    row('cores', 'Total Regional vCPUs', cores(regular) + reserved()),
     row('lowPriorityCores', 'Total Regional Spot vCPUs', cores(spot)),
     row('virtualMachines', 'Virtual Machines', vms.length),
     row(
@@ -81,7 +87,7 @@ export function usages(world: ArmWorld): readonly Usage[] {
     ),
     row('availabilitySets', 'Availability Sets', 0),
     ...[...families].map((family) =>
-      row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family))),
+      row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family)) + reserved(family)),
     ),
   ];
 }
@@ -91,13 +97,16 @@ export interface StockRequest {
   readonly vmSize: string;
   readonly spot: boolean;
   readonly count: number;
+  /** The pool that the VMs are for: its capacity reservations need no further quota. If absent, none. */
+  readonly pool?: PoolSpec | undefined;
 }
 
 /** The first quota that these increases together would exceed. undefined: they all fit. */
 export function quotaShortage(world: ArmWorld, wants: readonly StockRequest[]): QuotaShortage | undefined {
   const rows = usages(world);
   const required = new Map<string, number>();
-  for (const { vmSize, spot, count } of wants) {
+  for (const { vmSize, spot, count: all, pool } of wants) {
+    const count = spot ? all : vmsBeyondReservations(world, pool, vmSize, all);
     const size = findVmSize(vmSize);
     if (size === undefined || count <= 0) continue;
     for (const key of spot ? ['lowPriorityCores'] : [size.family, 'cores'])
@@ -116,3 +125,60 @@ const SHOWN: ReadonlyMap<string, string> = new Map([
   ['lowPriorityCores', 'LowPriority'],
   ['cores', 'Total Regional'],
 ]);
+
+/** The VMs that Azure lists as allocated in a reservation, those beyond the reserved quantity included. A deallocated VM is not among them. */
+export function vmsInReservation(world: ArmWorld, group: string, reservation: CapacityReservationSpec): readonly Vm[] {
+  return allVms(world).filter(
+    (vm) =>
+      isAssociated(vm.pool, group) &&
+      vm.vmSize.toLowerCase() === reservation.vmSize.toLowerCase() &&
+      vm.zone === reservation.zone &&
+      vm.power !== 'deallocated' &&
+      !vm.surplus,
+  );
+}
+
+/** Reserved VMs that no VM uses, by size: they count against the quota, too. */
+export function unusedReservations(
+  world: ArmWorld,
+): readonly { readonly vmSize: string; readonly zone: string | undefined; readonly group: string; readonly count: number }[] {
+  return (world.spec.capacityReservationGroups ?? []).flatMap(({ name, reservations }) =>
+    reservations.map((reservation) => {
+      const used = vmsInReservation(world, name, reservation).length;
+      return { vmSize: reservation.vmSize, zone: reservation.zone, group: name, count: Math.max(0, reservation.capacity - used) };
+    }),
+  );
+}
+
+/** How many of `count` new VMs of a pool need quota of their own: those that come where no reserved VM is left. */
+export function vmsBeyondReservations(world: ArmWorld, pool: PoolSpec | undefined, vmSize: string, count: number): number {
+  const group = pool?.capacityReservationGroup;
+  if (pool === undefined || group === undefined || count <= 0) return count;
+  const unused = unusedReservations(world).filter((each) => each.group === group && each.vmSize.toLowerCase() === vmSize.toLowerCase());
+  const left = new Map(unused.map((each) => [each.zone, each.count]));
+  const zones: readonly (string | undefined)[] = pool.zones === undefined || pool.zones.length === 0 ? [undefined] : pool.zones;
+  const vms = allVms(world).filter((vm) => vm.pool.name === pool.name && vm.provisioningState !== 'Deleting');
+  const here = new Map(zones.map((zone) => [zone, vms.filter((vm) => vm.zone === zone).length]));
+  let beyond = 0;
+  for (let index = 0; index < count; index++) {
+    // New VMs come in the zone with the fewest, the first of equals.
+    const zone = zones.reduce((least, each) => ((here.get(each) ?? 0) < (here.get(least) ?? 0) ? each : least), zones[0]);
+    here.set(zone, (here.get(zone) ?? 0) + 1);
+    const rest = left.get(zone) ?? 0;
+    if (rest > 0) left.set(zone, rest - 1);
+    else beyond += 1;
+  }
+  return beyond;
+}
+
+/** The cores of unused reservations of one family, or of all. */
+export function reservedCores(world: ArmWorld, family?: string): number {
+  return unusedReservations(world).reduce((sum, { vmSize, count }) => {
+    const size = findVmSize(vmSize);
+    return sum + (size === undefined || (family !== undefined && size.family !== family) ? 0 : size.vcpus * count);
+  }, 0);
+}
+
+function isAssociated(pool: PoolSpec, group: string): boolean {
+  return pool.capacityReservationGroup === group && pool.priority !== 'Spot';
+}
