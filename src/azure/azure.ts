@@ -104,8 +104,9 @@ class AzureAdapter implements AzureNodeGroups {
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
+    const reserved = quotaAccount.reservedFor(group);
     const written = await write(writes, group, request, this.#untilClosed(signal));
-    if (written.kind === 'accepted') quotaAccount.recordIncrease(group, written.target - request.from);
+    if (written.kind === 'accepted') quotaAccount.recordIncrease(group, written.target - request.from, reserved);
     if (written.kind === 'failed') {
       failures.countRefusal(group.id, written.error);
       hints.noteFailure(written.error);

@@ -30,7 +30,7 @@ const onPool = (pool: string): { readonly nodeSelector: Readonly<Record<string, 
 /** Grows and shrinks a scale set of each kind, and a pool that AKS scales; one set cannot grow, and gives its capacity back. */
 async function actionsOfALife(): Promise<ReadonlySet<string>> {
   const pools = [
-    aPool({ name: 'general', count: 1 }),
+    aPool({ name: 'general', count: 1, capacityReservationGroup: 'crg' }),
     aPool({ name: 'flexible', kind: 'vmss-flexible', count: 1 }),
     aPool({ name: 'mixed', kind: 'vms-pool', count: 1, min: 0, max: 6, sizes: [{ vmSize: 'Standard_D16s_v5', count: 0 }] }),
   ];
@@ -42,7 +42,7 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
   ];
   const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
   const run = await VirtualRun.start({
-    spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 } }),
+    spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 }, capacityReservationGroups: [{ name: 'crg', reservations: [] }] }),
     flags,
     knobs: { listFailedInstances: false },
   });

@@ -12,6 +12,8 @@ export type ArmOperation =
   | 'getVm'
   | 'listSkus'
   | 'listUsages'
+  | 'getReservationGroup'
+  | 'listReservations'
   | 'listAgentPools'
   | 'getAgentPool'
   | 'putAgentPool'
@@ -41,6 +43,9 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   getVm: { family: 'LowCostGetVM', access: 'read' },
   listSkus: { family: 'Skus', access: 'read' },
   listUsages: { family: 'Usages', access: 'read' },
+  // Only if a pool names a capacity reservation group.
+  getReservationGroup: { family: 'CapacityReservationGroups', access: 'read' },
+  listReservations: { family: 'CapacityReservations', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
   // A burst of 20, then one per minute and pool.

@@ -43,6 +43,8 @@ export interface DiagnosedPool {
   readonly subnetId: string | undefined;
   /** Addresses of that subnet that one instance uses: one, and with flat networking one more per possible pod. */
   readonly addressesPerNode: number;
+  /** The folded ARM id of the capacity reservation group that its instances may use. If absent, none. */
+  readonly reservationGroup?: string;
   /** User-assigned identities of its instances. */
   readonly identityIds: readonly string[];
   readonly armId: string;
@@ -180,6 +182,7 @@ function diagnoseScaleSet(
     subnetId,
     addressesPerNode,
     identityIds,
+    ...reservationGroupOf(row, pool),
     armId: row.armId,
     warnings: [...(pool?.warnings ?? []), ...(set.hasEtag ? [] : [NO_ETAG])],
   };
@@ -204,8 +207,12 @@ function diagnoseVmsPoolSize(group: RegisteredGroup, agentPools: ReadonlyMap<str
   };
 }
 
-function agentPoolPart({ name, zones, priority, managedAutoscaler, warnings = [] }: AgentPoolRow) {
-  return { agentPool: name, zones, priority, managedAutoscaler, warnings };
+function reservationGroupOf(row: ScaleSetRow, pool: AgentPoolRow | undefined): Pick<DiagnosedPool, 'reservationGroup'> {
+  return defined({ reservationGroup: row.reservationGroup ?? pool?.reservationGroup });
+}
+
+function agentPoolPart({ name, zones, priority, managedAutoscaler, reservationGroup, warnings = [] }: AgentPoolRow) {
+  return { agentPool: name, zones, priority, managedAutoscaler, warnings, ...defined({ reservationGroup }) };
 }
 
 const NOT_FOUND = {

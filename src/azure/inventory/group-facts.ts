@@ -16,6 +16,7 @@ import type { ScaleSetRow } from '../rows/scale-set.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
+import type { ReservingGroup } from './reserved-capacity.ts';
 import type { VmsPools } from './vms-pools.ts';
 import type { CountSyncs, WriteTokens } from '../groups/own-writes.ts';
 
@@ -128,6 +129,17 @@ export class GroupFacts {
   drawsOf(group: RegisteredGroup): readonly QuotaDraw[] {
     const sku = this.skuOf(group);
     return sku === undefined ? [] : quotaDrawsOf(sku, this.#priorityOf(group));
+  }
+
+  /** The groups whose nodes may use a capacity reservation group. Azure has no reservations for Spot. `targetOf`: the size; undefined: unknown. */
+  reservingGroups(targetOf: (group: RegisteredGroup) => number | undefined): readonly ReservingGroup[] {
+    return [...this.#deps.groups()].flatMap((group) => {
+      const [row, pool] = [this.#rowOf(group), this.poolOf(group)];
+      const reservationGroup = row?.reservationGroup ?? pool?.reservationGroup;
+      if (reservationGroup === undefined || this.#priorityOf(group) === 'Spot') return [];
+      const vmSize = row?.vmSize ?? group.key.split('/')[1] ?? '';
+      return [{ key: group.key, reservationGroup, vmSize, zones: row?.zones ?? pool?.zones ?? [], target: targetOf(group) }];
+    });
   }
 
   /** The known quotas that the groups use. */

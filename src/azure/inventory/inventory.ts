@@ -21,7 +21,7 @@ import type { RateLimits } from '../arm/rate-limits.ts';
 import { QuotaLedger } from '../sizes/core-quotas.ts';
 import { QuotaDoubt } from '../sizes/quota-doubt.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
-import type { Registration } from '../groups/registry.ts';
+import type { RegisteredGroup, Registration } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { AgentRoster, instanceListAgentId } from '../agents/instance-list-agents.ts';
 import { RestWatch } from '../agents/rest-watch.ts';
@@ -34,12 +34,24 @@ import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from '../agents/all-agents.ts';
+import { reservationsAgent, type ReservationReading } from '../agents/reservations-agent.ts';
+import { isInResourceGroup, parseInstanceId, scaleSetOfInstance } from '../arm/resource-ids.ts';
+import { ReservedCapacities } from './reserved-capacity.ts';
 import { Refresh } from './refresh.ts';
 import { countInstances } from './single-reads.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SizeKnowledge } from '../sizes/size-knowledge.ts';
-import { AGENT_POOLS_AGENT, INSTANCES, isAgentId, SCALE_SETS, SCALE_SETS_AGENT, SKUS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
+import {
+  AGENT_POOLS_AGENT,
+  INSTANCES,
+  isAgentId,
+  RESERVATIONS_AGENT,
+  SCALE_SETS,
+  SCALE_SETS_AGENT,
+  SKUS_AGENT,
+  USAGE_AGENT,
+} from '../rows/tables.ts';
 import { VmsPools } from './vms-pools.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
@@ -68,6 +80,7 @@ export class AzureInventory {
   readonly scheduler: AgentScheduler;
   readonly vmsPools: VmsPools;
   readonly quota = new QuotaLedger();
+  readonly reservations: ReservedCapacities;
   readonly #sizes: SizeKnowledge;
   /** undefined: prices are not read. */
   readonly prices: RetailPrices | undefined;
@@ -84,6 +97,7 @@ export class AzureInventory {
   readonly #roster: AgentRoster;
   readonly #known: KnownGroups;
   readonly #quotaDoubt: QuotaDoubt;
+  #reservationIds: ReadonlySet<string> = new Set();
   #usageDoubtedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AzureInventoryDeps) {
@@ -157,6 +171,10 @@ export class AzureInventory {
       countSyncs: deps.ownWrites.countSyncs,
       quota,
       ...known,
+    });
+    this.reservations = new ReservedCapacities({
+      groups: () => this.facts.reservingGroups((group) => this.#targetOf(group)),
+      groupOfVm: (armId) => this.#groupOfVm(armId),
     });
     const { lists } = this;
     const listDue = (key: string): void => lists.request(key);
@@ -303,10 +321,35 @@ export class AzureInventory {
     this.#known.keepPools(pools);
     this.vmsPools.commitList(pools.pages, true);
     if (this.#known.hasVmsPool()) this.lists.addVms();
+    this.#syncReservations();
   }
 
   #syncAgents(): void {
     this.lists.sync(this.#known.groups());
+    this.#syncReservations();
+  }
+
+  /** A capacity reservation group that a pool names for the first time is read soon. */
+  #syncReservations(): void {
+    const ids = this.reservations.groupIds();
+    const isNew = ids.some((id) => !this.#reservationIds.has(id));
+    this.#reservationIds = new Set(ids);
+    if (!isNew) return;
+    if (this.#roster.has(RESERVATIONS_AGENT)) this.#roster.due(RESERVATIONS_AGENT, { atAnyRate: true });
+    const keep = (readings: ReadonlyMap<string, ReservationReading>): void => this.reservations.keep(readings);
+    const deps = { ...this.#agentDeps, groupIds: () => this.reservations.groupIds(), keep };
+    this.#roster.add(RESERVATIONS_AGENT, () => reservationsAgent(deps));
+  }
+
+  #targetOf({ kind, key }: RegisteredGroup): number | undefined {
+    return kind === 'vms-pool' ? this.vmsPools.sizes.view(key)?.target : this.scaleSets.view(key)?.target;
+  }
+
+  #groupOfVm(armId: string): string | undefined {
+    const parsed = parseInstanceId(armId);
+    if (!parsed.ok) return undefined;
+    const { key } = parsed.ref;
+    return this.instances.get(key)?.value.group ?? (isInResourceGroup(key, this.#deps.options) ? scaleSetOfInstance(key) : undefined);
   }
 
   #restWatch(): RestWatch {

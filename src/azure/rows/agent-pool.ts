@@ -7,6 +7,7 @@ import type { Taint } from '../../domain/taints.ts';
 import { parseAgentPool, type ListedAgentPool } from './agent-pool-list.ts';
 import { resourceNameOf } from '../arm/resource-ids.ts';
 import { gpuPartitioningOf, type GpuPartitioning, kubeletConfigWarnings } from './gpu-resources.ts';
+import { reservationGroupIdOf } from './capacity-reservation.ts';
 import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { poolLimitsOf, readVmsPool, type PoolLimits, type VmsPool } from './vms-pool.ts';
@@ -37,6 +38,8 @@ export interface AgentPoolRow {
   readonly subnet?: string;
   /** AKS's own labels that follow from the pool's configuration. */
   readonly modelLabels?: Labels;
+  /** The folded ARM id of the capacity reservation group that its nodes may use. If absent, none. */
+  readonly reservationGroup?: string;
   readonly osSku: string | undefined;
   readonly nodeImageVersion: string | undefined;
   readonly kubernetesVersion: string | undefined;
@@ -118,7 +121,7 @@ function priorityOf({ scaleSetPriority }: ListedAgentPool): AgentPoolRow['priori
 /** The fields that few pools have. */
 function optionalFields(
   raw: ListedAgentPool,
-): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'managedLimits'> {
+): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'managedLimits' | 'reservationGroup'> {
   const managedLimits = raw.enableAutoScaling === true ? poolLimitsOf(raw) : undefined;
   const subnet = resourceNameOf(raw.vnetSubnetID);
   const gpuPartitioning = gpuPartitioningOf(raw);
@@ -129,7 +132,7 @@ function optionalFields(
   return {
     ...(startupOnly.length === 0 ? {} : { initializationTaints: [...new Set(startupOnly)] }),
     ...(subnet === '' ? {} : { subnet }),
-    ...defined({ gpuPartitioning, managedLimits }),
+    ...defined({ gpuPartitioning, managedLimits, reservationGroup: reservationGroupIdOf(raw.capacityReservationGroupID) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
 }

@@ -7,6 +7,7 @@ import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDi
 import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
 import { foldName, resourceNameOf, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
+import { reservationGroupIdOf } from './capacity-reservation.ts';
 import { labelsFromScaleSet } from './pool-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.ts';
 import type { TemplateSource } from './template-source.ts';
@@ -33,6 +34,8 @@ export interface ScaleSetRow {
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
   readonly osDisk: TemplateSource['osDisk'];
+  /** The folded ARM id of the capacity reservation group that its instances may use. If absent, none. */
+  readonly reservationGroup?: string;
   /** Its instances run on dedicated hosts. */
   readonly dedicatedHost: boolean;
   readonly modelLabels: Labels;
@@ -83,6 +86,9 @@ function scaleSetRow(raw: VirtualMachineScaleSet, name: string): ScaleSetRow {
     dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
     modelLabels: labelsFromScaleSet(raw),
     ...subnetOf(raw.virtualMachineProfile),
+    ...defined({
+      reservationGroup: reservationGroupIdOf(raw.virtualMachineProfile?.capacityReservation?.capacityReservationGroup?.id),
+    }),
     provisioningState: raw.provisioningState ?? '',
     unreadable: undefined,
   };

@@ -24,9 +24,19 @@ export const AGENT_POOLS_AGENT = 'agentPools';
 export const SKUS_AGENT = 'skus';
 export const VMS_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
+export const RESERVATIONS_AGENT = 'capacityReservations';
 export const PRICES_AGENT = 'prices';
 
-const AGENTS = [SCALE_SETS_AGENT, SPOT_SIZES_AGENT, AGENT_POOLS_AGENT, SKUS_AGENT, VMS_AGENT, USAGE_AGENT, PRICES_AGENT];
+const AGENTS = [
+  SCALE_SETS_AGENT,
+  SPOT_SIZES_AGENT,
+  AGENT_POOLS_AGENT,
+  SKUS_AGENT,
+  VMS_AGENT,
+  USAGE_AGENT,
+  RESERVATIONS_AGENT,
+  PRICES_AGENT,
+];
 
 /** Whether an agent of this adapter can have this id. Configuration and discovered sets decide which agents exist. */
 export function isAgentId(id: string): boolean {

@@ -10,6 +10,7 @@ import { originsFrom, templateFromRecord, withLearnedParts, withoutStartupTaints
 import { templateFromFallback, templateFromNode, withLastingTaints, withTaintsOfYoungNode } from './from-node.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { quotaDrawsOf } from '../sizes/core-quotas.ts';
+import { reservedCapacityNames } from '../rows/capacity-reservation.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
@@ -58,6 +59,7 @@ export function buildGroupTemplate(
   const lasting = withLastingTaints(raw, deps.options.taints ?? {});
   const template = withoutStartupTaints(withLearnedParts(lasting, input.learned, deps.names), keysOf(input.startupTaints));
   const { sku, pool } = input;
+  const reservationGroup = input.row?.value.reservationGroup ?? pool?.reservationGroup;
   const cautions = [...(pool?.warnings ?? []), ...retirementWarnings(sku)];
   return {
     ...template,
@@ -65,6 +67,9 @@ export function buildGroupTemplate(
     ...(input.customDaemons.length === 0 ? {} : { customDaemons: input.customDaemons }),
     ...(cautions.length === 0 ? {} : { cautions }),
     ...(sku === undefined ? {} : { draws: quotaDrawsOf(sku, source.priority) }),
+    ...(reservationGroup === undefined || source.priority === 'Spot'
+      ? {}
+      : { reservations: reservedCapacityNames({ ...source, reservationGroup }) }),
   };
 }
 

@@ -122,6 +122,7 @@ export class CloudViewBuilder {
     const tagged = [...built.values()].map(({ input }) => ({ key: input.group.key, tags: tagsOf(input) }));
     const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));
     const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
+    const reservations = store.reservations.current(nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
       groupOfNode: ownership.groupOfNode,
@@ -130,6 +131,7 @@ export class CloudViewBuilder {
       scaleDownBlocked,
       scaleUpBlocked,
       quotas: store.facts.quotas(nowMs),
+      ...(reservations.length === 0 ? {} : { reservations }),
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
     };

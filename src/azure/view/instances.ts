@@ -121,7 +121,7 @@ export class InstanceMapper {
   }
 }
 
-/** What tells an instance without a node from others. */
+/** What distinguishes an instance without a node from others. */
 function unregisteredParts({ machineName, vmId }: InstanceRow): Pick<Instance, 'hostName' | 'uid'> {
   return { hostName: machineName, ...(vmId === '' ? {} : { uid: vmId }) };
 }

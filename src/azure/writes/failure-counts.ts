@@ -106,10 +106,22 @@ export class QuotaAccount {
     this.#deps = deps;
   }
 
-  /** Azure accepted an increase by this many nodes. */
-  recordIncrease(group: RegisteredGroup, nodes: number): void {
+  /** How many nodes an increase of the group adds without using quota. To be asked before the write, which uses the reserved capacity. */
+  reservedFor(group: RegisteredGroup): number {
+    return this.#deps.inventory.reservations.unusedFor(group.key, this.#deps.clock.now());
+  }
+
+  /** Azure accepted an increase by this many nodes. At most `reserved` of them use no quota. */
+  recordIncrease(group: RegisteredGroup, nodes: number, reserved: number): void {
     const { inventory, clock } = this.#deps;
-    inventory.quota.recordIncrease(inventory.facts.drawsOf(group), nodes, clock.now());
+    const beyond = Math.max(0, nodes - reserved);
+    if (beyond > 0) inventory.quota.recordIncrease(inventory.facts.drawsOf(group), beyond, clock.now());
+  }
+
+  /** Nodes were not created or are gone. Nodes of reserved capacity may not have used quota, so they give none back. */
+  #recordReturn(group: RegisteredGroup, nodes: number): void {
+    const { inventory } = this.#deps;
+    if (!inventory.reservations.isReserving(group.key)) inventory.quota.recordReturn(inventory.facts.drawsOf(group), nodes);
   }
 
   /** A refusal is newer than the usages. They are read again nevertheless. Returns the error with what is known of the quota. */
@@ -130,12 +142,12 @@ export class QuotaAccount {
     const draws = inventory.facts.drawsOf(group);
     if (event.kind === 'increase-failed') {
       failures.countLateFailure(event.group, event.error);
-      inventory.quota.recordReturn(draws, event.requested);
+      this.#recordReturn(group, event.requested);
       if (event.error.detail.kind === 'quota') inventory.requestUsage();
     }
     if (event.kind !== 'delete-succeeded') return;
     const wasShort = inventory.quota.isShort(draws, event.atMs);
-    inventory.quota.recordReturn(draws, event.instances.length);
+    this.#recordReturn(group, event.instances.length);
     if (wasShort) inventory.requestUsage();
   }
 }

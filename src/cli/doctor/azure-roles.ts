@@ -43,6 +43,14 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     actions: [
       { action: 'Microsoft.Compute/skus/read', why: 'resources of a VM size, for pools without nodes' },
       { action: 'Microsoft.Compute/locations/usages/read', why: 'remaining quota' },
+      {
+        action: 'Microsoft.Compute/capacityReservationGroups/read',
+        why: 'unused reserved VMs, if pools name a capacity reservation group',
+      },
+      {
+        action: 'Microsoft.Compute/capacityReservationGroups/capacityReservations/read',
+        why: 'their sizes and zones',
+      },
       { action: 'Microsoft.Compute/locations/operations/read', why: 'the result of a write or a deletion' },
       { action: 'Microsoft.ContainerService/locations/operations/read', why: 'the result of an AKS operation' },
     ],

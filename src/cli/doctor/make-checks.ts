@@ -21,6 +21,7 @@ import {
   linkedResources,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
+  reservationCheck,
   subscriptionReadCheck,
   roleChecks,
   type RequiredActions,
@@ -109,6 +110,8 @@ async function linkedChecks(
   const checks: Check[] = [];
   for (const resource of linkedResources(pools, writesAgentPools(config)))
     checks.push(linkedCheck(resource, await azure.grantsOn(resource.armId, signal), objectId));
+  for (const id of new Set(pools.flatMap(({ reservationGroup }) => reservationGroup ?? [])))
+    checks.push(reservationCheck(id, await azure.grantsOn(id, signal), config.azure, objectId));
   return checks;
 }
 

@@ -28,6 +28,20 @@ export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${A
 export const OPERATIONS_READ = `${COMPUTE}/locations/operations/read`;
 export const AKS_OPERATIONS_READ = 'Microsoft.ContainerService/locations/operations/read';
 
+const RESERVATION_GROUPS = `${COMPUTE}/capacityReservationGroups`;
+/** Only for capacity reservation groups that pools name. */
+export const RESERVATION_READS: readonly string[] = [`${RESERVATION_GROUPS}/read`, `${RESERVATION_GROUPS}/capacityReservations/read`];
+
+/** Whether a capacity reservation group can be read. Decisions do not need it. */
+export function reservationCheck(armId: string, result: ReadResult<readonly RoleGrant[]>, azure: Azure, objectId: string): Check {
+  const name = armId.split('/').at(-1) ?? '';
+  if ('error' in result) return skipped('role', `unknown whether capacity reservation group ${name} can be read: ${result.error.message}`);
+  const missing = RESERVATION_READS.filter((action) => !isGranted(result.value, action));
+  if (missing.length === 0) return ok('role', `${RESERVATION_READS.join(' and ')} are allowed on capacity reservation group ${name}`);
+  const message = `${missing.join(' and ')} is not allowed on capacity reservation group ${name}, so pools with unused reserved VMs do not grow beyond the quota`;
+  return warning('role', message, assignmentFix({ role: 'subscription', azure, objectId }, `/subscriptions/${azure.subscriptionId}`));
+}
+
 export interface RequiredActions {
   readonly role: RoleKey;
   readonly resourceGroup: string;

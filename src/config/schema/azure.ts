@@ -102,7 +102,7 @@ export function cloudByName(name: string): Cloud | undefined {
 
 /** Caching agents that decisions need. */
 export const REQUIRED_AGENTS = ['scaleSets', 'agentPools', 'skus', 'vms'] as const;
-export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'prices'] as const;
+export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'capacityReservations', 'prices'] as const;
 /** Prefix of the agents of instances, one per scale set. */
 export const INSTANCES_PREFIX = 'instances/';
 

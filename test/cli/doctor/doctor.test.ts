@@ -173,6 +173,23 @@ describe('doctor', () => {
   });
 
   it.each([
+    [
+      'warning',
+      ['Microsoft.Compute/virtual*', 'Microsoft.Compute/skus/*', 'Microsoft.Compute/locations/*'],
+      'not allowed on capacity reservation group crg',
+    ],
+    ['ok', ['Microsoft.Compute/*'], 'allowed on capacity reservation group crg'],
+  ])('role: the reads of a capacity reservation group that a pool names are checked: %s', async (status, compute, text) => {
+    const spec = worldOf([aPool({ name: 'general', capacityReservationGroup: 'crg' })], {
+      roleActions: ['Microsoft.Network/*', 'Microsoft.Insights/*', 'Microsoft.Authorization/*', 'Microsoft.ContainerService/*', ...compute],
+      capacityReservationGroups: [{ name: 'crg', reservations: [] }],
+    });
+    const { checks, code } = await visit(spec);
+    expect(checks.filter(({ message }) => message.includes(text)).map((check) => check.status)).toEqual([status]);
+    expect(code).toBe(0);
+  });
+
+  it.each([
     ['vmss', 'skipped'],
     ['agentPool', 'warning'],
   ])('role: a right on what sets stand on, where sizes are written at the %s, is %s', async (writePath, status) => {

@@ -6,6 +6,7 @@ import {
   AKS_OPERATIONS_READ,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
+  RESERVATION_READS,
 } from '../../../src/cli/doctor/role-checks.ts';
 
 describe('the actions that doctor asks for', () => {
@@ -13,7 +14,16 @@ describe('the actions that doctor asks for', () => {
     ['nodes', NODE_GROUP_ACTIONS],
     ['pools', [...AGENT_POOL_READ, ...AGENT_POOL_WRITE]],
     ['pools-read', AGENT_POOL_READ],
-    ['subscription', ['Microsoft.Compute/skus/read', 'Microsoft.Compute/locations/usages/read', OPERATIONS_READ, AKS_OPERATIONS_READ]],
+    [
+      'subscription',
+      [
+        'Microsoft.Compute/skus/read',
+        'Microsoft.Compute/locations/usages/read',
+        OPERATIONS_READ,
+        AKS_OPERATIONS_READ,
+        ...RESERVATION_READS,
+      ],
+    ],
   ])('are those of the custom role of the %s, but for its own', (key, actions) => {
     const role = AZURE_ROLES.find((candidate) => candidate.key === key);
     const needed = role?.actions.filter(({ why }) => !why.startsWith('doctor:')).map(({ action }) => action);

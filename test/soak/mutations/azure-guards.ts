@@ -3,6 +3,8 @@ import type { Guard } from './guard.ts';
 
 const SHORT = 24;
 
+const RESERVED = 'test/contract/azure-capacity-reservations.test.ts';
+
 export const AZURE_GUARDS: readonly Guard[] = [
   {
     guard: 'the token goes to one origin',
@@ -265,6 +267,38 @@ export const AZURE_GUARDS: readonly Guard[] = [
     text: "return error.kind !== 'cancelled' && (isEffectUnknown(error)",
     instead: "return error.kind !== 'cancelled' && (false",
     test: 'test/contract/azure-writes.test.ts',
+  },
+  {
+    guard: 'requested nodes count in reserved capacity before Azure lists them there',
+    file: 'src/azure/inventory/reserved-capacity.ts',
+    text: 'sharing.reduce((sum, each) => sum + unlistedNodes(each, own), listed)',
+    instead: 'sharing.reduce((sum) => sum, listed)',
+    test: RESERVED,
+    row: 'count an increase at once',
+  },
+  {
+    guard: 'nodes in reserved capacity do not count against the quota a second time',
+    file: 'src/azure/writes/failure-counts.ts',
+    text: 'const beyond = Math.max(0, nodes - reserved);',
+    instead: 'const beyond = nodes;',
+    test: RESERVED,
+    row: 'count an increase at once',
+  },
+  {
+    guard: 'an old reading of reserved capacity counts as none',
+    file: 'src/azure/inventory/reserved-capacity.ts',
+    text: 'nowMs - reading.atMs > STALE_MS ?',
+    instead: 'nowMs - reading.atMs > Number.POSITIVE_INFINITY ?',
+    test: RESERVED,
+    row: 'keep the last reading',
+  },
+  {
+    guard: 'Spot pools have no reserved capacity',
+    file: 'src/azure/templates/group-template.ts',
+    text: "reservationGroup === undefined || source.priority === 'Spot'",
+    instead: 'reservationGroup === undefined',
+    test: RESERVED,
+    row: 'in two calls every five minutes',
   },
   {
     guard: 'the minimum at the delete',
