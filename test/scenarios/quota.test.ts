@@ -46,6 +46,26 @@ describe('quotas', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
+  it('a full quota is no limit for what is reserved: three nodes come, and the fourth is refused with both numbers', async () => {
+    const reservations = [{ name: 'd4-1', vmSize: D4, zone: '1', capacity: 3 }];
+    run = await VirtualRun.start({
+      spec: worldOf([aPool({ name: 'd', vmSize: D4, count: 0, zones: ['1'], capacityReservationGroup: 'crg' })], {
+        quota: { standardDSv5Family: 16 },
+        capacityReservationGroups: [{ name: 'crg', reservations }],
+      }),
+    });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 4, cpu: '3' }));
+    await world.until('what is reserved', () => bound(world, 'wide') === 3, 15 * MINUTE);
+    await world.advance(20 * MINUTE);
+    expect(capacity(world, 'd')).toBe(3);
+    expect(world.writes().map(({ status }) => status)).toEqual([200]);
+    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain(
+      'family standardDSv5Family has 16 of 16 cores in use, a new node needs 4, of capacity reservation group crg, 3 of 3 reserved VMs are in use',
+    );
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it('without another group the pod gets the numbers, and is served when the quota was raised', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
     const world = run;
