@@ -194,11 +194,11 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
-    guard: 'pods that were not searched in time stop no removal in pools that they could not use',
+    guard: 'pods that a plan left out stop no removal in full pools that they could not use',
     file: 'src/planning/scale-down/full-groups.ts',
     text: 'return verdict.leftOut === undefined ? full : [];',
     instead: 'return full;',
-    test: 'test/planning/scale-down/usable-groups.test.ts',
+    test: 'test/planning/scale-up/explanation.test.ts',
     quick: true,
   },
   {
