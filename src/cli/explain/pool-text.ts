@@ -1,4 +1,5 @@
 /** The answer about a pool as text: limits and counts, what it waits for, its next node, and who changed its size. */
+import { describeReservedRoom } from '../../planning/explain/amounts.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
 import { formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
@@ -37,6 +38,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
           'Quota',
           `${title}: ${used} of ${limit} cores used, room for ${room} ${room === 1 ? 'node' : 'nodes'}`,
         ]),
+        ...reservationFacts(answer),
         ['Writes left', describeTokens(answer, nowMs)],
         ...(answer.changes.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
         ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
@@ -97,4 +99,8 @@ function describeDifference(less: NonNullable<PoolAnswer['template']>['realLess'
   return [
     `The smallest real node has ${[...cpu, ...of(less.memoryBytes, `${formatAmount('memory', Math.abs(less.memoryBytes))} memory`)].join(' and ')}`,
   ];
+}
+
+function reservationFacts({ reservation }: PoolAnswer): readonly Fact[] {
+  return reservation === undefined ? [] : [['Reserved', describeReservedRoom(reservation)]];
 }

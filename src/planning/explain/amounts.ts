@@ -1,4 +1,5 @@
 /** Amounts of resources for people: both sides of a comparison in one unit, CPU with at most 2 decimals, memory with 1. */
+import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
 
 /** CPU in cores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
 export function formatAmount(resource: string, value: number): string {
@@ -57,4 +58,16 @@ function rounded(value: number, decimals: number): number {
 /** `2.30 USD/h`, or `2.30 per hour` where the currency is not known. */
 export function formatPerHour(perHour: number, currency: string | undefined, decimals = 2): string {
   return `${perHour.toFixed(decimals)}${currency === undefined ? ' per hour' : ` ${currency}/h`}`;
+}
+
+/** Reserved capacity and how many further nodes fit into it. */
+export function describeReservedRoom({
+  group,
+  reserved,
+  used,
+  room,
+  unknown,
+}: Omit<ReservedCapacity, 'name'> & { readonly room: number }): string {
+  const known = `${Math.min(used, reserved)} of ${reserved} reserved VMs used, room for ${room} ${room === 1 ? 'node' : 'nodes'} without quota`;
+  return `capacity reservation group ${group}: ${unknown === undefined ? known : `unknown, ${unknown}`}`;
 }

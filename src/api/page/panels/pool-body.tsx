@@ -1,13 +1,13 @@
 /** What `explain` says about a pool. */
 import type { PoolAnswer } from '../../../planning/explain/answers/pool-answer.ts';
-import { formatAmount } from '../../../planning/explain/amounts.ts';
+import { describeReservedRoom, formatAmount } from '../../../planning/explain/amounts.ts';
 import { Money, PoolBar, Time } from '../parts/parts.tsx';
 import { Facts, type Fact, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount } from '../parts/text.ts';
 import { Past, Waits } from './past.tsx';
 
 export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
-  const { template, stockouts, quotas, waits } = pool;
+  const { template, stockouts, quotas, waits, reservation } = pool;
   const facts: readonly Fact[] = [
     ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
@@ -32,6 +32,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
       'Quota',
       `${title}: ${formatCount(used)} of ${formatCount(limit)} cores used, room for ${counted(room, 'node')}`,
     ]),
+    ['Reserved', reservation === undefined ? undefined : describeReservedRoom(reservation)],
   ];
   return (
     <>

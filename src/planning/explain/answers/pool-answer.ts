@@ -5,12 +5,13 @@ import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
-import type { CloudQuota, RemainingWrites } from '../../../domain/quotas-and-prices.ts';
+import type { CloudQuota, RemainingWrites, ReservedCapacity } from '../../../domain/quotas-and-prices.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/price.ts';
+import { reservedRoom } from '../../scale-up/groups/limits.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { explainSkip } from '../refusals.ts';
@@ -48,6 +49,8 @@ export interface PoolAnswer {
   readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
   /** `room`: how many more nodes the quota allows. */
   readonly quotas: readonly { readonly title: string; readonly used: number; readonly limit: number; readonly room: number }[];
+  /** Reserved VMs that its next nodes may use without quota; `room`: how many nodes fit. Absent if it names no capacity reservation group. */
+  readonly reservation?: Omit<ReservedCapacity, 'name'> & { readonly room: number };
   /** Pending pods that this plan gives a node of the pool. */
   readonly podsHelped: number;
   /** Pending pods that a node of the pool would take, but the pool cannot grow. */
@@ -102,6 +105,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     changes: changesOfPool(history, group.id, MOST_CHANGES),
     stockouts: stockoutsOf(group, state, observation.nowMs),
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
+    ...defined({ reservation: reservedRoom(observation.cloud.reservations ?? [], group.template) }),
     podsHelped: increase?.pods.length ?? 0,
     podsWaiting: countWaiting(answer, group),
     ...knownOf(answer, group),

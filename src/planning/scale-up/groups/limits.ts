@@ -139,7 +139,7 @@ function byQuota(room: Headroom, node: Sized | undefined): readonly number[] {
  * How many such nodes fit into reserved capacity, wherever they come. A node may come in any zone of its group, so the zone with the least
  * unused capacity decides; a zone without a reservation has none.
  */
-function reservedNodes({ reservations }: Headroom, node: Sized | undefined): number {
+function reservedNodes({ reservations }: Pick<Headroom, 'reservations'>, node: Pick<NodeTemplate, 'reservations'> | undefined): number {
   const names = node?.reservations ?? [];
   if (names.length === 0) return 0;
   return Math.min(...names.map((name) => unusedOf(reservations.get(name))));
@@ -160,13 +160,28 @@ function takeReserved(reservations: Headroom['reservations'], node: Sized | unde
   return after;
 }
 
-/** The reserved capacity that has the least left, for the reason of a refusal. */
-function scarcestReservation({ reservations }: Headroom, { reservations: names = [] }: Sized): Omit<ReservedCapacity, 'name'> | undefined {
+/** The reserved capacity that has the least left. undefined: the node can use none. */
+function scarcestReservation(
+  { reservations }: Pick<Headroom, 'reservations'>,
+  names: readonly string[] = [],
+): QuotaReservation | undefined {
   const known = names.flatMap((name) => reservations.get(name) ?? []);
   const [scarcest] = known.sort((left, right) => unusedOf(left) - unusedOf(right));
   if (scarcest === undefined) return undefined;
   const { name: _name, ...reservation } = scarcest;
   return reservation;
+}
+
+type QuotaReservation = Omit<ReservedCapacity, 'name'>;
+
+/** What is reserved for the next nodes of a template, and how many of them fit into it. undefined: nothing is. */
+export function reservedRoom(
+  reserved: readonly ReservedCapacity[],
+  template: Pick<NodeTemplate, 'reservations'> | undefined,
+): (QuotaReservation & { readonly room: number }) | undefined {
+  const room = { reservations: new Map(reserved.map((reservation) => [reservation.name, reservation])) };
+  const scarcest = scarcestReservation(room, template?.reservations);
+  return scarcest === undefined ? undefined : { ...scarcest, room: reservedNodes(room, template) };
 }
 
 function drawQuotas(quotas: Headroom['quotas'], node: Sized | undefined, count: number): Headroom['quotas'] {
@@ -197,7 +212,7 @@ export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy
   if (exceeded.length > 0) return { kind: 'capacity-quota', exceeded };
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
   if (reservedNodes(room, node) > 0) return undefined;
-  const reservation = scarcestReservation(room, node);
+  const reservation = scarcestReservation(room, node.reservations);
   for (const { quota, cores } of node.draws ?? []) {
     const known = room.quotas.get(quota);
     if (known === undefined || known.used + cores <= known.limit) continue;

@@ -54,6 +54,25 @@ it('a pool of last resort is said to be able to grow, and why it does not', () =
   );
 });
 
+it('a pool with reserved capacity says how many nodes fit into it, and what is unknown of it', () => {
+  const group = aGroup({ id: 'r', target: 0, template: { ...aTemplate(), reservations: ['crg|1', 'crg|2'] } });
+  const answered = (unknown?: string) => {
+    const reserved = ['crg|1', 'crg|2'].map((name, at) => ({
+      name,
+      group: 'crg',
+      reserved: 3,
+      used: at + 1,
+      ...(unknown === undefined ? {} : { unknown }),
+    }));
+    const { input, scaleUp } = answers({ others: [group] });
+    const observation = { ...input.observation, cloud: { ...input.observation.cloud, reservations: reserved } };
+    const answer = answerOn({ kind: 'pool', name: 'r' }, { input: { ...input, observation }, scaleUp });
+    return answer?.kind === 'pool' ? answer.reservation : undefined;
+  };
+  expect(answered()).toEqual({ group: 'crg', reserved: 3, used: 2, room: 1 });
+  expect(answered('it has not been read yet')).toMatchObject({ unknown: 'it has not been read yet' });
+});
+
 describe('the expected time of a node', () => {
   const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
   const accepted = new Map([[A, [{ nodes: 1, acceptedAtMs: START_MS - MINUTE, pods: [{ class: 'c', count: 1, uids: [pod.uid] }] }]]]);
