@@ -11,6 +11,22 @@ const noise = [
   aPod({ name: 'label', shape: { priority: 9, nodeSelector: { pool: 'c' } } }),
   aPod({ name: 'size', shape: { priority: 9, cpu: '100' } }),
 ];
+/** Nodes would be planned one by one as long as it is to be served. */
+const apart = aPod({
+  name: 'apart',
+  shape: {
+    labels: { app: 'apart' },
+    nodeSelector: { pool: 'c' },
+    podAntiAffinity: [
+      {
+        topologyKey: 'kubernetes.io/hostname',
+        selector: { requirements: [{ key: 'app', operator: 'In', values: ['apart'] }] },
+        namespaces: ['default'],
+        namespaceSelector: undefined,
+      },
+    ],
+  },
+});
 
 describe('pods that no new node could hold', () => {
   it('are part of no estimate', () => {
@@ -21,7 +37,8 @@ describe('pods that no new node could hold', () => {
       planScaleUp({ ...input, snapshot });
       return snapshot.operations;
     };
-    expect(packed([web, ...noise])).toEqual(packed([web]));
+    const webs = [web, aPod({ name: 'web-2', cpu: '3' })];
+    expect(packed([...webs, ...noise, apart])).toEqual(packed(webs));
   });
 
   it('are explained as before, and cause no second plan, whatever their priority', () => {
