@@ -95,10 +95,11 @@ describe('a price that another process published', () => {
     await run();
     await clock.advance(DAY);
     askedSince();
-    publish({ [D4]: 0.41, [E8]: 0.51 });
+    // The first of the two is read as a sample in any case.
+    publish({ [D4]: 0.21, [E8]: 1.01 });
     await run();
-    expect(priceOf(D4)).toBe(0.2);
-    expect(askedSince()).toContain(D4);
+    expect(priceOf(E8)).toBe(0.5);
+    expect(askedSince()).toContain(E8);
   });
 
   it('is not used if another price of that process is wrong, and that process is not copied', async () => {
