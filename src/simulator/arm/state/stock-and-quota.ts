@@ -139,7 +139,7 @@ export function vmsInReservation(world: ArmWorld, group: string, reservation: Ca
 }
 
 /** Reserved VMs that no VM uses, by size: they count against the quota, too. */
-export function unusedReservations(
+function unusedReservations(
   world: ArmWorld,
 ): readonly { readonly vmSize: string; readonly zone: string | undefined; readonly group: string; readonly count: number }[] {
   return (world.spec.capacityReservationGroups ?? []).flatMap(({ name, reservations }) =>
@@ -151,7 +151,7 @@ export function unusedReservations(
 }
 
 /** How many of `count` new VMs of a pool need quota of their own: those that come where no reserved VM is left. */
-export function vmsBeyondReservations(world: ArmWorld, pool: PoolSpec | undefined, vmSize: string, count: number): number {
+function vmsBeyondReservations(world: ArmWorld, pool: PoolSpec | undefined, vmSize: string, count: number): number {
   const group = pool?.capacityReservationGroup;
   if (pool === undefined || group === undefined || count <= 0) return count;
   const unused = unusedReservations(world).filter((each) => each.group === group && each.vmSize.toLowerCase() === vmSize.toLowerCase());
@@ -172,7 +172,7 @@ export function vmsBeyondReservations(world: ArmWorld, pool: PoolSpec | undefine
 }
 
 /** The cores of unused reservations of one family, or of all. */
-export function reservedCores(world: ArmWorld, family?: string): number {
+function reservedCores(world: ArmWorld, family?: string): number {
   return unusedReservations(world).reduce((sum, { vmSize, count }) => {
     const size = findVmSize(vmSize);
     return sum + (size === undefined || (family !== undefined && size.family !== family) ? 0 : size.vcpus * count);
