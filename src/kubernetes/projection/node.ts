@@ -29,6 +29,8 @@ const NOT_BEFORE = /Preempt Scheduled:\s*(\w{3},\s+\d{1,2}\s+\w{3}\s+\d{4}\s+[\d
 const DRAINING_TAINT = { key: 'cloudprovider.azure.microsoft.com/draining', value: 'spot-eviction' };
 /** The minimum notice that Azure promises. Used if the announcement has no time. */
 const LEAST_NOTICE_MS = 30_000;
+/** The longest notice that Azure gives for an event of a VM. A time that lies further ahead is no time. */
+const LONGEST_NOTICE_MS = 15 * 60_000;
 
 /** Longer memory would only keep nodes that no longer exist. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
@@ -54,6 +56,12 @@ export class NoticesSeen {
     return sinceMs;
   }
 
+  /** When something was announced: at that time, or at the first sighting if there is none or if it lies in the future. */
+  noticedAtMs(uid: string, time: string | null | undefined): number {
+    const atMs = timeOf(time);
+    return atMs === undefined || atMs > this.#now() ? this.sinceMs(uid) : atMs;
+  }
+
   /** To be called if nothing is announced for the node any more. */
   forget(uid: string): void {
     this.#sinceMs.delete(uid);
@@ -64,10 +72,10 @@ export class NoticesSeen {
 export function preemptionOf({ metadata, spec, status }: NodeJson, seen: NoticesSeen): Pick<Node, 'preemption'> {
   const uid = metadata?.uid ?? metadata?.name ?? '';
   const condition = (status?.conditions ?? []).find(announces);
-  const noticedAtMs = (time: string | null | undefined): number => timeOf(time) ?? seen.sinceMs(uid);
-  if (condition !== undefined) return announced(condition.type ?? '', noticedAtMs(condition.lastTransitionTime), condition.message);
+  if (condition !== undefined)
+    return announced(condition.type ?? '', seen.noticedAtMs(uid, condition.lastTransitionTime), condition.message);
   const taint = (spec?.taints ?? []).find(isDraining);
-  if (taint !== undefined) return announced(`taint ${DRAINING_TAINT.key}`, noticedAtMs(taint.timeAdded), undefined);
+  if (taint !== undefined) return announced(`taint ${DRAINING_TAINT.key}`, seen.noticedAtMs(uid, taint.timeAdded), undefined);
   seen.forget(uid);
   return {};
 }
@@ -82,7 +90,8 @@ function isDraining({ key, value }: TaintJson): boolean {
 
 function announced(notice: string, noticedAtMs: number, message: string | undefined): Pick<Node, 'preemption'> {
   const stated = timeOf(NOT_BEFORE.exec(message ?? '')?.[1]);
-  return { preemption: { noticedAtMs, deadlineMs: stated ?? noticedAtMs + LEAST_NOTICE_MS, notice } };
+  const deadlineMs = stated === undefined || stated > noticedAtMs + LONGEST_NOTICE_MS ? noticedAtMs + LEAST_NOTICE_MS : stated;
+  return { preemption: { noticedAtMs, deadlineMs, notice } };
 }
 
 /** The condition that makes a node unready if it is not True. */

@@ -25,12 +25,17 @@ describe('the announcement that a machine is taken back', () => {
     ['a day of one digit', condition('PreemptScheduled', { message: message.replace('05 Jan', '5 Jan') }), STATED],
     ['no message: the least notice', condition('PreemptScheduled'), noticedAtMs + 30_000],
     ['a message in another form: the least notice', condition('PreemptScheduled', { message: 'soon' }), noticedAtMs + 30_000],
+    [
+      'a time that no notice of Azure is ahead of: the least notice',
+      condition('PreemptScheduled', { message: message.replace('2026', '2027') }),
+      noticedAtMs + 30_000,
+    ],
     ['VMEventScheduled for a reboot', condition('VMEventScheduled', { message: message.replace('Preempt', 'Reboot') }), undefined],
     ['a condition that is over', condition('PreemptScheduled', { status: 'False', message }), undefined],
     ['a condition that is not known', condition('PreemptScheduled', { status: 'Unknown', message }), undefined],
     ['another condition', condition('RebootScheduled', { message }), undefined],
   ])('%s', (_name, given, deadlineMs) => {
-    const { preemption } = preemptionOf({ status: { conditions: [condition('Ready'), given] } }, new NoticesSeen(() => 0));
+    const { preemption } = preemptionOf({ status: { conditions: [condition('Ready'), given] } }, new NoticesSeen(() => noticedAtMs));
     expect(preemption).toEqual(deadlineMs === undefined ? undefined : { noticedAtMs, deadlineMs, notice: given.type });
   });
 
@@ -43,9 +48,17 @@ describe('the announcement that a machine is taken back', () => {
     ['the same for another reason', { key: 'cloudprovider.azure.microsoft.com/draining', value: 'maintenance' }, false],
     ['that of a repair', { key: 'remediator.kubernetes.azure.com/unschedulable', value: 'true' }, false],
   ])('%s', (_name, taint, expected) => {
-    expect(preemptionOf({ spec: { taints: [taint] } }, new NoticesSeen(() => 0)).preemption?.deadlineMs).toBe(
+    expect(preemptionOf({ spec: { taints: [taint] } }, new NoticesSeen(() => noticedAtMs)).preemption?.deadlineMs).toBe(
       expected ? noticedAtMs + 30_000 : undefined,
     );
+  });
+
+  it('counts from when it was first seen if its own time lies in the future', () => {
+    const future = '2036-01-05T10:00:02Z';
+    const seen = new NoticesSeen(() => noticedAtMs);
+    const given = { status: { conditions: [condition('PreemptScheduled', { lastTransitionTime: future })] } };
+    expect(preemptionOf(given, seen).preemption).toMatchObject({ noticedAtMs, deadlineMs: noticedAtMs + 30_000 });
+    expect(preemptionOf({ spec: { taints: [{ ...DRAINING, timeAdded: future }] } }, seen).preemption).toMatchObject({ noticedAtMs });
   });
 
   it.each<[string, NodeJson]>([

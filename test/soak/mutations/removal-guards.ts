@@ -98,6 +98,14 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'the deadline of a preemption is not further ahead than any notice of Azure',
+    file: 'src/kubernetes/projection/node.ts',
+    text: 'stated === undefined || stated > noticedAtMs + LONGEST_NOTICE_MS',
+    instead: 'stated === undefined',
+    test: 'test/kubernetes/projection/preemption.test.ts',
+    quick: true,
+  },
+  {
     guard: 'the deadline of a preemption is looked at again after the taint',
     file: 'src/loop/scale-down/spot-preemption.ts',
     text: '|| mayBeSpared(fresh.node, preemption, clock.now())',
