@@ -174,9 +174,9 @@ function withReleased(state: LoopState, released: RunOnceInput['released'], { cl
 
 async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {
   if (observation === undefined) return;
-  const { tainter, events, log, policy } = deps;
+  const { tainter, events, clock, log, policy } = deps;
   const ours = { state, inFlight: runner.inFlight(), cordon: policy.drain.cordon, self: deps.deletionOwner() };
-  await undoLeftovers({ observation, ...ours, tainter, events, log }, signal);
+  await undoLeftovers({ observation, ...ours, tainter, events, clock, log }, signal);
 }
 
 async function respondToPreemptions(

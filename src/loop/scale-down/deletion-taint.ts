@@ -11,6 +11,7 @@ import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { deletionTaintOwner } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
@@ -102,6 +103,7 @@ export interface LeftoversInput {
   readonly inFlight: ReadonlySet<NodeName>;
   readonly tainter: NodeTainter;
   readonly events: EventRecorder;
+  readonly clock: Clock;
   readonly log: Log;
   /** `policy.drain.cordon`. */
   readonly cordon: boolean;
@@ -109,16 +111,32 @@ export interface LeftoversInput {
   readonly self: string;
 }
 
+/** The plan counts on the freed nodes, so the loop waits for them, but no longer than this, milliseconds. */
+const UNDO_WITHIN_MS = 10_000;
+/** Calls that are under way at once. */
+const UNDO_AT_ONCE = 10;
+
 /**
  * Removes deletion taints from nodes whose removal is not under way: an earlier run or a late failure left them. Runs in every loop before
- * planning and costs nothing without such nodes. Returns the freed nodes. A failure is logged and tried again in the next loop. Throws
- * only `cancelled`.
+ * planning and costs nothing without such nodes. Returns the nodes freed within ten seconds; calls under way are given up then. A failure is
+ * logged and tried again in the next loop, which begins with other nodes. Throws only `cancelled`.
  */
 export async function undoLeftovers(input: LeftoversInput, signal: AbortSignal): Promise<readonly NodeName[]> {
+  const leftovers = findLeftovers(input);
+  if (leftovers.length === 0) return [];
   const freed: NodeName[] = [];
-  for (const { node, taint } of findLeftovers(input)) {
-    if (await freeNode(node, taint, input, signal)) freed.push(node.name);
-  }
+  const run = async (within: AbortSignal): Promise<void> => {
+    for (let from = 0; from < leftovers.length && !within.aborted; from += UNDO_AT_ONCE) {
+      const now = leftovers.slice(from, from + UNDO_AT_ONCE);
+      await Promise.all(now.map(async ({ node, taint }) => (await freeNode(node, taint, input, within)) && freed.push(node.name)));
+    }
+  };
+  const ended = await withTimeout(input.clock, { timeoutMs: UNDO_WITHIN_MS, signals: [signal], run });
+  if (ended === 'timed-out')
+    input.log.warn(
+      { left: leftovers.length - freed.length, timeoutMs: UNDO_WITHIN_MS },
+      'Deletion taints of earlier removals are left; the next loop goes on',
+    );
   return freed;
 }
 
@@ -127,14 +145,17 @@ interface Leftover {
   readonly taint: DeletionTaint;
 }
 
-/** Finds all leftovers before any is changed. */
+/** Finds all leftovers before any is changed. Each loop begins with other nodes, so that none whose write hangs holds the others. */
 function findLeftovers(input: LeftoversInput): readonly Leftover[] {
   const found: Leftover[] = [];
   for (const node of nodeListFacts(input.observation.cluster.nodes).deletionTainted) {
     const taint = deletionTaintOf(node, input.cordon);
     if (taint !== undefined && isAbandoned(node, input)) found.push({ node, taint });
   }
-  return found.sort(compareBy((item) => item.node.name));
+  const { loopId } = input.observation;
+  const first = found.length === 0 ? 0 : (loopId * UNDO_AT_ONCE) % found.length;
+  const sorted = found.sort(compareBy((item) => item.node.name));
+  return [...sorted.slice(first), ...sorted.slice(0, first)];
 }
 
 /**

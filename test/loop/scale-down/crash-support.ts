@@ -107,7 +107,7 @@ export class Life {
       self: this.#self,
       log: silentLog(),
     };
-    await undoLeftovers({ ...own, observation, tainter: cluster, events: cluster }, new AbortController().signal);
+    await undoLeftovers({ ...own, observation, clock, tainter: cluster, events: cluster }, new AbortController().signal);
     this.#snapshot.sync(view);
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };
     const plan = planScaleDown({ ...input, scaleUpPlanned: false });

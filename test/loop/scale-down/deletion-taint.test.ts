@@ -262,7 +262,14 @@ describe('leftovers', () => {
     const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
     const marks = row.agedMs === undefined ? undefined : new Map([['g-0', { sinceMs: START_MS - row.agedMs }]]);
     const state: LoopState = { ...emptyLoopState(START_MS), marks, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
-    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: row.cordon ?? true, self: row.self ?? SELF };
+    const ports = {
+      tainter: cluster,
+      events: cluster,
+      clock: new FakeClock(START_MS),
+      log: silentLog(),
+      cordon: row.cordon ?? true,
+      self: row.self ?? SELF,
+    };
     const freed = await undoLeftovers({ ...ports, observation, state, inFlight: new Set(row.inFlight) }, SIGNAL);
     expect(freed).toEqual(row.freed ? ['g-0'] : []);
     const after = cluster.nodes.get('g-0');
@@ -273,7 +280,7 @@ describe('leftovers', () => {
 
   it('reports a node that cannot be restored now, and tries again in the next call', async () => {
     const { cluster, observation } = setUp({ node: { taints: [going], unschedulable: true } });
-    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: true, self: SELF };
+    const ports = { tainter: cluster, events: cluster, clock: new FakeClock(START_MS), log: silentLog(), cordon: true, self: SELF };
     const input = { ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() };
     cluster.onCall = () => {
       throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');
@@ -283,5 +290,26 @@ describe('leftovers', () => {
     cluster.onCall = () => undefined;
     expect(await undoLeftovers(input, SIGNAL)).toEqual(['g-0']);
     expect(hasTaint(cluster.nodes.get('g-0')?.taints ?? [], TO_BE_DELETED_TAINT)).toBe(false);
+  });
+
+  it('holds neither the loop nor the other nodes if the writes of some never end', async () => {
+    const names = Array.from({ length: 25 }, (_, at) => `g-${String(at).padStart(2, '0')}`);
+    const nodes = names.map((name) => aNode({ name, taints: [going], unschedulable: true }));
+    const group = aGroup({ id: 'g', target: names.length, instances: names.map((node) => anInstance({ node })) });
+    const cluster = new FakeCluster({ nodes });
+    const clock = new FakeClock(START_MS);
+    const hangs = new Set(names.slice(0, 10));
+    cluster.onCall = (_call, name) => (hangs.has(name) ? new Promise(() => undefined) : undefined);
+    const ports = { tainter: cluster, events: cluster, clock, log: silentLog(), cordon: true, self: SELF };
+    const freed: string[] = [];
+    for (let loopId = 1; loopId <= 3; loopId++) {
+      const base = anObservation([group], aCluster({ nodes: [...cluster.nodes.values()] }));
+      const instanceOfNode = new Map(names.map((name) => [name, keyOf(name)]));
+      const observation = { ...base, loopId, cloud: { ...base.cloud, instanceOfNode } };
+      const undone = undoLeftovers({ ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() }, SIGNAL);
+      await clock.advance(10_000);
+      freed.push(...(await undone));
+    }
+    expect(freed.sort()).toEqual(names.slice(10));
   });
 });

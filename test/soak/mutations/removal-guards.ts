@@ -98,6 +98,15 @@ export const REMOVAL_GUARDS: readonly Guard[] = [
     quick: true,
   },
   {
+    guard: 'deletion taints that cannot be removed hold no others, loop after loop',
+    file: 'src/loop/scale-down/deletion-taint.ts',
+    text: '(loopId * UNDO_AT_ONCE) % found.length',
+    instead: '0',
+    test: 'test/loop/scale-down/deletion-taint.test.ts',
+    row: 'holds neither the loop nor the other nodes',
+    quick: true,
+  },
+  {
     guard: 'the deadline of a preemption is not further ahead than any notice of Azure',
     file: 'src/kubernetes/projection/node.ts',
     text: 'stated === undefined || stated > noticedAtMs + LONGEST_NOTICE_MS',
