@@ -25,7 +25,7 @@ interface Kubeconfig {
 export async function connectWorld(dir: string): Promise<WorldClient> {
   const kubeconfig = parse(await readFile(join(dir, 'kubeconfig'), 'utf8')) as Kubeconfig;
   const env = await readFile(join(dir, 'env'), 'utf8');
-  const armUrl = /AZURE_RESOURCE_MANAGER_ENDPOINT='?([^'\s]+)/.exec(env)?.[1];
+  const armUrl = /AZURE_RESOURCE_MANAGER_ENDPOINT='([^']+)'/.exec(env)?.[1];
   const kubeUrl = kubeconfig.clusters[0]?.cluster.server;
   const token = kubeconfig.users[0]?.user.token;
   if (armUrl === undefined || kubeUrl === undefined || token === undefined) {

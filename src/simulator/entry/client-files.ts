@@ -1,7 +1,6 @@
 /** What clients of a world read, in the formats of real clusters. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { shell } from '../../lib/shown-text.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
 
 export interface ClientSource {
@@ -42,7 +41,7 @@ function filesIn(dir: string): ClientFiles {
 /** The folder must exist. Only the owner can read the secrets. */
 export async function writeClientFiles(dir: string, source: ClientSource): Promise<ClientFiles> {
   const files = filesIn(dir);
-  const lines = Object.entries(clientVariables(dir, source)).map(([name, value]) => shell`export ${name}=${value}\n`);
+  const lines = Object.entries(clientVariables(dir, source)).map(([name, value]) => `export ${name}=${inQuotes(value)}\n`);
   await Promise.all([
     writeFile(files.kubeconfig, source.kubeconfig, { mode: 0o600 }),
     writeFile(files.azure, asJson(cloudConfig(source)), { mode: 0o600 }),
@@ -115,4 +114,9 @@ function endpoints({ azureUrl }: ClientSource): object {
     resourceManagerVMDNSSuffix: 'cloudapp.azure.com',
     resourceIdentifiers: { graph: url, keyVault: url, datalake: url, batch: url, operationalInsights: url, storage: url },
   };
+}
+
+/** Always in quotes: programs that are no shell read this form, too. */
+function inQuotes(value: string): string {
+  return `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -87,7 +87,7 @@ describe('files and variables of clients', () => {
     await virtualWorld();
     const files = await world.writeFiles(dir);
     const env = await world.environment(dir);
-    expect(readFileSync(files.env, 'utf8')).toContain(`export AZURE_ENVIRONMENT_FILEPATH=${files.environment}\n`);
+    expect(readFileSync(files.env, 'utf8')).toContain(`export AZURE_ENVIRONMENT_FILEPATH='${files.environment}'\n`);
     const config = loadConfig({
       argv: [`--cloud-config=${files.azure}`, '--nodes=1:5:general'],
       env: { ...env, ARM_CLOUD: 'AzureStackCloud', AZURE_RESOURCE_MANAGER_ENDPOINT: undefined, AZURE_AUTHORITY_HOST: undefined },
