@@ -18,6 +18,7 @@ import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { forgetClientRequests, openClientRequests } from '../../src/lab/client-traffic.ts';
 import { clockOf, type ProcessState } from '../../src/lab/process-clock.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 import { VirtualTime } from '../../src/lab/virtual-time.ts';
@@ -37,6 +38,8 @@ class Replicas {
   readonly all: Replica[] = [];
   readonly #dir: string;
   readonly #time = new VirtualTime(this.clock, () => this.#isBusy());
+  /** The limit of a first call is a wait, so its request must be seen before the server has it. */
+  readonly #composing = new VirtualTime(this.clock, () => (openClientRequests() > 0 ? 'a first call is in flight' : this.#isBusy()));
   #world: World | undefined;
 
   private constructor(dir: string) {
@@ -89,8 +92,10 @@ class Replicas {
     const metrics = createMetrics();
     const fate = { skewMs: 0, dead: false };
     const random = seededRandom(this.world.spec.seed);
+    await this.rest();
+    forgetClientRequests();
     const composed = composeDaemon({ config, clock: clockOf(this.clock, fate), random, log: silentLog(), metrics });
-    const daemon = await this.#time.drive('the composition of a replica', composed, fate);
+    const daemon = await this.#composing.drive('the composition of a replica', composed, fate);
     if (daemon === undefined) return;
     const reports: LoopReport[] = [];
     daemon.onLoop((report) => reports.push(report));

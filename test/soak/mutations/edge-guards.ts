@@ -98,6 +98,7 @@ export const EDGE_GUARDS: readonly Guard[] = [
     text: 'return thrown instanceof TypeError || thrown instanceof RangeError;',
     instead: 'return false;',
     test: KUBERNETES,
+    row: 'a pod whose containers are text',
   },
   {
     guard: 'no line of a watch is read on without end',
