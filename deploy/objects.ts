@@ -138,6 +138,7 @@ export function networkPolicy(n: Notation): readonly Json[] {
   const spec = {
     podSelector: { matchLabels: selector(n) },
     policyTypes: ['Ingress', 'Egress'],
+    // guard: the chart's network policy admits no pod that is not named
     ingress: n.when('networkPolicy.ingressFrom', [
       { ports: [{ protocol: 'TCP', port: PORT }], from: n.block('networkPolicy.ingressFrom') },
     ]),

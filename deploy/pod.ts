@@ -67,6 +67,7 @@ function spread(n: Notation, topologyKey: string): Json {
 
 /** KUBERNETES_SERVICE_HOST and _PORT, the address of the API server, come from the kubelet (on AKS with its own name). */
 function container(n: Notation): Json {
+  // guard: the chart's probes use the listener that serves nothing else
   const probe = (path: string, settings: string): Json => ({ httpGet: { path, port: 'probes' }, ...n.entries(settings) });
   const envFrom = [
     n.when('envFromSecret', { secretRef: { name: n.value('envFromSecret') } }),
@@ -138,6 +139,7 @@ function environment(n: Notation): readonly Json[] {
     plain('ARM_USER_ASSIGNED_IDENTITY_ID', 'azureUserAssignedIdentityID'),
     plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
     plain('AZURE_ENABLE_VMSS_ETAG', 'azureEnableVMSSEtag', { set: 'azureEnableVMSSEtag' }),
+    // guard: each of the chart's values reaches what it renders
     plain('AZURE_VMSS_CACHE_TTL', 'azureVMSSCacheTTL'),
     plain('AZURE_VMSS_VMS_CACHE_TTL', 'azureVMSSVMsCacheTTL'),
     plain('AZURE_VMSS_VMS_CACHE_JITTER', 'azureVMSSVMsCacheJitter', { set: 'azureVMSSVMsCacheJitter' }),

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { textsOf, type SourceText } from './support/source-text.ts';
+import { codeOf, textsOf, type SourceText } from './support/source-text.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** Each with the better way. */
@@ -115,20 +115,13 @@ function logMessages(file: string): readonly Passage[] {
   const calls = [...source.matchAll(/\blog\.(?:trace|debug|info|warn|error|fatal)\(/gi)];
   if (calls.length === 0) return [];
   const texts = textsOf(source);
-  const masked = mask(source, texts);
+  const masked = codeOf(source);
   return calls.flatMap((call) => {
     const [start, end] = lastArgument(masked, call.index + call[0].length);
     const isMessage = (text: SourceText): boolean =>
       text.kind === 'string' && text.start >= start && text.end <= end && !/[{(]/.test(masked.slice(start, text.start));
     return texts.filter(isMessage);
   });
-}
-
-/** The source with blanks for comments and a letter for each character of a string. */
-function mask(source: string, texts: readonly SourceText[]): string {
-  const masked = [...Array(source.length).keys()].map((at) => source.charAt(at));
-  for (const { kind, start, end } of texts) masked.fill(kind === 'comment' ? ' ' : 'x', start, end);
-  return masked.join('');
 }
 
 /** Where the last argument of a call begins and ends; `from` is behind the opening bracket. */
@@ -176,6 +169,10 @@ describe('the reader of sources', () => {
       ['string', 'eight', 2],
       ['string', 'http://nine', 3],
     ]);
+  });
+
+  it('leaves the code without comments, strings, templates and regular expressions', () => {
+    expect(codeOf("if (/[)'(]/.test(a)) b(`{${c}`, '}'); // )\nd();")).toBe('if (xxxxxxx.test(a)) b(xxxxxxx, xxx);     \nd();');
   });
 
   it.each([

@@ -92,6 +92,7 @@ class AzureAdapter implements AzureNodeGroups {
     const view = views.build(cluster, nowMs, events.drain());
     reporter.report(view, nowMs);
     failures.countFailedInstances(view);
+    // guard: a lack of capacity that only instances show is reported to other clusters
     hints.noteFailedInstances(view.groups);
     countSync.observe(view.groups);
     this.#groups = view.groups;
@@ -99,6 +100,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
+    // guard: a capacity write does not look at hints
     const { gate, writes, inventory, quotaAccount, failures, hints } = this.#rooms;
     const group = gate.writableGroup(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
@@ -152,7 +154,9 @@ class AzureAdapter implements AzureNodeGroups {
     const group = id === undefined ? undefined : inventory.registration().byId.get(id);
     if (id !== undefined && group === undefined) return;
     ownWrites.backoffs.forget(group?.key);
+    // guard: a manual refresh ends the pauses of calls
     rateLimits.releaseHolds();
+    // guard: a manual refresh ends the pauses of lists
     inventory.scheduler.releaseHolds();
     inventory.invalidate(group?.key);
   }

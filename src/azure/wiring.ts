@@ -113,6 +113,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const hints = new SubscriptionHints({ hints: deps.sharedHints, clock, holdReads, phase });
   rateLimits.onThrottled((family, untilMs, isOwn) => {
     holdReads(family, untilMs);
+    // guard: a limit of our identity alone is not reported to other clusters
     if (!isOwn) hints.noteThrottled(family, untilMs);
   });
   rateLimits.onRemaining((family, { remaining: left, largest: of }) => {
@@ -162,6 +163,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
       ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
       : undefined;
   reportExternalChanges({ inventory, options, events, clock, log, metrics, activityLog });
+  // guard: a failed instance of an increase wakes the loop
   wakeOnFailedInstances(inventory, events);
   return {
     calls,

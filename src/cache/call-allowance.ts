@@ -20,6 +20,7 @@ export class CallAllowance {
     const nowMs = this.#clock.monotonic();
     const usedMs = Math.max(0, (this.#wholeAtMs.get(key) ?? nowMs) - nowMs);
     if (usedMs === 0) this.#wholeAtMs.delete(key);
+    // guard: an allowance of calls is used up by calls
     return Math.max(0, this.#burst - Math.ceil(usedMs / this.#refillMs));
   }
 

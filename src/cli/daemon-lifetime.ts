@@ -142,6 +142,7 @@ export class DaemonLifetime implements Daemon {
   /** Also called when a stop has released the lease: nothing is written after that either. */
   #leadershipLost(): void {
     this.#deps.metrics.process.leader.set(0);
+    // guard: a lease that is lost during a stop ends what the stop still does
     this.#lost = true;
     this.#served.leadershipLost();
     // A replica that no longer leads must not write, not even to undo its drains.
@@ -169,6 +170,7 @@ export class DaemonLifetime implements Daemon {
       ['memory', async () => (this.#lost ? undefined : memory.end(overdue))],
       ['status', async () => (this.#lost ? undefined : status?.end(overdue))],
       // Other work is cancelled by then: with the lease, the next leader need not wait until it expires.
+      // guard: the lease is released although the stop takes all of its time
       ['lease', (signal) => kubernetes.lease.release(this.#lost ? AbortSignal.abort() : signal), 'last'],
       ['azure', () => cloud.close()],
       ['kubernetes', () => kubernetes.close()],

@@ -96,6 +96,7 @@ export async function dispatch(argv: readonly string[], given: Terminal): Promis
 
 /** Texts of clusters and of Azure cannot command the terminal, whatever a command prints of them. */
 function withVisibleText(terminal: Terminal): Terminal {
+  // guard: text of a cluster cannot command the terminal
   return { ...terminal, out: (text) => terminal.out(visibleText(text)), err: (text) => terminal.err(visibleText(text)) };
 }
 

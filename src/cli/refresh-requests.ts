@@ -35,6 +35,7 @@ export class RefreshRequests {
     const isWaiting = this.#next !== undefined;
     this.#next = group === undefined || this.#next === 'all' ? 'all' : new Set([...(this.#next ?? []), group]);
     if (isWaiting) return waitMs;
+    // guard: refreshes by operators are at most one in ten seconds
     if (waitMs === 0) this.#startNext();
     else void this.#startAfter(waitMs);
     return waitMs;

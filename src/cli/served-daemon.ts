@@ -62,6 +62,7 @@ export class ServedDaemon {
   async start(): Promise<void> {
     const { config, log } = this.#deps;
     const deps = this.#httpDeps();
+    // guard: the probes have a listener of their own
     if (config.http.probes !== undefined) this.#probes = await serveProbes(config.http.probes, deps);
     this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, deps);
     log.info({ url: this.#http.url, probeUrl: this.#probes?.url }, 'Serving metrics and health');

@@ -29,6 +29,7 @@ export function protectionOf(value: string | undefined, sinceMs: number | undefi
   if (value === undefined || value === 'false') return undefined;
   if (value === 'true') return {};
   const ms = durationOf(value);
+  // guard: a protection that cannot be read protects
   if (ms === undefined) return { protectedBy: shownText(value, MOST_VALUE_BYTES) };
   if (ms === 0) return undefined;
   return sinceMs === undefined ? { protectedBy: value } : { protectedBy: value, protectedUntilMs: sinceMs + ms };

@@ -102,6 +102,7 @@ export function withTags(
   changed: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const names = new Set(Object.keys(changed).map((name) => name.toLowerCase()));
+  // guard: a command that replaces all tags has no name in two letter cases
   const kept = Object.entries(tags).filter(([name]) => Object.hasOwn(changed, name) || !names.has(name.toLowerCase()));
   return { ...Object.fromEntries(kept), ...changed };
 }

@@ -36,6 +36,7 @@ export const MAX_DISK_GIB = 65_536;
 
 /** The value if it is a whole number from 0 to `most`, and 0 for -0; else undefined. */
 export function wholeNumberUpTo(value: unknown, most: number): number | undefined {
+  // guard: a fraction below zero is no size
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most ? value + 0 : undefined;
 }
 
@@ -46,5 +47,6 @@ export function describeExcessiveMaximum(max: number): string {
 
 /** The size of a node group as Azure may report it. undefined: it cannot be one. */
 export function groupSizeOf(value: unknown): number | undefined {
+  // guard: no node group is larger than a cluster
   return wholeNumberUpTo(value, MAX_CLUSTER_NODES);
 }

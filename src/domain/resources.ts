@@ -69,6 +69,7 @@ export class ResourceNames {
     const vector = new Float64Array(length);
     for (const [index, text] of entries) {
       const amount = index === CPU ? cpuMillis(text) : wholeUnits(text);
+      // guard: a negative amount is not an amount
       if (amount < 0) throw configError(`${this.nameOf(index)} is "${text}"; it must not be negative.`);
       vector[index] = amount;
     }

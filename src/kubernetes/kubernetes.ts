@@ -125,6 +125,7 @@ async function probe({ clock, random, log }: KubernetesDeps, rest: Rest, signal:
       const error = asAutoscalerError(thrown);
       const status = statusOf(error);
       if (status !== undefined && status !== 401) return;
+      // guard: a first call whose connection is cut is tried again
       if (!CUT.has(error.code ?? '') || clock.monotonic() >= giveUpAtMs) throw error;
       log.warn({ error: error.message, failures }, 'The first call to the API server was cut; retrying');
       await clock.sleep(backoffMs(PROBE_BACKOFF, failures, random), signal);

@@ -68,6 +68,7 @@ export class VirtualTime {
     let patience = new Patience(STUCK_AFTER_MS, this.#meter);
     for (await this.rest(); !ended.yet; await this.rest()) {
       if (state.dead) return undefined;
+      // guard: virtual time passes only while the process waits for it
       if ((state.waits ?? 0) === 0) {
         if (patience.isOver()) throw new Error(`${what} does not end, and does not wait for time (${this.#place()})`);
         continue;

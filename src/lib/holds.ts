@@ -3,6 +3,7 @@
  * that an operator released, one call is sent first, and the others wait for its answer. Calls are compared by identity.
  */
 
+// guard: no read is held for longer than an hour
 /** The longest time without a call, milliseconds: a server may ask for days, and people correct limits earlier. */
 export const LONGEST_HOLD_MS = 3_600_000;
 /** While a probe is under way, the others wait for this time before they ask again. */
@@ -74,6 +75,7 @@ export class Holds {
 
   /** An operator asks: every hold ends, and one call of each is sent first. */
   release(nowMs: number): void {
+    // guard: after a manual refresh one call is sent first
     for (const [key, { hold, probe }] of this.#entries)
       if (hold.untilMs > nowMs) this.#entries.set(key, { hold: { ...hold, untilMs: nowMs, probed: true }, probe });
   }
@@ -81,6 +83,7 @@ export class Holds {
   #waitOf(entry: Entry | undefined, nowMs: number): number {
     if (entry === undefined) return 0;
     if (entry.hold.untilMs > nowMs) return entry.hold.untilMs - nowMs;
+    // guard: a hold of an hour ends with one call
     return entry.probe === undefined ? 0 : PROBE_WAIT_MS;
   }
 }

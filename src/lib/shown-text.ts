@@ -19,14 +19,17 @@ const CREDENTIALS: readonly RegExp[] = [
 
 /** Replaces everything that looks like a credential by `[redacted]`. */
 export function redactText(text: string): string {
+  // guard: texts of other systems are shown without credentials
   return CREDENTIALS.reduce((rest, pattern) => rest.replace(pattern, '[redacted]'), text);
 }
 
 /** The text without credentials, cut to `maxBytes` with an ellipsis. */
 export function shownText(text: string, maxBytes = MAX_SHOWN_BYTES): string {
   const isLong = text.length > MAX_READ_CHARS;
+  // guard: half of a credential is not shown where a text is cut
   const redacted = redactText(isLong ? text.slice(0, Math.max(0, text.lastIndexOf(' ', MAX_READ_CHARS))) : text);
   const bytes = Buffer.from(redacted);
+  // guard: texts of other systems are cut to what people read
   if (!isLong && bytes.length <= maxBytes) return redacted;
   const room = maxBytes - Buffer.byteLength(ELLIPSIS);
   // A stream decoder leaves out a character that was cut in the middle.
@@ -68,6 +71,7 @@ const HIDDEN = /((?:[\p{Cc}\p{Cf}]+[^\p{Cc}\p{Cf}])|[\p{Cc}\p{Cf}]+$)/u;
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02
  */
 export function quoted(text: string): string {
+  // guard: a name, label or tag in a printed command is a word and nothing that runs
   if (PLAIN.test(text)) return text;
   const parts = text.split(HIDDEN).map((part, at) => (at % 2 === 0 ? inQuotes(part) : encoded(part)));
   return parts.join('') || "''";

@@ -271,8 +271,10 @@ async function comesToRest(stage: Stage, withinMs: number): Promise<boolean> {
   const { run } = stage;
   const since = run.loops;
   const endMs = run.clock.now() + withinMs;
+  // guard: the rest at the end of a soak is judged in virtual time
   while (run.clock.now() < endMs) {
     await run.advance(5 * SECOND);
+    // guard: waiting pods count as unrest
     if (run.loops > since + 2 && unrest(stage).length === 0) return true;
   }
   return false;

@@ -16,7 +16,9 @@ export interface SourceText {
   readonly after: string;
 }
 
-type Token = Pick<SourceText, 'kind' | 'text' | 'start' | 'end'>;
+/** A regular expression is read only so that its quotes and brackets are taken for no code. */
+type Token = Omit<SourceText, 'kind' | 'line' | 'before' | 'after'> & { readonly kind: SourceText['kind'] | 'pattern' };
+type TextToken = Token & Pick<SourceText, 'kind'>;
 
 const NEWLINE = 10;
 /** How much code around a text is kept: enough to see what it is an argument of. */
@@ -25,7 +27,7 @@ const AROUND = 120;
 const BEFORE_REGEXP = /(?:^|[(,=:[!&|?{};~+\-*%<>]|\breturn|\btypeof|\bcase|=>)\s*$/;
 
 export function textsOf(source: string): readonly SourceText[] {
-  const tokens = new Scanner(source).tokens();
+  const tokens = new Scanner(source).tokens().filter((token): token is TextToken => token.kind !== 'pattern');
   const code = blankOut(
     source,
     tokens.filter(({ kind }) => kind === 'comment'),
@@ -40,6 +42,13 @@ export function textsOf(source: string): readonly SourceText[] {
     before: code.slice(Math.max(0, start - AROUND), start),
     after: code.slice(end, end + AROUND),
   }));
+}
+
+/** The source with blanks for comments, and a letter for each character of strings, templates and regular expressions. As long as the source. */
+export function codeOf(source: string): string {
+  const code = source.split('');
+  for (const { kind, start, end } of new Scanner(source).tokens()) code.fill(kind === 'comment' ? ' ' : 'x', start, end);
+  return code.join('');
 }
 
 /** Counts lines on from the last call, as long as calls go forward. */
@@ -143,6 +152,7 @@ class Scanner {
   }
 
   #regExp(): void {
+    const start = this.#at;
     let inClass = false;
     this.#at += 1;
     while (this.#at < this.#source.length) {
@@ -155,5 +165,6 @@ class Scanner {
       this.#at += 1;
     }
     this.#at += 1;
+    this.#tokens.push({ kind: 'pattern', text: this.#source.slice(start, this.#at), start, end: this.#at });
   }
 }

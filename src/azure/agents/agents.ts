@@ -279,6 +279,7 @@ export async function listSkus(
 
 /** Without instances of other resource groups: deletes name instances by their number or name alone, within ours. */
 function listed(options: ResourceScope, value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {
+  // guard: an instance of another resource group is not taken for our own
   return value === undefined || !isInScope(value.ref, options) ? undefined : { key: value.ref.key, value };
 }
 

@@ -36,6 +36,7 @@ export type Unrest =
 /** The first sign that a list of the group's instances may show something new. undefined: there is none, and the group is at rest. */
 export function unrestOf({ tag, listedTag, isChanging, ...counts }: GroupSigns): Unrest | undefined {
   if (tag === undefined || listedTag === undefined) return 'tag-unknown';
+  // guard: a moved tag ends the rest of a list
   if (tag !== listedTag) return 'tag-moved';
   return isChanging ? 'group-changing' : differenceOf(counts);
 }
@@ -43,6 +44,8 @@ export function unrestOf({ tag, listedTag, isChanging, ...counts }: GroupSigns):
 function differenceOf({ capacity, listed, running, nodes, readyNodes }: Omit<GroupSigns, 'tag' | 'listedTag' | 'isChanging'>) {
   if (capacity !== listed) return 'capacity-differs';
   if (running !== listed) return 'instance-not-running';
+  // guard: a missing node ends the rest of a list, whatever the tag
   if (nodes !== listed) return 'node-missing';
+  // guard: a node that is not ready ends the rest of a list
   return readyNodes === nodes ? undefined : 'node-not-ready';
 }

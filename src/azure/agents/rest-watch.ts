@@ -66,6 +66,7 @@ export class RestWatch {
     });
     this.#unrest = new Map(unrest);
     const agents = [...[...signs.groups.keys()].map(instancesAgent), VMS_AGENT, AGENT_POOLS_AGENT, USAGE_AGENT];
+    // guard: a rest that is over ends at once, not at the next turn
     for (const id of agents) if (!this.mayRest(id)) this.#deps.endRest(id);
   }
 

@@ -84,8 +84,11 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
       },
       signal,
     );
+    // guard: a usage that decides soon is read by the process itself
+    // guard: a shared usage that Azure has contradicted is read again
     const isOwn = origin === 'own' || isNearlyUsed(value) || isDoubted(value);
     if (isOwn) current = origin === 'own' ? value : await readOwn(signal);
+    // guard: absence from a list of usages that another process read means nothing
     else if (origin === 'shared') current = addOther(own, value);
     return { ...loaded(keep, current ?? value, isOwn ? undefined : { by }), ...defined({ error }) };
   });
@@ -132,6 +135,7 @@ function summaryOf(list: UsageList | undefined, changed: number): CommitSummary 
 
 /** undefined: an entry without numbers, or one that has no limit. */
 function projectUsage({ name, currentValue, limit }: Usage): UsageRow | undefined {
+  // guard: a negative usage is no usage
   const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
   if (name?.value === undefined || !isCount(currentValue) || !isCount(limit)) return undefined;
   return { name: name.value, used: currentValue, limit };

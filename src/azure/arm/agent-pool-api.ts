@@ -112,6 +112,7 @@ export async function putAgentPool(
   const { status, headers, body } = await deps.calls.run({ operation: 'putAgentPool', resource: pool }, signal, async () =>
     path.put({
       queryParameters: { 'api-version': AKS_API_VERSION },
+      // guard: a write of an agent pool is conditional
       headers: { 'if-match': write.etag },
       contentType: 'application/json',
       body: write.body,

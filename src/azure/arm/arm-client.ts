@@ -119,6 +119,7 @@ export class ArmCalls {
       sendRequest: async (request, next) => {
         const response = await next(request);
         const context = this.#current.getStore();
+        // guard: a redirect that was not followed is a failure
         if (response.status < 300 || response.status >= 400) return response;
         throw redirectNotFollowed(response, context === undefined ? 'A request to ARM' : describeCall(context.call), this.#origin);
       },
@@ -129,6 +130,7 @@ export class ArmCalls {
   async #checkAndSend(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
     const context = this.#current.getStore();
     const what = context === undefined ? 'A request to ARM' : describeCall(context.call);
+    // guard: every request passes the check of its origin
     checkOrigin(request.url, this.#origin, what);
     context?.pages?.visit(request.url, context, what);
     return this.#sendWithRetries(request, next);
@@ -220,6 +222,7 @@ export class ArmCalls {
     limitResponse(request, describeCall(context.call));
     const { metrics, clock, beforeWrite, onWrite } = this.#deps;
     await this.#askBeforeSend(context.call);
+    // guard: nothing is written without the lease
     if (isWrite(context.call)) beforeWrite?.();
     if (isWrite(context.call) && !context.signal.aborted) onWrite?.(context.call);
     const { operation } = context.call;
@@ -246,6 +249,7 @@ export class ArmCalls {
     if (response.status < 400) {
       this.#deps.rateLimits.recordAnswer(call);
       const body = mappableBody(call.operation, response.bodyAsText);
+      // guard: one resource in an undocumented form does not end a list
       if (body !== undefined) response.bodyAsText = body;
       return response;
     }

@@ -43,6 +43,7 @@ export function classifyResponse(response: RefusedResponse, hints: ErrorHints = 
   const windowMs = throttleWindowMs(refusal, answeredAtMs(response.header, response.nowMs));
   const waitMs = windowMs === undefined ? undefined : Math.min(LONGEST_HOLD_MS, windowMs);
   const { detail, code } = classifyRefusal({ ...refusal, retryAfterMs: waitMs });
+  // guard: Azure's sentences are redacted where they become errors
   const message = body.message === '' ? `HTTP ${response.status}` : shownText(body.message);
   return new AutoscalerError(detail, `Azure refused ${response.what}: ${message}`, {
     code: code === '' ? `HTTP ${response.status}` : code,
@@ -186,6 +187,7 @@ export function isPlainlyNotAllowed(error: AutoscalerError): boolean {
  */
 export function retryAfterMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
   const askedMs = requestedWaitMs(header, nowMs);
+  // guard: a Retry-After is at most an hour
   return askedMs === undefined ? undefined : Math.min(LONGEST_HOLD_MS, askedMs);
 }
 
@@ -222,6 +224,8 @@ function requestedWaitMs(header: (name: string) => string | undefined, nowMs: nu
 
 /** When the server sent the response, by its own clock if it says so. */
 function answeredAtMs(header: (name: string) => string | undefined, nowMs: number): number {
+  // guard: Retry-After as a date counts from the Date of the answer
   const date = Date.parse(header('date') ?? '');
+  // guard: a Retry-After date is read by the clock of the server
   return Number.isNaN(date) ? nowMs : date;
 }

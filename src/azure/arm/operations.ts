@@ -167,6 +167,7 @@ export class OperationTracker {
             return { end: { kind: 'unknown', reason: 'its address is not on the configured endpoint' }, unreadable: true };
           }
           this.#deps.log.debug({ err: error, resource: operation.resource }, 'Reading an Azure operation failed; it will be read again');
+          // guard: a server error of an operation poll is waited for as long as it says
           return { end: undefined, retryAfterMs: error.retryAfterMs };
       }
     }

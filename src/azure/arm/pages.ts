@@ -47,15 +47,19 @@ export async function readPages<Raw, Value>(
       const next = await deps.calls.run(read.call, read.signal, () => iterator.next(), addresses);
       if (next.done === true) return { pages, error: undefined };
       items += next.value.length;
+      // guard: no list of Azure has more items than any list has
       if (items > MAX_ITEMS) throw tooManyItems(read.call);
       const rows = projectAll(next.value, read.project);
+      // guard: a page of known items only ends a list as broken
       if (rows.length > 0 && rows.every(({ key }) => known.has(key))) throw repeatedPage(read.call);
       for (const { key } of rows) known.add(key);
       pages.push({ stamp, rows });
     }
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
+    // guard: a list that is not found is not a list of nothing
     if (pages.length === 0) throw error;
+    // guard: an error is not the end of a list
     return { pages, error };
   }
 }

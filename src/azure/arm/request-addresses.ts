@@ -10,6 +10,7 @@ export const FOREIGN_ORIGIN = 'ForeignOrigin';
 /** @throws AutoscalerError with code `ForeignOrigin` unless scheme, host and port are those of the endpoint, compared after parsing. */
 export function checkOrigin(url: string, endpointOrigin: string, what: string): void {
   const { origin } = parseAddress(url, undefined, what);
+  // guard: the token goes to one origin
   if (origin === endpointOrigin) return;
   throw foreignOrigin(`${what} was not sent: its address is on ${origin}, and the token belongs to ${endpointOrigin}.`);
 }
@@ -46,7 +47,9 @@ export class PageAddresses {
 
   /** `page` is the identity of the page that is read. @throws AutoscalerError if an earlier page had the same address. */
   visit(url: string, page: object, what: string): void {
+    // guard: empty pages that lead in a circle end a list as broken
     const first = this.#pageOf.get(url) ?? page;
+    // guard: a list whose page links to an earlier one is broken
     if (first !== page) {
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${what} returned a link to a page that was already read.`, {
         code: 'RepeatedLink',

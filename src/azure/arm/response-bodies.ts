@@ -13,6 +13,7 @@ const MAX_RESPONSE_BYTES = 32 * 2 ** 20;
 /** Ends the request with an error as soon as its response is larger than it may be, counted after decompression. */
 export function limitResponse(request: PipelineRequest, what: string, maxBytes = MAX_RESPONSE_BYTES): void {
   request.onDownloadProgress = ({ loadedBytes }) => {
+    // guard: no response of Azure is read on without end
     if (loadedBytes <= maxBytes) return;
     throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${what} returned more than ${maxBytes / 2 ** 20} MiB.`, {
       code: 'ResponseTooLarge',

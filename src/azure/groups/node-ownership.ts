@@ -117,6 +117,7 @@ export class OwnershipIndex {
     const row = input.instance(ref.key);
     if (row !== undefined) return { groupKey: row.value.group, listed: true };
     const ours = ref.kind === 'vmss' && isInScope(ref, this.#scope);
+    // guard: the group of a node is known although no list shows its instance
     return { groupKey: ours ? foldName(ref.set) : undefined, listed: false };
   }
 }

@@ -173,6 +173,7 @@ export class CountSyncs {
   isThroughAks(pool: string, nowMs: number): boolean {
     if (!this.#untilMs.has(pool)) return false;
     const untilMs = this.#untilMs.get(pool);
+    // guard: the scale set is not written while AKS brings its count in step
     if (untilMs === undefined || nowMs < untilMs) return true;
     this.#untilMs.delete(pool);
     return false;

@@ -93,6 +93,7 @@ export class WriteShares {
     if (this.#isGranted(resource)) return true;
     const known = this.#waitingFor(resource);
     const reason = this.#reasonAgainst(OPERATIONS[operation].family);
+    // guard: a write that can wait goes after a minute, whatever the store says
     if (reason === undefined || (known !== undefined && nowMs >= known.untilMs)) {
       this.#waiting.delete(resource);
       this.#granted.set(resource, { family: OPERATIONS[operation].family, resource, atMs: nowMs });
@@ -135,12 +136,14 @@ export class WriteShares {
   /** The first limit that leaves this cluster no further write of the family. */
   #reasonAgainst(family: string): string | undefined {
     const others = this.#deps.clusters() - 1;
+    // guard: a cluster that shares with no other postpones nothing
     if (others < 1) return undefined;
     const writes = this.#recent([...this.#sent, ...this.#granted.values()]);
     for (const limit of [family, GLOBAL_WRITES]) {
       const used = limit === GLOBAL_WRITES ? writes.length : writes.filter((write) => write.family === family).length;
       const count = this.#remaining(limit);
       if (count === undefined || count.left >= Math.max(count.of, SAVED_UP[limit] ?? 0) * LOW_FRACTION) continue;
+      // guard: a share of writes is never so small that a cluster cannot write
       if (used >= Math.max(LEAST_SHARE, count.left / (others + 1))) return describeShare({ used, others, left: count.left, limit });
     }
     return undefined;
@@ -148,6 +151,7 @@ export class WriteShares {
 
   #remaining(limit: string): HintCount | undefined {
     const own = this.#own.get(limit);
+    // guard: what Azure reported to this process decides how many writes are left
     return own !== undefined && this.#deps.clock.monotonic() - own.atMs < WINDOW_MS ? own : this.#deps.reported(limit);
   }
 }

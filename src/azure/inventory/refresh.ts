@@ -88,6 +88,7 @@ export class Refresh {
 
   /** Requests a read of one instance of a group, listed or not; does not wait. */
   requestInstance(key: string, groupKey: string): void {
+    // guard: single reads of instances stay below the limit of Azure
     this.#singleReads.note(groupKey);
     this.#instances.request(key, groupKey);
   }

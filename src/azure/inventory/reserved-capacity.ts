@@ -84,6 +84,7 @@ export class ReservedCapacities {
     const rows = reading.rows.filter(({ vmSize, zone }) => reservedCapacityName(reservationGroup, vmSize, zone) === name);
     const reserved = rows.reduce((sum, row) => sum + row.reserved, 0);
     const listed = rows.reduce((sum, row) => sum + row.vms.length, 0);
+    // guard: requested nodes count in reserved capacity before Azure lists them there
     return { name, group, reserved, used: sharing.reduce((sum, each) => sum + unlistedNodes(each, own), listed) };
   }
 
@@ -115,5 +116,6 @@ function unlistedNodes({ key, target, vmSize, reservationGroup }: ReservingGroup
 function reasonAgainst(reading: ReservationReading | undefined, nowMs: number): string | undefined {
   if (reading === undefined) return 'it has not been read yet';
   if (!reading.ok) return reading.reason;
+  // guard: an old reading of reserved capacity counts as none
   return nowMs - reading.atMs > STALE_MS ? 'it was last read more than 30 minutes ago' : undefined;
 }

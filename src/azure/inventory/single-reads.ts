@@ -30,6 +30,7 @@ export async function confirmNotFound<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (thrown) {
+    // guard: one 404 does not make a group disappear
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
     return read();
   }
@@ -59,6 +60,7 @@ async function readScaleSetOnce(
     clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
   );
   const value = projectScaleSet(raw);
+  // guard: a read of one scale set that returns another says nothing
   if (value === undefined || foldName(value.name) !== key) throw otherResource(`scale set ${name}`, value?.name);
   const etag = raw.etag ?? undefined;
   deps.scaleSets.observe({ key, value, stamp, via: 'get', etag, agentId: SCALE_SETS_AGENT });
@@ -97,6 +99,7 @@ export async function readInstance(deps: AgentDeps, key: string, signal: AbortSi
   const stamp = deps.order.stamp();
   const read = (): Promise<void> => readInstanceOnce(deps, ref, signal);
   try {
+    // guard: one 404 does not make an instance disappear
     await (deps.instances.removalOf(key) === 'none' ? confirmNotFound(read) : read());
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;

@@ -151,6 +151,7 @@ export class PriceCache implements PriceTableReader {
   }
 
   #hints(readings: Readings, published: PriceTable): readonly PriceHint[] {
+    // guard: a price of another process replaces no reading of our own that is not due
     return usableHints({ due: this.#due(readings), own: readings.own, published }).filter(([, prices]) => this.#isRecent(prices));
   }
 
@@ -164,7 +165,9 @@ export class PriceCache implements PriceTableReader {
     const hints = this.#hints(readings, published);
     for (const [vmSize, prices] of hints) inUse.set(vmSize.toLowerCase(), prices);
     const sample = hints.slice(0, 1).map(([vmSize]) => vmSize);
+    // guard: a sample of the prices of another process is read again
     const wrong = await this.#read(readings, [...this.#due(readings), ...sample], { published, signal });
+    // guard: a process that published one wrong price is believed in no other
     if (wrong === undefined) return true;
     this.#deps.log.warn({ vmSize: wrong }, 'Shared prices contradict the price list; they are not used');
     for (const [vmSize] of hints) {
@@ -201,6 +204,7 @@ export class PriceCache implements PriceTableReader {
       this.#table = Object.fromEntries(inUse);
       this.#own = Object.fromEntries(own);
       this.#problem = error?.message;
+      // guard: a price of another process does not outlive the shared store in our own file
       if (hasRead) this.#store(this.#own);
       return { rows: inUse.size, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
     };

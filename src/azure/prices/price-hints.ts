@@ -34,6 +34,8 @@ interface HintInput {
 export function usableHints({ due, own, published }: HintInput): readonly PriceHint[] {
   const found = due.flatMap((vmSize) => {
     const [reading, prices] = [own.get(vmSize.toLowerCase()), published[vmSize.toLowerCase()]];
+    // guard: a price of another process is used only for a size that this process has read itself
+    // guard: a price of another process that differs by more than a factor of two is read first
     if (reading === undefined || prices === undefined || prices.readAtMs <= reading.readAtMs || contradicts(reading, prices)) return [];
     return [{ vmSize, prices, ownAtMs: reading.readAtMs }];
   });

@@ -38,6 +38,7 @@ export async function* agentPoolPages(
   );
   for (;;) {
     const page = jsonOf(response.bodyAsText);
+    // guard: an answer that lists no agent pools does not mean a cluster without pools
     if (!isRecord(page) || !Array.isArray(page['value']))
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Azure returned something else than a list of agent pools.');
     yield (page['value'] as readonly unknown[]).flatMap((item) => parseAgentPool(item) ?? []);

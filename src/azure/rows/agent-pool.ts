@@ -71,6 +71,7 @@ export function projectAgentPool(given: ListedAgentPool): AgentPoolRow | undefin
   try {
     return agentPoolRow({ ...raw, name: raw.name });
   } catch (thrown) {
+    // guard: one agent pool in an undocumented form does not keep the others unread
     if (!(thrown instanceof TypeError)) throw thrown;
     // A field does not have the documented form, so the pool's meaning is unknown. The other pools stay readable.
     return agentPoolRow({ name: raw.name, provisioningState: 'Unreadable' });

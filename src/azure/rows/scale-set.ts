@@ -183,6 +183,8 @@ interface InstanceView {
 export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
   const parsed = parseInstanceId(textOf(raw.id));
+  // guard: an instance without an id does not keep the others unread
+  // guard: an instance of another scale set is not taken for our own
   if (!parsed.ok || parsed.ref.kind !== 'vmss' || foldName(parsed.ref.set) !== foldName(set)) return undefined;
   return readableRow(raw, parsed.ref, foldName(set));
 }

@@ -47,6 +47,8 @@ export class SizeKnowledge {
     const sku = findSku(this.#catalog, vmSize);
     if (sku === undefined || this.#isShown(sku)) return sku;
     const shown = this.#shownByAzure.get(sku.name.toLowerCase());
+    // guard: a size of another process is checked before it is used
+    // guard: what Azure has shown to this process of a size counts more than the word of another
     if (shown === undefined) return hasNumbersOfName(sku) ? sku : this.#doubted();
     this.#doubted();
     return shown;
@@ -55,10 +57,12 @@ export class SizeKnowledge {
   /** Why Azure offers no instance of the size there. A reason that Azure has not given to this process does not count. */
   unavailableReason(sku: Sku | undefined, zones: readonly string[], priority: 'Regular' | 'Spot'): string | undefined {
     const reason = unavailableReason(sku, zones, priority);
+    // guard: only what Azure said to this process keeps a size from growing
     return reason === undefined || sku === undefined || this.#isShown(sku) ? reason : this.#doubted();
   }
 
   #isShown(sku: Sku): boolean {
+    // guard: a store that lies about sizes keeps no group from growing
     return this.#catalog?.isShared !== true || sku.isKnownByName === true || this.#shownByAzure.get(sku.name.toLowerCase()) === sku;
   }
 

@@ -99,6 +99,7 @@ export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog)
  */
 export function addSharedSizes(own: SkuCatalog | undefined, shared: SkuCatalog): SkuCatalog {
   const missing = [...(own?.byName ?? [])].filter(([name]) => !shared.byName.has(name));
+  // guard: a list of another process removes no size
   if (missing.length === 0) return { ...shared, isShared: true };
   const byName = new Map([...shared.byName, ...missing]);
   return { ...shared, byName, version: versionOf(byName.values()), isShared: true };

@@ -37,6 +37,7 @@ export function readUsageText(text: string, scope: UsageScope, nowMs: number): T
   if (raw['location'] !== location || raw['subscriptionId'] !== subscriptionId) return bad('it is for another region or subscription');
   const { atMs, rows } = raw;
   if (typeof atMs !== 'number' || !(atMs > 0) || atMs > nowMs + CLOCK_SKEW_MS) return bad('its time is no time in the past');
+  // guard: a shared list of usages has a limited length, of limited numbers
   if (!Array.isArray(rows) || rows.length === 0 || rows.length > MOST_ROWS) return bad('it has no rows, or too many');
   const readable: unknown[] = rows;
   const usages = readable.filter(isUsageRow);

@@ -40,6 +40,7 @@ export function isCustomDaemon({ daemonSet, mirror, controller }: Pod): boolean 
  */
 export function customDaemonsOn(node: Pick<Node, 'name' | 'createdAtMs'>, pods: readonly Pod[]): readonly CustomDaemon[] {
   const found = pods.filter(
+    // guard: a pod that waited for any node is no daemon pod of the next, whatever its annotation says
     (pod) => isCustomDaemon(pod) && !isOlderThanNode(pod, node) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed',
   );
   return found.length === 0 ? NONE : found.map((pod) => customDaemonOf(node.name, pod));

@@ -67,6 +67,7 @@ export function buildGroupTemplate(
     ...(input.customDaemons.length === 0 ? {} : { customDaemons: input.customDaemons }),
     ...(cautions.length === 0 ? {} : { cautions }),
     ...(sku === undefined ? {} : { draws: quotaDrawsOf(sku, source.priority) }),
+    // guard: Spot pools have no reserved capacity
     ...(reservationGroup === undefined || source.priority === 'Spot'
       ? {}
       : { reservations: reservedCapacityNames({ ...source, reservationGroup }) }),

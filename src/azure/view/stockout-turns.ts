@@ -66,9 +66,11 @@ export class StockoutTurns {
     const others = new Set([...this.#deps.hints.reported('wanted').map((hint) => hint.key), ...this.#wishes.keys()]);
     others.delete(key);
     const triedMs = this.#triedAtMs(key);
+    // guard: the stockout that was tried least recently is tried next
     if ([...others].every((other) => this.#triedAtMs(other) >= triedMs)) return true;
     // Each of the others has had its minute.
     const waitedMs = nowMs - (this.#wishes.get(key)?.sinceMs ?? nowMs);
+    // guard: a program that wants a try without end keeps no other from trying
     return waitedMs >= Math.min(LONGEST_WAIT_MS, (others.size + 1) * MINUTE);
   }
 

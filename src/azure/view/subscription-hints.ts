@@ -131,6 +131,7 @@ export class SubscriptionHints {
 
   /** What Azure reported to us since then is newer. */
   #tellsLow({ key, atMs, count }: Hint): boolean {
+    // guard: what Azure reports to us counts more than an older report of another cluster
     return count !== undefined && isLow(count) && (this.#counts.get(key)?.atMs ?? 0) < atMs;
   }
 
@@ -138,11 +139,14 @@ export class SubscriptionHints {
   #hold(family: string, untilMs: number): void {
     const nowMs = this.#deps.clock.now();
     const before = this.#heldSinceMs.get(family);
+    // guard: a program that reports for ever delays our reads for a minute in five
     const sinceMs = before !== undefined && nowMs - before < HOLD_AGAIN_MS ? before : nowMs;
     const lastMs = sinceMs + LONGEST_HOLD_MS;
+    // guard: a pause that another cluster met delays our reads by a minute at most
     const soonestMs = Math.min(untilMs, lastMs);
     if (soonestMs <= nowMs) return;
     this.#heldSinceMs.set(family, sinceMs);
+    // guard: clusters that waited for the same limit do not go on in the same moment
     this.#deps.holdReads(family, soonestMs + this.#deps.phase(family) * (lastMs - soonestMs));
   }
 }

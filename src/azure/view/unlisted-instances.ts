@@ -74,6 +74,7 @@ export class UnlistedInstances {
 
   #read(key: string, joined: readonly Node[]): void {
     const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.lists.waitMs(key) === 0;
+    // guard: in one loop ten instances of a group are read singly at most
     const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.reads.singleReadsLeft(key)));
     for (const { providerId } of each) {
       const parsed = parseProviderId(providerId);

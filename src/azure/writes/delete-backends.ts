@@ -63,6 +63,7 @@ function scaleSetBackend(
       };
       if (pool !== null) return whenPoolIsFree(deps, { poolKey: foldName(pool) }, turn, signal);
       // AKS may be bringing its count in step: it would create what is deleted meanwhile.
+      // guard: a removal that waited for the lock sees that AKS is at work
       const poolKey = foldName(inventory.facts.poolOf(group)?.name ?? '');
       return whenPoolIsFree(deps, { poolKey, lockKey: group.key }, turn, signal);
     },

@@ -5,6 +5,7 @@ import type { WriteDeps } from './write-context.ts';
 
 /** Whether the key now names another instance. An identity that was unknown before the read does not count as another. */
 export function isAnother(before: string, now: string): boolean {
+  // guard: an instance that has the number of another is not deleted
   return before !== '' && now !== '' && before !== now;
 }
 

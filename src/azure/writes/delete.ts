@@ -74,6 +74,7 @@ export async function deleteFromGroup(
   try {
     // Before the wait: what the caller means is what has the key now.
     const deletion = new Deletion({ deps, group, backend, request, signal });
+    // guard: what a deletion means is taken before it waits for its turn
     return await backend.whenItsTurn(() => deletion.run(), signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
@@ -116,6 +117,7 @@ class Deletion {
     this.#request = request;
     this.#signal = signal;
     this.#keys = [...new Set(request.instances)];
+    // guard: a deletion means the instances of the plan, however often it is tried
     this.#meant = new Map(this.#keys.map((key) => [key, request.uids?.get(key) ?? this.#shownId(key)]));
   }
 
@@ -124,7 +126,9 @@ class Deletion {
     const group = this.#group;
     const keys = this.#keys;
     const foreign = keys.find((key) => !this.#isOurs(key));
+    // guard: an instance of another group is not deleted
     if (foreign !== undefined) return this.#refused(`${foreign} does not belong to it`);
+    // guard: instances are read again before they are deleted
     await this.#backend.readFresh(keys, this.#signal);
     const present = keys.flatMap((key) => table.get(key) ?? []);
     const [other] = present.flatMap((row) => this.#identityObjection(row) ?? []);
@@ -151,6 +155,7 @@ class Deletion {
     const { inventory, options } = this.#deps;
     const listed = inventory.instances.get(key)?.value.group;
     if (listed !== undefined) return listed === this.#group.key;
+    // guard: an id of another resource group is refused
     return isInResourceGroup(key, options) && (scaleSetOfInstance(key) ?? this.#group.key) === this.#group.key;
   }
 
@@ -192,6 +197,7 @@ class Deletion {
     if (inventory.changes.isInherited(group.key)) return 'an operation that was in progress at the start may not be over yet';
     if (allowed) return undefined;
     const listed = [...inventory.instances.scope(group.key).values()].filter((row) => isStaying(this.#deps, row));
+    // guard: a delete leaves the minimum of its group
     return minimumBreach({ size: size.low, listed, going, min: group.min });
   }
 
@@ -203,6 +209,7 @@ class Deletion {
     const mutations: Mutation[] = [];
     let spared: ReadonlyMap<InstanceKey, string> = new Map();
     const beforeSend = async (): Promise<void> => {
+      // guard: the last look comes after every wait and every read of Azure
       spared = await this.#lookAt(batch.instances);
       if (spared.size > 0) throw new AutoscalerError({ kind: 'conflict' }, `${spared.size} instances must not be deleted any more.`);
       if (mutations.length === 0) mutations.push(...this.#beginMutations(batch.instances));
@@ -226,6 +233,7 @@ class Deletion {
   /** A 404 for instances that a read still shows is no success: it is tried again later. */
   #withWitness(error: AutoscalerError, { instances }: Batch): AutoscalerError {
     const isShown = error.kind === 'not-found' && instances.some(({ key }) => this.#deps.inventory.instances.get(key) !== undefined);
+    // guard: a 404 on a delete is no success while the instance is shown
     if (!isShown) return error;
     const message = `Azure did not find what it still shows: ${error.message}`;
     return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { cause: error });

@@ -114,6 +114,7 @@ export class QuotaAccount {
   /** Azure accepted an increase by this many nodes. At most `reserved` of them use no quota. */
   recordIncrease(group: RegisteredGroup, nodes: number, reserved: number): void {
     const { inventory, clock } = this.#deps;
+    // guard: nodes in reserved capacity do not count against the quota a second time
     const beyond = Math.max(0, nodes - reserved);
     if (beyond > 0) inventory.quota.recordIncrease(inventory.facts.drawsOf(group), beyond, clock.now());
   }

@@ -57,8 +57,10 @@ export async function putPoolCount(
 ): Promise<IncreaseAnswer> {
   const { name, raw, etag, shown } = document;
   if (etag === undefined) throw new AutoscalerError({ kind: 'bug' }, `Agent pool ${name} has no entity tag.`);
+  // guard: no count below the size just read is written to an agent pool
   assertNotLower(name, to, shown);
   const counted = count.countIn(raw);
+  // guard: no count below that in the document is written to an agent pool
   if (counted !== undefined) assertNotLower(name, to, counted);
   const answer = await putAgentPool(deps, name, { body: count.bodyWith(raw, to), etag }, signal);
   const answered = count.countIn(answer.body);

@@ -37,6 +37,7 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     lockKey: group.key,
     sizes: inventory.scaleSets,
     // AKS has begun to bring its count in step since the write was chosen: it would set the capacity back.
+    // guard: an increase that waited for the lock sees that AKS is at work
     heldReason: () => (inventory.facts.isWrittenThroughAks(group) ? 'it is written through AKS now' : undefined),
     read: (signal) => readWithTag(deps, group, signal),
     checkIncrease: (request, read) => checkCapacity(deps, group, request) ?? checkWritable(deps, group, read),
@@ -97,6 +98,7 @@ export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: 
   const { alive, failed } = countMembers(deps, group.key);
   // A capacity below the listed instances is a wrong number or an old list, and new instances may not be listed yet. Increasing
   // such a number may lower the true one, and its entity tag does not protect against that.
+  // guard: no capacity below the number of listed instances is written
   if (request.to >= alive + failed && request.from >= alive) return undefined;
   deps.inventory.reads.requestScaleSet(group.key);
   deps.inventory.lists.request(group.key);
@@ -142,10 +144,12 @@ export async function putCapacity(deps: WriteDeps, { set, to, etag, shown }: Cap
     sku: { name: set.vmSize, capacity: to, ...defined({ tier: set.tier }) },
     ...defined({ extendedLocation: set.extendedLocation }),
   };
+  // guard: every capacity write passes the last guard
   if (shown !== 'give-back') assertNotLower(set.name, to, shown);
   let answer: WriteAnswer | undefined;
   await deps.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
     const poller = deps.clients.compute.virtualMachineScaleSets.createOrUpdate(deps.options.nodeResourceGroup, set.name, body, {
+      // guard: a capacity write is conditional
       ...defined({ ifMatch: etag }),
       onResponse: (raw) => {
         answer ??= readWriteAnswer(raw, deps.clock.now());

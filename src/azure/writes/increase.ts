@@ -118,10 +118,13 @@ export function busy({ id }: RegisteredGroup, reason: string): IncreaseOutcome {
 export function checkRequest(group: RegisteredGroup, request: IncreaseRequest, target: number | undefined): IncreaseOutcome | undefined {
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
   if (target === undefined) return refused('its size is unknown');
+  // guard: an increase is a whole number above the size that it was planned from
   if (!Number.isInteger(request.to) || request.to <= request.from)
     return refused(`increase from ${request.from} to ${request.to} rejected: not an increase`);
-  // The plan was made from this number. A newer tag with the same number is the better condition for the write.
+  // guard: an increase writes only over the number that it was planned from
+  // A newer tag with the same number is the better condition for the write.
   if (target !== request.from) return { kind: 'conflict', group: group.id, observed: target };
+  // guard: no size above the maximum is written
   if (request.to > group.max) return refused(`${request.to} is above its maximum of ${group.max}`);
   return undefined;
 }
@@ -132,8 +135,10 @@ function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: Size
   const { shown } = read;
   if (shown === undefined) return refused('its size is unknown');
   // Our own deletions explain a larger number, but not a smaller one.
+  // guard: a size that other writers lowered during a deletion is not written over
   if (shown < request.from) return refused(`Azure shows ${shown} instances where ${request.from} are expected; another writer changed it`);
   const to = numberToWrite(request, shown);
+  // guard: growth during a deletion does not pass the maximum
   if (to <= group.max) return undefined;
   const counted = `Azure still counts ${shown - request.from} instances that are being deleted`;
   return refused(`${counted}, and ${to} with the new ones is above its maximum of ${group.max}`);
@@ -141,6 +146,7 @@ function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: Size
 
 /** The size just read plus the new nodes. Azure subtracts accepted deletions from it when it counts them. */
 function numberToWrite({ from, to }: IncreaseRequest, shown: number): number {
+  // guard: growth during a deletion adds to the capacity just read
   return shown + to - from;
 }
 
@@ -202,6 +208,7 @@ async function refusedOrLost<Read extends SizeRead>(
   if (!isReadAfter(error)) return failed;
   const shown = await readBack(deps, group, backend, signal);
   const conflict = { kind: 'conflict', group: group.id, observed: backend.sizes.view(group.key)?.target } as const;
+  // guard: a lost race is planned again
   if (isPreconditionFailed(error)) return conflict;
   if (shown === undefined) return failed;
   if (!lost) return shown === read.shown ? failed : conflict;
@@ -216,6 +223,7 @@ async function refusedOrLost<Read extends SizeRead>(
 
 /** Whether the rows may have changed by, or before, a write that failed like this. */
 function isReadAfter(error: AutoscalerError): boolean {
+  // guard: a write whose answer was lost is read back
   return error.kind !== 'cancelled' && (isEffectUnknown(error) || error.kind === 'conflict' || error.kind === 'not-found');
 }
 

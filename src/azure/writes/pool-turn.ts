@@ -38,6 +38,7 @@ export async function whenPoolIsFree<T>(
 export async function untilDeletionTurn(deps: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<void> {
   await untilOwnWritesEnd(deps, group, signal);
   const operation = group.kind === 'vms-pool' ? 'deleteMachines' : 'deleteInstances';
+  // guard: deletions keep to the share of the cluster
   await deps.shares.untilGranted({ operation, resource: writtenKeyOf(group) }, signal);
 }
 

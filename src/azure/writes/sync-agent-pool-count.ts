@@ -96,6 +96,7 @@ export class AgentPoolCountSync {
     for (const [id, rest] of this.#resting) {
       const group = inventory.registration().byId.get(id);
       const pool = group === undefined ? undefined : inventory.facts.poolOf(group)?.name;
+      // guard: AKS's count of a group in which something goes on is not written
       const isDue = clock.monotonic() - rest.sinceMs >= REST_MS && !busy.has(id);
       if (group !== undefined && pool !== undefined && isDue && !inventory.facts.isWrittenThroughAks(group)) return { group, pool, rest };
     }
@@ -195,6 +196,7 @@ export function reasonAgainstSync({ row, reading }: SyncReads, rest: RestingCoun
   if (row.stopped) return 'its agent pool is stopped';
   if (row.deallocates === true) return 'AKS does not count deallocated instances (scaleDownMode Deallocate)';
   if (row.count !== rest.aksCount) return 'the count of AKS has changed';
+  // guard: AKS's count is written only as both reads show it
   if (shownIn(reading) !== rest.size) return 'another writer changed the scale set';
   const state = reading?.set.provisioningState ?? '';
   return state.toLowerCase() === 'succeeded' ? undefined : `its scale set is in state ${state}`;

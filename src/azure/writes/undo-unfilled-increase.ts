@@ -192,16 +192,20 @@ const AT_REST = /^(succeeded|failed)$/i;
 
 /** Whether the capacity may be lowered, and to what: never below the capacity before the increase, nor below the listed instances. */
 export function decideUndo({ set, etag, confirmed, states, counted = 0 }: UndoInput, increase: OwnIncrease): Verdict {
+  // guard: capacity is given back only with proof that it is ours and empty
   if (set === undefined) return { kind: 'over', reason: 'the scale set no longer exists' };
   if (set.unreadable !== undefined || !confirmed) return { kind: 'again', reason: 'its size is unknown' };
   // A deletion of failed instances, for example, lowers the capacity as well.
   if (set.capacity < increase.to && set.capacity <= Math.max(increase.before, states.length))
     return { kind: 'over', reason: `nothing is left to remove: the capacity is ${set.capacity}` };
+  // guard: capacity is given back only while no other writer changed it
   if (etag !== increase.etag || set.capacity !== increase.to)
     return { kind: 'over', reason: 'another writer has changed the scale set since' };
   if (!AT_REST.test(set.provisioningState)) return { kind: 'again', reason: `an operation is in progress: ${set.provisioningState}` };
   const moving = states.find((state) => state !== 'running' && state !== 'failed' && state !== 'deallocated');
+  // guard: capacity is given back only as long as nothing is being created
   if (moving !== undefined) return { kind: 'again', reason: `one of its instances is in state ${moving}` };
+  // guard: capacity is given back only if the set counts no more instances than its list
   if (counted > states.length) return { kind: 'again', reason: `the scale set counts ${counted} instances, the list has ${states.length}` };
   const to = Math.max(increase.before, states.length);
   if (to >= increase.to) return { kind: 'over', reason: 'all of its instances are listed' };

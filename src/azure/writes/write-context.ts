@@ -72,6 +72,7 @@ export const NO_ANSWER: WriteAnswer = { operationUrl: undefined, retryAfterMs: u
  * could not be read. Only the proven give-back of capacity that Azure never filled does without it. @throws AutoscalerError
  */
 export function assertNotLower(resource: string, to: number, read: number | undefined): void {
+  // guard: no number below the size just read is written
   if (read !== undefined && to >= read) return;
   if (read === undefined)
     throw new AutoscalerError({ kind: 'bug' }, `A write of ${resource} to ${to} was not sent, since its size is unknown.`);

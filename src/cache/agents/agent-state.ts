@@ -209,6 +209,7 @@ export function ownDueMs(state: AgentState): number {
 export function requestedDueMs({ agent, starts, urgent }: AgentState): number {
   const { requestedRate: rate } = agent.policy;
   const oldest = starts[0];
+  // guard: the instances of a set are listed twice in a minute at most
   return urgent || rate === undefined || oldest === undefined || starts.length < rate.runs
     ? Number.NEGATIVE_INFINITY
     : oldest + rate.withinMs;

@@ -73,6 +73,7 @@ export async function loadTogether<Value>(deps: SharedLoadDeps<Value>, signal: A
   let known: Published<Value> | undefined;
   try {
     const looked = await lookFirst(deps);
+    // guard: a process without a value waits for no place that is away
     if (looked === 'away') return { value: await deps.read(signal), origin: 'own' };
     known = looked;
     return usable(deps, known) ?? (await loadInTurn(deps, known?.epoch ?? 0, signal));
@@ -145,6 +146,7 @@ async function readAndPublish<Value>(deps: SharedLoadDeps<Value>, turn: number, 
   const isWritten = await tryShare(deps, (share) => share.publish(turn, deps.encode(value), deps.rest?.successMs));
   if (isWritten !== false) return { value, origin: 'own' };
   deps.onProblem({ kind: 'outrun', epoch: turn });
+  // guard: a run that has lost its lock uses what the run after it published
   return (await look(deps)) ?? { value, origin: 'own' };
 }
 
@@ -154,6 +156,7 @@ async function readInTurn<Value>(deps: SharedLoadDeps<Value>, turn: number, sign
     return await deps.read(signal);
   } catch (thrown) {
     const { kind } = asAutoscalerError(thrown);
+    // guard: after a failure that may pass, the others do not read at once
     const restMs = kind === 'throttled' || kind === 'unavailable' ? deps.rest?.failureMs : undefined;
     await tryShare(deps, (share) => share.release(turn, restMs));
     throw thrown;
@@ -161,6 +164,7 @@ async function readInTurn<Value>(deps: SharedLoadDeps<Value>, turn: number, sign
 }
 
 function limitOf<Value>({ current }: SharedLoadDeps<Value>): number | undefined {
+  // guard: a first decision waits for a store for no longer than a moment
   return current === undefined ? START_LIMIT_MS : undefined;
 }
 

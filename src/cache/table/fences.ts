@@ -60,6 +60,7 @@ export function rangeOf(base: number, changes: readonly Change[]): Range {
   let low = base;
   let high = base;
   for (const change of changes) {
+    // guard: our own writes are laid over what is read
     if (change.absorbed || change.state === 'refused') continue;
     const moved = { low: applied(change, low), high: applied(change, high) };
     const certain = change.state !== 'failed' && change.state !== 'unknown';
@@ -126,6 +127,7 @@ export function expectedExistence(changes: readonly Change[]): 'gone' | 'present
 export function isConfirmed(fence: Fence, nowMs: number): boolean {
   return fence.changes.every((change) => {
     if (isInFlight(change)) return true;
+    // guard: a size is in doubt until a write of unknown effect is read back
     return change.state === 'succeeded' && nowMs - (change.settledAtMs ?? nowMs) <= CONFIRM_WITHIN_MS;
   });
 }
@@ -151,11 +153,14 @@ export function checkNumber(
   row: { readonly base: number; readonly etag: string | undefined },
   reading: Reading,
 ): NumberVerdict {
+  // guard: a read from before our write does not count
   if (reading.seq < fence.minSeq) return 'before-fence';
+  // guard: while our change runs, a list does not count
   if (inFlight(fence) > 0) return canAbsorb(fence, amount, row.base, reading) ? 'absorb' : 'in-flight';
   if (reading.via !== 'list' || reading.nowMs >= fence.graceUntilMs) return 'open';
   const { etag } = reading;
   if (etag !== undefined && row.etag !== undefined && etag !== row.etag && fence.oldEtags.has(etag)) return 'stale-etag';
+  // guard: a list that contradicts our success is not believed at once
   return fence.expect !== undefined && amount !== fence.expect ? 'contradicts-expectation' : 'open';
 }
 
@@ -178,6 +183,7 @@ type PresenceVerdict = 'open' | 'pass' | 'hold' | RejectReason;
 
 /** Checks a read that shows the row. */
 export function checkPresence(fence: Fence, reading: Reading): PresenceVerdict {
+  // guard: a read from before our delete does not bring an instance back
   if (reading.seq < fence.minSeq) return 'before-fence';
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'in-flight' : 'pass';
   return fence.expect === 'gone' && reading.nowMs < fence.graceUntilMs ? 'hold' : 'open';
@@ -186,6 +192,7 @@ export function checkPresence(fence: Fence, reading: Reading): PresenceVerdict {
 /** Checks a read that does not show the row: a 404, or absence from a complete list. `keep`: not believed yet. */
 export function checkAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 'keep' {
   if (reading.seq < fence.minSeq) return 'keep';
+  // guard: what we create is not gone because an old list lacks it
   if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'pass' : 'keep';
   return reading.via === 'list' && fence.expect === 'present' && reading.nowMs < fence.graceUntilMs ? 'keep' : 'open';
 }

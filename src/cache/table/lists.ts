@@ -98,6 +98,7 @@ export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
     gone: [...found.gone, ...found['gone-by-us']],
     missed: found.missed,
     omittedAgain: found['omitted-again'],
+    // guard: a list that would remove most rows is doubted once
     doubtful: rows > SMALL && found.gone.length * 2 > rows,
   };
 }

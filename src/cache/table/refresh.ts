@@ -153,6 +153,7 @@ export class OnDemand {
       this.#reportOutcome('failed');
       const error = asAutoscalerError(thrown);
       settle(job, error);
+      // guard: a failed read is tried again
       void this.#readAgain(job, error);
     } finally {
       this.#running.delete(id);

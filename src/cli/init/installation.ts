@@ -139,6 +139,7 @@ function poolSteps({ facts, resourceGroup, clusterName }: InstallationInput): re
 
 /** AKS replaces all tags, so the present ones are repeated. */
 function tagsOf({ tags, limits, count }: ClusterPool, clusterName: string): readonly string[] {
+  // guard: a pool of fixed size does not become smaller by being tagged
   const { min, max } = limits ?? { min: count, max: Math.max(count, DEFAULT_MAX) };
   const own = { 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName, min: `${min}`, max: `${max}` };
   return Object.entries(withTags(tags, own)).map(([key, value]) => `${key}=${value}`);

@@ -31,14 +31,17 @@ type DebugRequest = Pick<IncomingMessage, 'headers'> & { readonly socket: { read
 
 /** Why the request may not use /debug. undefined: it may. */
 export function debugRefusal(request: DebugRequest, { token }: DebugAccess): DebugRefusal | undefined {
+  // guard: /debug refuses a foreign Origin
   if (isCrossSite(request)) return forbidden('/debug refuses requests from web pages of other origins (header Origin)');
   if (token === undefined) {
+    // guard: /debug without a token is for this machine only
     if (!isLoopback(request.socket.remoteAddress ?? '')) {
       return forbidden(
         '/debug is served to localhost only: use kubectl port-forward, or set http.debugTokenFile and send its bearer token',
       );
     }
     // A web page can point its own name at 127.0.0.1 (DNS rebinding). The browser then sends that name as Host.
+    // guard: /debug refuses a foreign Host
     if (isLocalHost(request.headers.host ?? '')) return undefined;
     return forbidden('/debug is served under localhost, 127.0.0.1 and [::1] only (header Host)');
   }

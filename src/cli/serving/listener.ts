@@ -52,6 +52,7 @@ export async function listen(options: ListenOptions, limits: ConnectionLimits, l
     },
     listener,
   );
+  // guard: idle connections of the server are closed
   server.timeout = limits.idleMs;
   limitConnections(server, limits);
   await bind(server, options);
@@ -72,7 +73,9 @@ function limitConnections(server: Server, { connections, perAddress }: Connectio
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
     const ofAddress = [...open.values()].filter((one) => one.address === address);
+    // guard: the connections of one address are limited
     if (ofAddress.length >= perAddress) cutOne(ofAddress);
+    // guard: the connections of all addresses together are limited
     else if (open.size >= connections) cutOne([...open.values()]);
     open.set(socket, { socket, address, requests: 0 });
     socket.once('close', () => open.delete(socket));
@@ -89,6 +92,7 @@ function limitConnections(server: Server, { connections, perAddress }: Connectio
   });
 
   function cutOne(among: readonly Connection[]): void {
+    // guard: a new connection takes the place of one that waits for a request
     const cut = among.find(({ requests }) => requests === 0) ?? among[0];
     if (cut === undefined) return;
     // It counts no longer, although its end is reported later.

@@ -140,6 +140,7 @@ function isRedisUrl(given: string): boolean {
  */
 const JITTER_OF_TTL = 0.1;
 
+// guard: lists of instances are spread unless a jitter of zero is given
 const cache = z
   .strictObject({
     vmssTtl: duration(MINUTE_MS, { leastMs: SECOND_MS }),

@@ -42,6 +42,7 @@ function isTooDeep(root: CST.Token): boolean {
   const open: { readonly token: CST.Token; readonly depth: number }[] = [{ token: root, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { token, depth } = next;
+    // guard: a YAML file cannot nest without end
     if (depth > MAX_DEPTH) return true;
     if (token.type === 'document' && token.value !== undefined) open.push({ token: token.value, depth });
     if (!CST.isCollection(token)) continue;
@@ -61,6 +62,7 @@ function contentOf(tree: Document.Parsed, lines: LineCounter): { readonly conten
   const alias = wrongAlias(tree);
   if (alias !== undefined) return { problem: alias.problem(lines.linePos(alias.at).line) };
   try {
+    // guard: a YAML file cannot expand without end
     const content: unknown = tree.toJS({ maxAliasCount: MAX_ALIASES });
     return isDeeper(content, MAX_DEPTH) ? { problem: TOO_DEEP } : { content };
   } catch (thrown) {

@@ -36,6 +36,7 @@ export function endWhenDead(socket: unknown, { nextLook }: Liveness): void {
     nextLook().addEventListener('abort', () => {
       if (socket.destroyed) return;
       const silent = isSilent({ bytesRead, bytesWritten }, socket);
+      // guard: a connection of all watches whose peer is silent is given up
       if (silent && wasSilent) socket.destroy(new Error('the connection is dead: no answer to a PING'));
       else look({ bytesRead: socket.bytesRead, bytesWritten: socket.bytesWritten }, silent);
     });

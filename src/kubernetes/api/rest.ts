@@ -175,6 +175,7 @@ async function textOf({ method, path }: Call, body: AsyncIterable<Buffer>): Prom
   for await (const chunk of body) {
     bytes += chunk.length;
     chunks.push(chunk);
+    // guard: no answer of the API server is read on without end
     if (bytes <= MAX_BODY_BYTES) continue;
     const effect = method === 'GET' ? 'none' : 'unknown';
     throw new AutoscalerError(

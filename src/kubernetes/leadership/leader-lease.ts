@@ -101,6 +101,7 @@ export class LeaseLeadership implements LeaderLease {
       this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'Leadership lost');
       this.#giveUp();
     }
+    // guard: no write begins once the lease was held and is not any more
     if (!this.#lost.signal.aborted) return;
     throw new AutoscalerError({ kind: 'cancelled' }, 'This process does not lead any more; nothing was written.');
   }

@@ -232,10 +232,12 @@ export function projectRequest(json: RequestJson): ProvisioningRequest {
 type PodSetsJson = NonNullable<NonNullable<RequestJson['spec']>['podSets']>;
 
 function problemOfPodSets(podSets: PodSetsJson): string | undefined {
+  // guard: a ProvisioningRequest has a limited number of pod sets
   if (podSets.length > MAX_POD_SETS) return `${podSets.length} pod sets are given, and ${MAX_POD_SETS} are accepted`;
   const wrong = podSets.find(({ count = 0 }) => wholeNumberUpTo(count, MAX_POD_SET_PODS) === undefined);
   if (wrong !== undefined) return `a count is ${shownValue(wrong.count)}; it must be a whole number from 1 to ${MAX_POD_SET_PODS}`;
   const pods = podSets.reduce((sum, { count = 0 }) => sum + count, 0);
+  // guard: a ProvisioningRequest asks for no more pods than a cluster has
   return pods > MAX_CLUSTER_PODS ? `they ask for ${pods} pods, and a cluster has at most ${MAX_CLUSTER_PODS}` : undefined;
 }
 

@@ -90,6 +90,7 @@ function isDraining({ key, value }: TaintJson): boolean {
 
 function announced(notice: string, noticedAtMs: number, message: string | undefined): Pick<Node, 'preemption'> {
   const stated = timeOf(NOT_BEFORE.exec(message ?? '')?.[1]);
+  // guard: the deadline of a preemption is not further ahead than any notice of Azure
   const deadlineMs = stated === undefined || stated > noticedAtMs + LONGEST_NOTICE_MS ? noticedAtMs + LEAST_NOTICE_MS : stated;
   return { preemption: { noticedAtMs, deadlineMs, notice } };
 }

@@ -61,6 +61,7 @@ export class Table<Item> implements ReflectedTable {
     const key = keyFrom(object, this.#options.keyOf);
     if (key === undefined) return report('it has no name');
     const before = this.#items.get(key);
+    // guard: a kind of objects of the API server has a limited number
     if (before === undefined && this.#items.size >= this.maxObjects) throw tooMany(this.maxObjects);
     const after = this.#read(object, before, report) ?? before;
     if (after === undefined) return;
@@ -136,5 +137,6 @@ function isObject(value: unknown): value is object {
 /** A field of another type than documented, a text that is not a quantity, or an object nested too deeply. */
 function isUnreadable(thrown: unknown): boolean {
   if (thrown instanceof AutoscalerError) return thrown.kind === 'config';
+  // guard: one object that cannot be read does not keep the others unread
   return thrown instanceof TypeError || thrown instanceof RangeError;
 }

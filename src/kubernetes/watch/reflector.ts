@@ -242,7 +242,8 @@ export class Reflector {
       if (initial) table.begin();
       let bookmarks = this.#bookmarks;
       const chunkTaken = (): void => {
-        // Bookmarks alone are no progress of a full read: a server that sends nothing else would keep it waiting for ever.
+        // guard: bookmarks alone are no progress of a full read
+        // A server that sends nothing else would keep it waiting for ever.
         if (this.#version !== undefined || this.#bookmarks === bookmarks) silence.heard();
         bookmarks = this.#bookmarks;
       };

@@ -26,6 +26,7 @@ export class LineSplitter {
     if (start >= chunk.length) return;
     this.#pending.push(chunk.subarray(start));
     this.#unfinished += chunk.length - start;
+    // guard: no line of a watch is read on without end
     if (this.#unfinished > MAX_LINE_BYTES)
       throw new AutoscalerError(
         { kind: 'unavailable', effect: 'none' },

@@ -26,7 +26,9 @@ export class EventQueue<Item extends Queued> {
 
   /** @returns the event that has no place any more, which may be this one. */
   add(item: Item): Item | undefined {
+    // guard: events of what was done go before verdicts
     const turns = VERDICTS.has(item.event.reason) ? this.#verdicts : this.#done;
+    // guard: each namespace has its share of the queue of events
     const namespace = namespaceOf(item);
     const waiting = turns.get(namespace);
     if (waiting === undefined) turns.set(namespace, [item]);

@@ -22,11 +22,13 @@ export function createPodEvictor(rest: Rest): PodEvictor {
         metadata: { namespace: pod.namespace, name: pod.name },
         // Without the uid, a new pod of the same name would be evicted from any node.
         deleteOptions: {
+          // guard: no eviction is sent with a grace period below a second
           gracePeriodSeconds: Math.max(LEAST_GRACE_SECONDS, Math.ceil(gracePeriodMs / 1000)),
           preconditions: { uid: pod.uid },
         },
       };
       try {
+        // guard: evictions take no slot of the calls of the loop
         const call = { method: 'POST', path: `${podPath}/eviction`, body, operation: 'evict', isEviction: true } as const;
         await rest.json({ ...call, ignoresAnswer: true }, signal);
         return { kind: 'evicted' };
@@ -50,6 +52,7 @@ async function outcomeOfConflict(
   try {
     const pod = await getOrUndefined(rest, podPath, signal);
     const present = pod === undefined ? undefined : (pod.metadata?.uid ?? uid);
+    // guard: a conflict of an eviction does not say that the pod is gone
     return present === uid ? { kind: 'failed', error: conflict } : { kind: 'gone' };
   } catch (thrown) {
     return { kind: 'failed', error: asAutoscalerError(thrown) };

@@ -69,6 +69,7 @@ async function changeNode(rest: Rest, { node, operation, change, owner }: NodeCh
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const present = (await rest.json({ method: 'GET', path }, signal)) as NodeJson;
   const writer = owner === undefined ? undefined : otherWriter(present, owner, operation);
+  // guard: a taint is written only where there is none of another writer, and removed only by its owner
   if (writer !== undefined) return writer;
   const spec = change(present.spec ?? {});
   const next = { ...present, spec: spec ?? present.spec ?? {} };
@@ -124,6 +125,7 @@ function withTaint(spec: Spec, taint: Taint, cordon: boolean): ReturnType<Change
 function withoutTaint(spec: Spec, key: string, uncordon: boolean): ReturnType<Change> {
   const taints = spec.taints ?? [];
   const kept = taints.filter((taint) => taint.key !== key);
+  // guard: a node without the taint of its removal is not uncordoned
   if (kept.length === taints.length) return undefined;
   const uncordons = uncordon && spec.unschedulable === true;
   const { unschedulable, ...rest } = spec;

@@ -10,6 +10,7 @@ import { emptyLoopState } from '../../planning/state/loop-state.ts';
 import { readMemory, urgentParts, writeMemory, type MemoryText } from './memory-text.ts';
 import { PacedText, type PacedTextDeps } from './paced-text.ts';
 
+// guard: the memory is written at most once in ten seconds
 /** Minimum time between two writes. A little below ten seconds, since the loop's timers may fire early. */
 const WRITE_INTERVAL_MS = 9_500;
 /** How often running idle timers are saved, if nothing else is new: a part of the time for which a saved timer counts. */

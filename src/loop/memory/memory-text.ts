@@ -38,6 +38,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     lastScaleDownFailureMs: state.lastScaleDownFailureMs,
     stockouts: take('stockouts', state.stockouts.toSorted(byEnd).map(withShortCode)),
     backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
+    // guard: in-flight increases survive a restart
     increases: take('increases', [...state.increases.values()]),
     broken: take('broken', [...(state.broken ?? [])]),
     brokenZones: take('brokenZones', [...(state.brokenZones ?? [])]),
@@ -67,6 +68,7 @@ function withoutUids([id, increases]: readonly [NodeGroupId, readonly AcceptedIn
     id,
     increases.map(({ planned: _planned, ...increase }) => ({
       ...increase,
+      // guard: the pods of in-flight increases survive a restart, by their class
       pods: increase.pods.map(({ uids: _uids, ...pods }) => pods),
     })),
   ];
@@ -84,6 +86,7 @@ function sections(mostBytes: number): Sections {
   const take = <Entry>(name: string, entries: readonly Entry[]): readonly Entry[] => {
     const end = entries.findIndex((entry) => {
       const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1;
+      // guard: a saved memory has a limited size, and loses what matters least first
       const isTooLarge = bytes > left;
       if (!isTooLarge) left -= bytes;
       return isTooLarge;
@@ -109,6 +112,7 @@ function withoutMessage([id, { message: _apart, ...rest }]: readonly [NodeGroupI
 }
 
 function messageOf([id, { message }]: readonly [NodeGroupId, Backoff]): readonly (readonly [NodeGroupId, string])[] {
+  // guard: a saved memory holds no credential
   return message === undefined ? [] : [[id, shownText(message, MESSAGE_BYTES)]];
 }
 
@@ -138,6 +142,7 @@ type ReadMemory =
 
 /** Never throws. */
 export function readMemory(text: string): ReadMemory {
+  // guard: a huge memory is not read
   if (Buffer.byteLength(text) > MOST_BYTES) return refused(`it has ${Buffer.byteLength(text)} bytes; at most ${MOST_BYTES} are read`);
   const parsed = parseJson(text);
   if (typeof parsed !== 'object' || parsed === null) return refused('it is not a JSON object');
@@ -153,7 +158,9 @@ function withinBounds(memory: SavedMemory): ReadMemory {
   const { savedAtMs } = memory;
   let isLate = false;
   const bounded = withTimes(memory, (atMs, kind) => {
+    // guard: no event of a saved memory lies after the save
     if (kind === 'past') return Math.min(atMs, savedAtMs);
+    // guard: a saved memory with a time far in the future is not used
     isLate ||= atMs > savedAtMs + LONGEST_MS;
     return atMs;
   });

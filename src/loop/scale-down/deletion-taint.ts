@@ -153,6 +153,7 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
     if (taint !== undefined && isAbandoned(node, input)) found.push({ node, taint });
   }
   const { loopId } = input.observation;
+  // guard: deletion taints that cannot be removed hold no others, loop after loop
   const first = found.length === 0 ? 0 : (loopId * UNDO_AT_ONCE) % found.length;
   const sorted = found.sort(compareBy((item) => item.node.name));
   return [...sorted.slice(first), ...sorted.slice(0, first)];

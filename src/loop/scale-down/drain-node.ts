@@ -113,6 +113,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const { cordon } = policy.drain;
   progress.taint = intendedDeletionTaint(first.node, { cordon, owner: deps.deletionOwner() });
   const written = await applyDeletionTaint(progress.taint, { tainter: deps.tainter, cordon, nowMs: clock.now() }, work);
+  // guard: a taint of another component is not overwritten
   if ('heldBy' in written) throw new RemovalStopped('recheck', 'another component is removing the node');
   progress.taint = written;
   recordRemovalStart(removal, first.node.uid, deps);
@@ -163,6 +164,7 @@ async function readDrained({ node }: Removal, { reader, clock, work }: DrainNode
 /** Azure may reuse instance numbers, and with them node names. A new node of the same name was never drained. */
 function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
   if (now === undefined) throw new RemovalStopped('recheck', 'the node is gone');
+  // guard: a node of the same name is another node
   if (now.node.uid !== before.node.uid) throw new RemovalStopped('recheck', 'another node of the same name has taken its place');
   return now;
 }
@@ -174,6 +176,7 @@ async function checkTaint(removal: Removal, before: FreshNode, deps: DrainNodeDe
   try {
     const { node } = sameNode(await readNode(removal, deps), before);
     const lost = lostTaintReason(node, deps.deletionOwner());
+    // guard: the taint is checked between evictions
     if (lost !== undefined) throw new RemovalStopped('recheck', lost, { backsOff: true });
     return undefined;
   } catch (thrown) {
@@ -197,6 +200,7 @@ function sharedCheck(check: TaintCheck): TaintCheck {
 async function objectionTo(removal: Removal, before: FreshNode, deps: DrainNodeDeps, signal: AbortSignal): Promise<string | undefined> {
   const fresh = await deps.reader.readFresh(removal.node, signal);
   try {
+    // guard: the last look at a node comes right before its delete
     checkRemoval(removal, sameNode(fresh, before), 'before-delete', deps);
     return undefined;
   } catch (thrown) {

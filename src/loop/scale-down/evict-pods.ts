@@ -106,8 +106,10 @@ async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, sig
   recordPodEvent(pod, deps, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
   for (let isFirst = true; ; isFirst = false) {
     const evictInTurn = async (): Promise<EvictOutcome | 'too-late'> => {
+      // guard: no eviction from a preempted node is sent after its deadline
       if (clock.monotonic() > giveUpAt) return 'too-late';
       giveUpAt = Math.min(giveUpAt, clock.monotonic() + policy.evictionTimeoutMs);
+      // guard: an eviction is repeated only after a look at the taint
       const unread = isFirst ? undefined : await deps.check?.();
       return unread === undefined ? deps.evictor.evict(pod, graceMs, signal) : { kind: 'failed', error: unread };
     };
@@ -188,6 +190,7 @@ export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal:
   const named = policy.bands ?? [];
   const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
   for (const [index, { pods, capMs }] of bands.filter((band) => band.pods.length > 0).entries()) {
+    // guard: the evictions of each further band follow a look at the taint
     const unread = index === 0 ? undefined : await deps.check?.();
     if (unread !== undefined) return { done: false, step: 'evict', message: unread.message };
     const result = await evictPods(pods, capMs, deps, signal);

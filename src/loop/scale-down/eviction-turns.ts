@@ -39,6 +39,7 @@ export class EvictionTurns {
    */
   async take<Outcome>(budgets: readonly DisruptionBudget[], evict: () => Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
     const [budget, ...others] = budgets;
+    // guard: the evictions of all drains together are limited
     const inTotal = (): Promise<Outcome> => this.#all.run(evict, signal);
     if (budget === undefined || others.length > 0) return inTotal();
     const key = `${budget.namespace}/${budget.name}`;
@@ -46,6 +47,7 @@ export class EvictionTurns {
     const slots = known ?? new Slots(this.#limits.perBudget);
     if (known === undefined) this.#byBudget.set(key, slots);
     try {
+      // guard: few evictions of one budget are under way at once
       return await slots.run(inTotal, signal);
     } finally {
       if (slots.isIdle && this.#byBudget.get(key) === slots) this.#byBudget.delete(key);

@@ -24,7 +24,9 @@ export function unregisteredChecks(
 ): Pick<DeleteRequest, 'failed' | 'objections' | 'uids'> {
   const byKey = new Map(planned.map((instance) => [instance.key, instance]));
   return {
+    // guard: a request to delete instances without a node names those of the plan
     uids: new Map(planned.flatMap(({ key, uid }) => (uid === undefined ? [] : [[key, uid] as const]))),
+    // guard: an instance that was to go because it failed must have failed still
     failed: new Set(planned.flatMap(({ key, state }) => (state === 'failed' ? [key] : []))),
     objections: async (keys, signal) => {
       // One that had a node at the plan is a node that no pod can reach.
@@ -36,6 +38,8 @@ export function unregisteredChecks(
           wanted.slice(from, from + AT_ONCE).map(async (instance) => {
             const name = watched.get(instance.providerId.toLowerCase()) ?? instance.hostName?.toLowerCase() ?? '';
             const node = await deps.reader.readFresh(name, signal);
+            // guard: an instance that has become a node is not deleted as one without
+            // guard: the rest of an atomic group that is in use is not deleted
             if (node === undefined || (isRestOfGroup(instance, deps) && isUnused(node.pods))) return;
             found.set(instance.key, `instance ${instance.instanceId} has become node ${node.node.name}`);
           }),

@@ -81,7 +81,9 @@ export class RemovalGuard {
     const now = this.#clock.now();
     const windowStartMs = now - removalWindowMs;
     const [own, shared] = maxEmptyRemovalsPerWindow === undefined ? [0, others + empties] : [empties, others];
+    // guard: no more nodes are removed than their window allows
     if (shared > 0 && shared > maxRemovalsPerWindow - this.#others.countSince(windowStartMs)) return false;
+    // guard: no more empty nodes are removed than their window allows
     if (own > 0 && own > (maxEmptyRemovalsPerWindow ?? 0) - this.#empties.countSince(windowStartMs)) return false;
     this.#others.add(shared, now);
     this.#empties.add(own, now);
@@ -121,11 +123,14 @@ type RecheckResult =
 /** Whether the plan still holds for the fresh data; `pods` are those to evict. A pod outside the plan stops the removal. */
 export function recheckRemoval(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
+  // guard: the protection of a node is obeyed in the last look, too
   if (isScaleDownDisabled(fresh.node, input.nowMs)) return refuse('scale-down was disabled on the node');
   const taken = stage === 'before-taint' ? foreignTaintReason(input) : lostTaintReason(fresh.node, input.self);
+  // guard: a removal whose taint is absent or foreign is called off
   if (taken !== undefined) return { ...refuse(taken), taken: true };
   const coming = stage === 'before-taint' ? nominatedPod(input) : undefined;
   if (coming !== undefined) return refuse(`pod ${podName(coming)} is about to run on the node`);
+  // guard: a node that recovered is not removed as unready
   if (removal.cause === 'unready' && fresh.node.readiness.ready) return refuse('the node is ready again');
   const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   const drain = checkNodeDrain(running, drainContext(input.cluster, input.policy, input.nowMs));
@@ -144,7 +149,9 @@ function foreignTaintReason({ fresh: { node }, self }: RecheckInput): string | u
 
 function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { daemons, expendables }: NodeDrain): RecheckResult {
   const [first] = pods;
+  // guard: a pod that is still there stops the delete
   if (stage === 'before-delete' && first !== undefined) return refuse(`pod ${podName(first)} is still on the node`);
+  // guard: a pod outside the plan stops a removal
   const stranger = pods.find((pod) => !isPlanned(removal, pod));
   return stranger === undefined
     ? { go: true, pods, daemons, expendables }

@@ -55,6 +55,7 @@ export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSigna
       await Promise.all(changes.slice(from, from + AT_ONCE).map((change) => applyChange(change, input, within)));
   };
   const timeoutMs = input.rules.softTaintTimeMs ?? MAX_TIME_MS;
+  // guard: the loop waits for soft taints no longer than their time
   const ended = await withTimeout(input.clock, { timeoutMs, signals: [signal], run });
   if (ended === 'timed-out') input.log.debug({ changes: changes.length, timeoutMs }, 'Soft taints take too long; the next loop goes on');
 }

@@ -62,6 +62,7 @@ export class PreemptionResponder {
     for (const name of preemptedNodes(observation)) {
       const node = nodes.get(name);
       if (node?.preemption === undefined || leaving.has(name)) continue;
+      // guard: on a node that is ready after the deadline of its preemption no evacuation begins
       if (mayBeSpared(node, node.preemption, this.#deps.clock.now())) continue;
       this.#begin(node, node.preemption, observation);
     }
@@ -98,6 +99,7 @@ export class PreemptionResponder {
     const fresh = await reader.readFresh(node.name, signal);
     const leftMs = preemption.deadlineMs - clock.now();
     // The taint and the read may have taken the rest of the notice.
+    // guard: the deadline of a preemption is looked at again after the taint
     if (fresh === undefined || mayBeSpared(fresh.node, preemption, clock.now())) return false;
     if (isFirst) metrics.cluster.preemptionNotice.observe(Math.max(0, leftMs) / 1000);
     const pods = fresh.pods.filter(needsEviction);

@@ -75,6 +75,7 @@ export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
     const objections = async (instances: readonly InstanceKey[], signal: AbortSignal): Promise<ReadonlyMap<InstanceKey, string>> => {
       const [first] = await looks.look(instances, signal);
       if (first !== undefined) spared = `the group is removed as a whole or not at all, and ${first[0]} cannot be: ${first[1]}`;
+      // guard: one node that must stay keeps its whole group
       return new Map(instances.flatMap((instance) => (spared === undefined ? [] : [[instance, spared]])));
     };
     const request = { group, instances: this.#ready.map(({ instance }) => instance), allowBelowMin: false, objections };

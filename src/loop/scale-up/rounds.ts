@@ -64,6 +64,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     const timed = await timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps, over);
     if (timed === undefined) return;
     planMs += timed.planMs;
+    // guard: increases are written before pods that stay pending are explained
     const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace }, signal);
     const explained = await explainTimed(timed, deps);
     const { plan } = explained;
@@ -72,6 +73,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     const cause = replanCause(increases);
     const unfinished = isUnfinished(plan, increases);
     // Kept at once: writes must be remembered even if the next observation fails.
+    // guard: the next loop knows where a plan stopped
     const keepRound = (replanSoon: boolean): void =>
       keep({ observation, state: rememberStop(state, plan, observation.loopId), rounds: [...rounds], replanSoon, unfinished });
     keepRound(cause !== undefined);
@@ -156,6 +158,7 @@ export function planningTimer({ clock, policy }: TimedBy, spentMs: number): IsLa
   const leftMs = maxPlanningMs - spentMs;
   const endsAt = nowMs + leftMs;
   const searchesEndAt = nowMs + leftMs * (1 - SHARE_OF_ESTIMATES);
+  // guard: searches leave time to estimates
   return (_made, searches) => clock.monotonic() >= (searches === undefined ? endsAt : searchesEndAt);
 }
 

@@ -73,6 +73,7 @@ export class StatusPublisher {
   #offer(document: StatusMap, nowMs: number, signal: AbortSignal): void {
     if (signal.aborted) return;
     if (this.#busy) {
+      // guard: a status that is offered while another is written is not lost
       this.#offered = { document, nowMs };
       return;
     }

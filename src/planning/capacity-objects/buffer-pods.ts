@@ -102,6 +102,7 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   if (!isReady || conditionOf(status, READY)?.status === 'False')
     return { reason: 'NotReadyForProvisioning', message: 'the buffer is not ready for provisioning' };
   if (status.replicas === undefined) return { reason: 'NotReadyForProvisioning', message: 'status.replicas is not set' };
+  // guard: a buffer of more pods than a cluster has gets none
   const replicas = wholeNumberUpTo(status.replicas, MAX_CLUSTER_PODS);
   if (replicas === undefined) return { reason: 'NotReadyForProvisioning', message: `status.replicas is ${status.replicas}; ${WHOLE_PODS}` };
   const template = templateOf(buffer, objects);
@@ -131,6 +132,7 @@ export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
 export function bufferPods(buffers: readonly ReadyBuffer[], nowMs: number, most = MAX_CLUSTER_PODS): readonly Pod[] {
   const pods: Pod[] = [];
   for (const { ref, shape, replicas } of buffers) {
+    // guard: no more pods are made for buffers than may be planned
     const count = Math.min(replicas, most - pods.length);
     for (let at = 0; at < count; at++)
       pods.push(virtualPod(ref, { name: `capacity-buffer-${ref.name}-${at}`, uid: `${ref.uid}-${at}`, shape, holds: 'buffer', nowMs }));

@@ -191,6 +191,7 @@ function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
 function countWarning({ agentPool, target, kind }: NodeGroup): string | undefined {
   const { name, count } = agentPool ?? {};
   if (kind === 'vms-pool' || name === undefined) return undefined;
+  // guard: a command of AKS warns of a count that is unknown
   if (count === undefined || !target.known) {
     const unknown = count === undefined ? 'the count that AKS has' : `its size (AKS has ${count} as the count)`;
     return `of agent pool ${name}, ${unknown} is unknown: \`az aks nodepool update\` would set the size to the count`;

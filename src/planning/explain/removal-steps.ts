@@ -161,6 +161,7 @@ function annotationSteps(change: ChangeOf<'annotate-workload'>, { observation }:
   const { workload, key, value } = change;
   const all = [...observation.cluster.podsByNode.values()].flat();
   const pods = all.filter((pod) => isOf(pod, workload));
+  // guard: advice that loses what is on a node says so before
   const warning = annotationWarning(change, pods);
   const edit = value === undefined ? shell`${key}-` : shell`${`${key}=${value}`} --overwrite`;
   const now =

@@ -122,6 +122,7 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
+    // guard: a pod of a group that is placed as a whole says that it is planned as an ordinary pod
     const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]${nameGang(pod)}`));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>

@@ -128,6 +128,7 @@ function offersOf(group: NodeGroup, { entries, known }: Suspects, context: Promi
   const starting = new Set(findUpcomingNodes(group, index).unready);
   const found = members.flatMap((name) => {
     const node = nodes.get(name);
+    // guard: a node that starts breaks no promise
     if (node === undefined || starting.has(name) || state.deleting.has(name) || !isSettled(node)) return [];
     return node.createdAtMs >= sinceMs || known?.nodes.includes(name) === true ? [node] : [];
   });

@@ -43,6 +43,7 @@ function isDisproved(broken: BrokenPromise, group: NodeGroup, nowMs: number): bo
 
 /** The observation with corrected templates. Returns the observation itself if there are none. */
 export function withCorrectedTemplates(observation: Observation, state: Findings, names: ResourceNames): Observation {
+  // guard: a zone in which no node came is not tried node after node
   return withoutMissedZones(withoutDisprovedParts(observation, state, names), state);
 }
 

@@ -40,6 +40,7 @@ interface OfferContext {
 /** With every attach slot that the storage drivers of the node report. */
 export function offerOf(node: Node, pods: readonly Pod[], { isEverywhere, names }: OfferContext): NodeOffer {
   const isOwn = (pod: Pod): boolean => runsOnEveryNode(pod, node) || isEverywhere(pod, node);
+  // guard: pods that took the room break no promise
   const own = pods.filter((pod) => isOwn(pod) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   return {
     node,
@@ -55,9 +56,11 @@ export function offerOf(node: Node, pods: readonly Pod[], { isEverywhere, names 
  * Other pods without an owner are scheduled like any other: workflow tools create them by the hundred.
  */
 function runsOnEveryNode(pod: Pod, node: Node): boolean {
+  // guard: a pod that waited for any node corrects no template
   if (isOlderThanNode(pod, node)) return false;
   const { daemonSet, mirror, controller, name, shape } = pod;
   if (daemonSet || mirror || name.includes(node.name)) return true;
+  // guard: a pod that came long after its node corrects no template
   if (controller === undefined && toleratesEverything(shape) && cameWith(pod, node)) return true;
   return (shape.nodeAffinity ?? []).some(({ fields }) =>
     fields.some((field) => field.key === 'metadata.name' && field.operator === 'In' && field.values.includes(node.name)),

@@ -77,6 +77,7 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
+  // guard: an instance with two nodes is not deleted
   if (context.disputedInstances.has(instance))
     return { node: name, reason: 'InstanceUnknown', detail: 'another node has the same providerID' };
   const guard = context.protectedInstances.get(instance);

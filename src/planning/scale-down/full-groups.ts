@@ -34,6 +34,7 @@ export function* waitedGroupsInSlices(plan: Pick<ScaleUpPlan, 'verdicts'>, input
   const usable = yield* groupsUsableBy(leftOut('search'), groups, input);
   // These were searched: nodes that are there do not help them.
   const wanted = yield* groupsUsableBy(leftOut('explanation'), groups.filter(isFull), input);
+  // guard: no node is removed that a pod could use whose place was not searched in time
   return new Map([...usable, ...wanted, ...fullGroups(plan, groups)]);
 }
 
@@ -56,6 +57,7 @@ export function fullGroups({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>, groups: 
 const AT_MAXIMUM: ReadonlySet<SkipReason['kind']> = new Set(['max-size', 'pool-limit']);
 
 function groupsWaitedFor(verdict: PodVerdict, full: readonly NodeGroupId[]): readonly NodeGroupId[] {
+  // guard: pods that a plan left out stop no removal in full pools that they could not use
   if (verdict.kind === 'waiting') return verdict.leftOut === undefined ? full : [];
   if (verdict.kind !== 'helpless') return [];
   const waited = verdict.byGroup.filter(({ skip, fit = [] }) => skip !== undefined && AT_MAXIMUM.has(skip.kind) && fit.length === 0);

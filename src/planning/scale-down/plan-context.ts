@@ -144,6 +144,7 @@ function nodesInRemoval({ cluster, cloud, nowMs }: Observation, state: LoopState
   const ours = [...state.deleting].map(([name, { group, instance }]) => ({ name, group, instance }));
   const others = nodeListFacts(cluster.nodes).deletionTainted.flatMap((node): readonly NodeInRemoval[] => {
     const { name } = node;
+    // guard: removals of another daemon count for the minimum
     if (state.deleting.has(name) || !isTaintedForDeletion(node, nowMs)) return [];
     const [group, instance] = [cloud.groupOfNode.get(name), cloud.instanceOfNode.get(name)];
     return group === undefined || instance === undefined ? [] : [{ name, group, instance }];

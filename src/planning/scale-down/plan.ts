@@ -77,6 +77,7 @@ function* planWithNominated(input: PlanScaleDownInput): SlicedWork<ScaleDownPlan
  */
 function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
   const { observation, policy } = context;
+  // guard: time in which the cluster was not seen does not count as unneeded
   if (stalenessProblem(observation.cluster, policy.scaleDown.maxClusterStalenessMs) !== undefined)
     return new Map(unneeded.map(({ node }) => [node.name, observation.nowMs]));
   const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));

@@ -152,6 +152,7 @@ function groupCoolingDown({ group }: Unneeded, context: ScaleDownContext): Refus
 
 /** A broken node is removed nevertheless: its replacement helps the pods that wait. */
 function groupWaitedFor({ group, node }: Unneeded, { fullGroups }: ScaleDownContext): Refusal | undefined {
+  // guard: no node of a full pool is removed while pods wait for that pool
   const pod = node.readiness.ready ? fullGroups.get(group.id) : undefined;
   if (pod === undefined) return undefined;
   if (group.target.known && group.target.value < group.maxSize)

@@ -55,6 +55,7 @@ function placeAll(pods: readonly Pod[], snapshot: Snapshot, accepts: (name: Node
     const unplaced: Pod[] = [];
     for (const pod of waiting) {
       const place = findPlace(pod, snapshot, accepts);
+      // guard: a follower is placed after the pod that it follows
       if (place === undefined && !dependsOnOthers(pod)) return { unplaced: pod };
       if (place === undefined) unplaced.push(pod);
       else {

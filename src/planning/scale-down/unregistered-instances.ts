@@ -113,6 +113,7 @@ function removalCause(
   registration: Omit<Registration, 'registered'>,
 ): InstanceRemoval['cause'] | undefined {
   const { context } = registration;
+  // guard: an instance whose node is known by name is not deleted
   if (isKnownAsNode(instance, group, context)) return undefined;
   // Azure refuses a whole batch for one protected instance.
   if (group.frozen !== undefined || instance.protectedFrom === 'actions') return undefined;

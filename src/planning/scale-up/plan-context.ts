@@ -142,6 +142,7 @@ export function increaseCeiling(group: NodeGroup, { policy, state, observation }
   const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
   const byProbe = probeCeiling(group, state, observation.nowMs);
   const byTrial = trialCeiling(group, state, observation);
+  // guard: one node is requested to try a disproved template again
   return [byProbe, byTrial].reduce((least, other) => (other.ceiling < least.ceiling ? other : least), byRate);
 }
 

@@ -187,6 +187,7 @@ function* expandAndExplain(
   for (const pods of parts) all.push(yield* groupPodsInSlices(pods, capacity.interdependent));
   yield;
   const turns: (readonly EquivalenceGroup[])[] = [];
+  // guard: pods that no new node could hold take no time of estimates
   for (const groups of all) turns.push(yield* filterInSlices(groups, ({ shape }) => !isRefusedByAll(shape, kinds)));
   yield;
   const expansion = yield* expandGroups({

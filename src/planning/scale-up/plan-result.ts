@@ -134,8 +134,10 @@ export function* prepareExplanation(
 function groupsToExplain({ input }: ScaleUpContext, pending: readonly EquivalenceGroup[]): readonly EquivalenceGroup[] {
   const { observation, state, mostExplained = MOST_EXPLAINED } = input;
   const most = Math.max(1, Math.floor(mostExplained / Math.max(1, observation.cloud.groups.length)));
+  // guard: no loop explains more pods than it has time for
   if (pending.length <= most) return pending;
   const first = new Map(pending.flatMap((group) => group.pods.slice(0, 1).map((pod) => [pod, group] as const)));
+  // guard: what one loop does not explain is explained by a later one
   const chosen = new Set(inTurns([...first.keys()], state.stopped?.explained).slice(0, most));
   return [...first].filter(([pod]) => chosen.has(pod)).map(([, group]) => group);
 }

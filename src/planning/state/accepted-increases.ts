@@ -98,6 +98,7 @@ export function trackAccepted(
   if (state.accepted === undefined || state.accepted.size === 0) return state;
   const { cluster, cloud } = observation;
   const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
+  // guard: pods that a controller creates have the nodes that were requested for their copies
   const known = withCreatedPods(withFoundPods(state.accepted, cluster.pendingPods), cluster.pendingPods);
   const accepted = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
   let { readyTimes } = state;

@@ -24,13 +24,16 @@ export function recallMemory(
     lastScaleUpMs: Math.max(state.lastScaleUpMs, memory.lastScaleUpMs),
     lastScaleDownMs: Math.max(state.lastScaleDownMs, memory.lastScaleDownMs),
     lastScaleDownFailureMs: Math.max(state.lastScaleDownFailureMs, memory.lastScaleDownFailureMs),
+    // guard: idle timers count only if they were saved lately
     unneededSince: Math.abs(nowMs - savedAtMs) > candidateTtlMs ? state.unneededSince : resumedTimers(saved, cluster, nowMs),
   };
 }
 
 /** The timers, each with the duration that it had when it was saved. A node that joined later under the same name is another node. */
 function resumedTimers({ savedAtMs, unneededSince }: SavedMemory, { nodes }: ClusterView, nowMs: number): LoopState['unneededSince'] {
+  // guard: a node of the same name that joined later is another node
   const timers = [...unneededSince].filter(([name, sinceMs]) => (nodes.get(name)?.createdAtMs ?? Infinity) <= sinceMs);
+  // guard: time in which no process watched is not idle time
   return new Map(timers.map(([name, sinceMs]) => [name, sinceMs + nowMs - savedAtMs]));
 }
 

@@ -26,6 +26,7 @@ interface Nominations {
 export function nominatedNode(pod: Pod, { observation: { cluster, nowMs }, state }: Nominations): NodeName | undefined {
   const name = pod.nodeName === undefined && pod.deletionAtMs === undefined ? pod.nominatedNodeName : undefined;
   const node = name === undefined ? undefined : cluster.nodes.get(name);
+  // guard: a nomination of a node that is gone or leaving says nothing
   if (node === undefined || node.deletionAtMs !== undefined || state.deleting.has(node.name)) return undefined;
   return isPreempted(node, nowMs) || isTaintedForDeletion(node, nowMs) ? undefined : node.name;
 }
@@ -63,6 +64,7 @@ export function isReservation({ holds }: Pod): boolean {
  */
 export function awaitsSuccessor(pod: Pod, nowMs: number): boolean {
   if (pod.deletionAtMs === undefined) return true;
+  // guard: the only node for a terminating pod of a StatefulSet stays
   return pod.controller?.kind === 'StatefulSet' && !isLongTerminating(pod, nowMs);
 }
 

@@ -84,6 +84,7 @@ export function mayBeInUse(
   { self, nowMs }: { readonly self: string; readonly nowMs: number },
 ): boolean {
   const mark = marks?.get(name);
+  // guard: the taint of a daemon that may be at work is not removed
   return mark !== undefined && !isOwnerOver(deletionOwner, self) && nowMs - mark.sinceMs < DELETION_TAINT_TRUSTED_MS;
 }
 

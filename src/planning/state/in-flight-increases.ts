@@ -96,6 +96,8 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
  * instance, the node counts already.
  */
 function missingNodes({ registered, unlisted, failed, leftover }: GroupUpdate, target: number): number {
+  // guard: an instance that never becomes a node is not awaited by later increases
+  // guard: a node under the id of another instance hides no node that is missing
   return Math.max(0, target - registered - failed.length - Math.max(0, leftover - unlisted));
 }
 

@@ -130,6 +130,7 @@ export function reduceIncrease(
     ...state,
     backoffs: withAccepted(state.backoffs, increase.group),
     increases: new Map([...state.increases, [increase.group, entry]]),
+    // guard: an increase remembers the pods that it was made for
     accepted: rememberAccepted(state.accepted, { group, nodes, pods, template: result.group?.template }, nowMs),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
     asked: addRecentIncrease(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),

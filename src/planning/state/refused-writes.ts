@@ -48,8 +48,11 @@ type RefusedWrite = Pick<AutoscalerError, 'detail' | 'retryAfterMs'>;
 
 /** Whether a failed capacity write is a refusal, which backs off its group. */
 export function isRefusal({ detail }: Pick<AutoscalerError, 'detail'>): boolean {
+  // guard: a counted quota is planned smaller, not backed off
   if (detail.kind === 'quota' && detail.counted === true) return false;
+  // guard: a write of unknown effect is no refusal
   if (detail.kind === 'unavailable' && detail.effect === 'unknown') return false;
+  // guard: a refused write backs off its group
   return REFUSALS[detail.kind] !== undefined;
 }
 
@@ -61,6 +64,7 @@ export function hasConfiguredBackoff({ kind }: ErrorKind): boolean {
 /** The wait that Azure asks for, at most an hour; 0 if there is none. */
 export function requestedWaitMs({ detail, retryAfterMs }: RefusedWrite): number {
   const asked = Math.max(retryAfterMs ?? 0, detail.kind === 'throttled' ? (detail.retryAfterMs ?? 0) : 0);
+  // guard: no backoff is longer than an hour without a try
   return Math.min(LONGEST_RETRY_AFTER_MS, asked);
 }
 
@@ -79,6 +83,7 @@ export function backOffRefused(
   const before = known !== undefined && isAlike(known, error) ? known : undefined;
   const longestMs = Math.max(0, before?.durationMs ?? 0, ...alike.map(([, entry]) => entry.durationMs));
   // The first refusal of each group is news. From the second on, the growing time is that of all groups refused alike.
+  // guard: the backoff grows with each refusal
   const grownMs = Math.min(times.longestMs, Math.max(times.firstMs, before === undefined ? longestMs : longestMs * 2));
   const isAzures = row === 'azure' && askedMs > 0;
   const durationMs = isAzures ? askedMs : Math.max(grownMs, askedMs);

@@ -20,6 +20,7 @@ type NumberKind = TimeKind | 'duration' | 'amount';
 /** A key means the same wherever it stands. */
 const NUMBERS: Readonly<Record<NumberKeys<LoopState> | NumberKeys<SavedMemory>, NumberKind>> = {
   acceptedAtMs: 'past',
+  // guard: if the wall clock is set, the times of requests move with it, too
   atMs: 'past',
   emptyRemovals: 'past',
   firstAskedAtMs: 'past',

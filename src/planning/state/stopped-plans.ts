@@ -22,6 +22,7 @@ export function rememberStop(state: LoopState, plan: Pick<ScaleUpPlan, 'verdicts
 
 /** Estimates begin with another family of groups in every loop. After a plan that was cut short, they begin where it stopped. */
 export function estimateFrom({ stopped }: Pick<LoopState, 'stopped'>, loopId: number): number {
+  // guard: estimates go on where the last plan stopped
   return stopped?.estimateFrom ?? loopId;
 }
 
@@ -50,5 +51,6 @@ function hadTheirTurn(before: readonly PodUid[] = [], now: readonly PodUid[], le
   if (leftOut.length === 0) return [];
   const earlier = new Set(before);
   const isNewRound = leftOut.every((uid) => earlier.has(uid));
+  // guard: each pod is searched again after a round
   return isNewRound ? now.filter((uid) => earlier.has(uid)) : [...now, ...leftOut.filter((uid) => earlier.has(uid))];
 }

@@ -90,7 +90,9 @@ export function isLeftover(
   if (state === 'failed' || state === 'deleting') return false;
   // The clocks of Azure and of this process may differ, and a new process sees every instance for the first time.
   if (createdAtMs + 2 * maxProvisionMsOf(group, context.policy) <= requestedAtMs) return true;
+  // guard: an instance that was seen after the request is part of the increase
   if (firstSeenMs >= requestedAtMs) return false;
+  // guard: a node that an increase did request is awaited until the increase must be complete
   return state === 'deallocated' || isKnownOverdue(instance, group, { ...context, nowMs: Math.min(context.nowMs, expectedByMs) });
 }
 

@@ -50,6 +50,7 @@ export const notSafeToEvict: DrainRule = (pod, { nowMs }) => {
 };
 
 function isProtected(pod: Pod, nowMs: number): boolean {
+  // guard: a pod is protected for the time that its annotation states
   return pod.doNotDisrupt && !hasProtectionEnded(pod, nowMs);
 }
 
@@ -73,6 +74,7 @@ export const replicated: DrainRule = (pod, { policy }) => {
 export const safeToEvict: DrainRule = (pod, context) => {
   if (pod.safeToEvict !== 'true') return undefined;
   const byBudget = disruptionBudget(pod, context);
+  // guard: safe-to-evict does not pass a budget that never allows a disruption
   return byBudget?.kind === 'block' && !byBudget.passing ? byBudget : { kind: 'move' };
 };
 

@@ -197,6 +197,7 @@ export class ClusterSnapshot implements Snapshot {
     const compiled = this.#indexes.compiled(pod.shape);
     if (compiled.refusedAt === this.#room) return undefined;
     const { slots, ledger, devices } = this.#indexes;
+    // guard: pods that no node could hold take no time of searches
     if (isRefusedByAll(compiled, slots)) return undefined;
     const tied = ledger.isTied(compiled.ties);
     const count = this.#order.length;

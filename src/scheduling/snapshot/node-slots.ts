@@ -173,6 +173,7 @@ export class NodeSlots {
   findSince(stamp: number, accepts: (slot: number) => boolean): number | undefined {
     for (let at = this.#seats.length - 1; at >= 0; at--) {
       const seat = this.#seats[at];
+      // guard: a pod that all nodes refused is tried on a node that comes later
       if (seat === undefined || seat.stamp <= stamp) return undefined;
       if (this.isSeated(seat) && accepts(seat.slot)) return seat.slot;
     }

@@ -1,6 +1,7 @@
 /** A hash that other processes wrote, of limited size. Must not know what is in it. */
 import type { RedisConnection } from './redis-connection.ts';
 
+// guard: the server does not send more than programs of ours write
 /** What is no hash, or holds more than a program of ours writes, is removed: it would be in the way of those that share. */
 const READ = `
 local found = redis.pcall('HGETALL', KEYS[1])

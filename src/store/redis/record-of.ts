@@ -13,5 +13,6 @@ const NEAR_MS = 30 * 60_000;
 
 /** Whether a time of another process may be about now, however wrong the clock of one of the two is. False: it is no time. */
 export function isNear(timeMs: unknown, nowMs: number): boolean {
+  // guard: a process with a wrong clock does not remove the reports of the others
   return typeof timeMs === 'number' && Math.abs(timeMs - nowMs) <= NEAR_MS;
 }

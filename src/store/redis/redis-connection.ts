@@ -153,6 +153,7 @@ export class RedisConnection {
     if (silentMs < options.commandMs) return;
     if (!this.#client.isReady && this.trouble === undefined)
       this.#failed('connection', new Error('it accepts connections and does not answer'));
+    // guard: a server that owes an answer for long is connected to again
     if (silentMs < this.#silentMs) return;
     this.#silentMs = Math.min(LONGEST_SILENT_MS, 2 * this.#silentMs);
     this.#owesSinceMs = undefined;

@@ -60,9 +60,11 @@ export class RedisSharedHints implements SharedHints {
     if (this.mayTry(key)) return;
     this.#quietly(async () => {
       const startMs = this.#deps.clock.now();
+      // guard: one size a minute is tried in all of the region
       const set = await this.#deps.connection.command('write', (client) =>
         client.set(`${this.#name}:try`, this.#deps.identity, { condition: 'NX', expiration: { type: 'PX', value: TRY_MS } }),
       );
+      // guard: only one process has the right to try
       if (set !== 'OK') return;
       this.#tries.set(key, startMs + TRY_MS);
       this.report('tried', key, startMs + LONGEST_MS);
@@ -91,6 +93,7 @@ export class RedisSharedHints implements SharedHints {
     const found = await readHash(this.#deps.connection, this.#name, limits).catch(() => undefined);
     if (found === undefined) return;
     const entries = Object.entries(found);
+    // guard: more hints than a subscription has are not believed
     this.#reported = entries.length > MOST_HINTS ? [] : entries.flatMap(([field, value]) => this.#read(field, value));
     this.#removeOver(entries);
     for (const [key, untilMs] of this.#tries) if (untilMs <= this.#deps.clock.now()) this.#tries.delete(key);
@@ -106,6 +109,7 @@ export class RedisSharedHints implements SharedHints {
     const nowMs = this.#deps.clock.now();
     if (typeof by !== 'string' || typeof atMs !== 'number' || typeof untilMs !== 'number') return [];
     const isBelievable = Math.abs(nowMs - atMs) <= LONGEST_MS && atMs <= nowMs + CLOCK_SKEW_MS && untilMs <= nowMs + LONGEST_MS;
+    // guard: hints with impossible times are not believed
     if (by === this.#deps.identity || !isBelievable || untilMs <= nowMs) return [];
     return [{ kind: kind as HintKind, key, by, atMs, untilMs, ...(isCount(count) ? { count } : {}) }];
   }

@@ -21,9 +21,12 @@ const MOST_NAME_CHARACTERS = 200;
 /** A lock with less time left than this is deleted. */
 const LEAST_REST_MS = 500;
 
+// guard: the lock of a shared text stays closed until the next run is due
 /** Ends the lock, or keeps it closed until the next run is due. */
 const REST = `
 if tonumber(ARGV[2]) >= ${LEAST_REST_MS} then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('DEL', KEYS[1]) end`;
+// guard: a shared text is written only by the process that has the claim
+// guard: a shared text is not replaced by an older one
 /** Returns 1 if the text was written. KEYS: lock, record. ARGV: token, rest of the lock in ms, epoch, text, life in ms, process. */
 const PUBLISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -32,6 +35,7 @@ if known <= ${MOST_EPOCH} and known >= tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[2], 'epoch', ARGV[3], 'text', ARGV[4], 'by', ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[5])${REST}
 return 1`;
+// guard: a release gives back no claim of another process
 /** KEYS: lock. ARGV: token, rest of the lock in ms. */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end${REST}
@@ -94,6 +98,7 @@ export class RedisSharedText implements SharedText {
     try {
       return (await this.#connection.command('write', isTaken, limitMs)) === 'OK';
     } catch (thrown) {
+      // guard: a lock that comes after its claim was given up is opened
       answer.then((late) => (late === 'OK' ? this.#open(token, 0) : undefined)).catch(() => undefined);
       throw thrown;
     }
@@ -129,6 +134,7 @@ export class RedisSharedText implements SharedText {
 /** Empty: it cannot be unpacked. */
 async function unpackText(packed: string): Promise<string> {
   try {
+    // guard: a shared text cannot expand without end
     return (await unpack(Buffer.from(packed, 'base64'), { maxOutputLength: MOST_TEXT_BYTES })).toString('utf8');
   } catch {
     return '';

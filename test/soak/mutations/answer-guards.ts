@@ -1,95 +1,49 @@
 /** Guards against wrong answers that only the whole daemon shows to be lost: elsewhere other guards hold. */
-import type { Guard } from './guard.ts';
+import type { GuardTable } from './guard.ts';
 
-const WHOLE = 'test/lying-world/whole-daemon.test.ts';
-
-export const ANSWER_GUARDS: readonly Guard[] = [
+export const ANSWER_GUARDS: readonly GuardTable[] = [
   {
-    guard: 'a fraction below zero is no size',
-    file: 'src/domain/platform-limits.ts',
-    text: 'Number.isInteger(value) && value >= 0 && ',
-    instead: '',
-    test: WHOLE,
-    row: 'every capacity reads as -0.5',
-  },
-  {
-    guard: 'one empty list does not end the instances of a full set',
-    file: 'src/cache/table/lists.ts',
-    text: 'rows > SMALL && found.gone.length * 2 > rows',
-    instead: 'false && rows > SMALL',
-    test: WHOLE,
-    row: 'an empty list of instances is returned once for a full set',
-  },
-  {
-    guard: 'the group of a node is known although no list shows its instance',
-    file: 'src/azure/groups/node-ownership.ts',
-    text: 'groupKey: ours ? foldName(ref.set) : undefined',
-    instead: 'groupKey: ours ? undefined : undefined',
-    test: WHOLE,
-    row: "the pool's instances are none",
-  },
-  {
-    guard: 'a page of known items only ends the list of instances as broken',
-    file: 'src/azure/arm/pages.ts',
-    text: 'rows.every(({ key }) => known.has(key))',
-    instead: 'false',
-    test: WHOLE,
-    row: "the pool's instances lead in a circle",
-  },
-  {
-    guard: 'empty pages that lead in a circle end a list as broken',
-    file: 'src/azure/arm/request-addresses.ts',
-    text: 'const first = this.#pageOf.get(url) ?? page;',
-    instead: 'const first = page;',
-    test: WHOLE,
-    row: "the pool's instances are empty pages that lead in a circle",
-  },
-  {
-    guard: 'an instance without an id does not keep the others unread',
-    file: 'src/azure/rows/scale-set.ts',
-    text: "if (!parsed.ok || parsed.ref.kind !== 'vmss' || ",
-    instead: "if (!parsed.ok) throw new Error('no id');\n  if (parsed.ref.kind !== 'vmss' || ",
-    test: WHOLE,
-    row: "the pool's instances lack ids and views",
-  },
-  {
-    guard: 'a list that is none of agent pools does not mean a cluster without pools',
-    file: 'src/azure/rows/agent-pool-list.ts',
-    text: "throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Azure returned something else than a list of agent pools.');",
-    instead: 'return;',
-    test: WHOLE,
-    row: 'agent pools are HTML',
-  },
-  {
-    guard: 'one agent pool in an undocumented form does not keep the others unread',
-    file: 'src/azure/rows/agent-pool.ts',
-    text: 'if (!(thrown instanceof TypeError)) throw thrown;',
-    instead: 'if (thrown !== undefined) throw thrown;',
-    test: WHOLE,
-    row: 'agent pools are null, numbers and nested wrongly',
-  },
-  {
-    guard: 'a negative usage is no usage',
-    file: 'src/azure/agents/usage-agent.ts',
-    text: 'Number.isFinite(value) && value >= 0;',
-    instead: 'Number.isFinite(value);',
-    test: WHOLE,
-    row: 'usages are negative',
-  },
-  {
-    guard: 'no read is held for longer than an hour',
-    file: 'src/lib/holds.ts',
-    text: 'export const LONGEST_HOLD_MS = 3_600_000;',
-    instead: 'export const LONGEST_HOLD_MS = 1e12;',
-    test: WHOLE,
-    row: 'every read says Retry-After of a year',
-  },
-  {
-    guard: 'Retry-After as a date counts from the Date of the answer',
-    file: 'src/azure/arm/errors.ts',
-    text: "const date = Date.parse(header('date') ?? '');",
-    instead: "const date = Date.parse('');",
-    test: WHOLE,
-    row: 'every Date is ten years old, and Retry-After by it',
+    test: 'test/lying-world/whole-daemon.test.ts',
+    guards: [
+      {
+        title: 'a fraction below zero is no size',
+        row: 'every capacity reads as -0.5',
+        change: ['Number.isInteger(value) && value >= 0 &&'],
+      },
+      { title: 'a list that would remove most rows is doubted once', row: 'an empty list of instances is returned once for a full set' },
+      {
+        title: 'the group of a node is known although no list shows its instance',
+        row: "the pool's instances are none",
+        change: ['foldName(ref.set)', 'undefined'],
+      },
+      { title: 'a page of known items only ends a list as broken', row: "the pool's instances lead in a circle" },
+      {
+        title: 'empty pages that lead in a circle end a list as broken',
+        row: "the pool's instances are empty pages that lead in a circle",
+        change: ['this.#pageOf.get(url) ??'],
+      },
+      {
+        title: 'an instance without an id does not keep the others unread',
+        row: "the pool's instances lack ids and views",
+        change: ['if (!parsed.ok', "if (!parsed.ok) throw new Error('no id'); if (false"],
+      },
+      {
+        title: 'an answer that lists no agent pools does not mean a cluster without pools',
+        row: 'agent pools are HTML',
+        change: ['throw', 'return; throw'],
+      },
+      {
+        title: 'one agent pool in an undocumented form does not keep the others unread',
+        row: 'agent pools are null, numbers and nested wrongly',
+        change: 'always',
+      },
+      { title: 'a negative usage is no usage', row: 'usages are negative', change: ['&& value >= 0'] },
+      { title: 'no read is held for longer than an hour', row: 'every read says Retry-After of a year', change: ['3_600_000', '1e12'] },
+      {
+        title: 'Retry-After as a date counts from the Date of the answer',
+        row: 'every Date is ten years old, and Retry-After by it',
+        change: ["header('date') ??"],
+      },
+    ],
   },
 ];

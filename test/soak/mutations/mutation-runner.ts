@@ -6,9 +6,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { replaceOnce } from './replace-once.ts';
-import type { Guard } from './guard.ts';
-import { GUARDS } from './guards.ts';
+import { RUN_LOOPS, type Guard } from './guard.ts';
+import { findMarks, GUARDS } from './guards.ts';
+import { markedStatements, removeGuard } from './marked-statements.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const VITEST = join('node_modules', 'vitest', 'vitest.mjs');
@@ -18,7 +18,7 @@ const LIMIT_MS = 15 * 60_000;
 export interface MutationOptions {
   /** Only the tests of the gate. */
   readonly quick: boolean;
-  /** Only guards whose description contains this text. */
+  /** Only guards whose title contains this text. */
   readonly guard?: string | undefined;
   readonly json: boolean;
 }
@@ -32,17 +32,20 @@ interface Outcome {
 
 /** @returns the exit code: 1 if a guard can be lost without notice. */
 export async function runMutations({ quick, guard: text = '', json }: MutationOptions, print: (line: string) => void): Promise<number> {
-  const chosen = GUARDS.filter((guard) => guard.guard.includes(text) && (!quick || guard.quick === true));
+  const chosen = GUARDS.filter((guard) => guard.title.includes(text) && (!quick || guard.quick === true));
   const copy = copyRepository();
   try {
     const proofs = chosen.flatMap((guard) => proofsOf(guard, quick));
     const unfit = await baseline(copy, proofs, print);
+    const marks = findMarks(copy);
     let unnoticed = 0;
     for (const proof of proofs) {
-      const outcome = unfit.has(proof.name) ? { failed: [], broken: 'it fails with all guards in place' } : await mutate(copy, proof);
+      const outcome = unfit.has(proof.name)
+        ? { failed: [], broken: 'it fails with all guards in place' }
+        : await mutate(copy, marks.get(proof.guard.title) ?? [], proof);
       const isNoticed = outcome.broken === undefined && outcome.failed.length > 0;
       if (!isNoticed) unnoticed++;
-      print(json ? JSON.stringify({ guard: proof.guard.guard, by: proof.name, noticed: isNoticed, ...outcome }) : describe(proof, outcome));
+      print(json ? JSON.stringify({ guard: proof.guard.title, by: proof.name, noticed: isNoticed, ...outcome }) : describe(proof, outcome));
     }
     print(JSON.stringify({ guards: chosen.length, runs: proofs.length, unnoticed }));
     return unnoticed > 0 || proofs.length === 0 ? 1 : 0;
@@ -62,8 +65,8 @@ function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
   const name = row === undefined ? test : `${test}, ${row}`;
   const tests = test === undefined ? [] : [{ guard, name: name ?? test, run: (copy: string) => runTest(copy, test, row) }];
   if (run === undefined || quick) return tests;
-  const { theme, seed, loops } = run;
-  const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(loops), '--json'];
+  const { theme, seed } = run;
+  const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(RUN_LOOPS), '--json'];
   return [...tests, { guard, name: `${theme} ${seed}`, run: (copy) => runSoak(copy, args) }];
 }
 
@@ -87,11 +90,14 @@ async function baseline(copy: string, proofs: readonly Proof[], print: (line: st
   return unfit;
 }
 
-async function mutate(copy: string, { guard, run }: Proof): Promise<Outcome> {
-  const path = join(copy, guard.file);
+/** `files`: those that have the mark of the guard. */
+async function mutate(copy: string, [file, ...others]: readonly string[], { guard, run }: Proof): Promise<Outcome> {
+  if (file === undefined || others.length > 0) return { failed: [], broken: 'the sources do not have its mark exactly once' };
+  const path = join(copy, file);
   const whole = readFileSync(path, 'utf8');
-  const changed = replaceOnce(whole, guard.text, guard.instead);
-  if (changed === undefined) return { failed: [], broken: `${guard.file} does not have the text of the guard exactly once` };
+  const marked = markedStatements(whole).find(({ title }) => title === guard.title);
+  const changed = marked === undefined ? undefined : removeGuard(whole, marked, guard.change);
+  if (changed === undefined) return { failed: [], broken: `its change does not fit the statement that is marked in ${file}` };
   try {
     writeFileSync(path, changed);
     return await run(copy);
@@ -157,6 +163,6 @@ function ended(cwd: string, args: readonly string[]): Promise<string> {
 }
 
 function describe({ guard, name }: Proof, { failed, broken }: Outcome): string {
-  if (broken !== undefined) return `NOT JUDGED ${guard.guard}: ${name}: ${broken}`;
-  return failed.length === 0 ? `UNNOTICED ${guard.guard}: ${name} passes without it` : `${guard.guard}: ${name}: ${failed[0] ?? ''}`;
+  if (broken !== undefined) return `NOT JUDGED ${guard.title}: ${name}: ${broken}`;
+  return failed.length === 0 ? `UNNOTICED ${guard.title}: ${name} passes without it` : `${guard.title}: ${name}: ${failed[0] ?? ''}`;
 }

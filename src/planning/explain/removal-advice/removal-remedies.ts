@@ -205,10 +205,12 @@ function remediesForBudgets(pod: Pod, workload: Workload, { input }: KeptNode): 
   });
   if (budgets.length > 1) {
     const gentlest = budgets.map(named).sort((left, right) => left.covers.others - right.covers.others);
+    // guard: a budget that covers other pods is deleted only if nothing gentler helps
     return gentlest.flatMap((budget, at) => one({ kind: 'delete-budget', ...budget }, (budget.covers.others === 0 ? 3 : 5.5) + at / 10));
   }
   const [budget] = budgets;
   if (budget === undefined) return [];
+  // guard: a budget that only waits for ready pods is not relaxed
   const isTooStrict = budget.desiredHealthy >= budget.expectedPods;
   const change = { kind: 'relax-budget', ...named(budget), ...defined({ from: budget.demand }), to: relaxed(budget) } as const;
   const relaxation = isTooStrict ? one(change, 3) : [];

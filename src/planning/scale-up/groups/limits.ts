@@ -104,6 +104,7 @@ export function countPlannedNodes(room: Headroom, node: Sized | undefined, count
     ...occupied,
     thisPlan: room.thisPlan - count,
     quotas: drawQuotas(room.quotas, node, count - inReservations),
+    // guard: two pools do not both use the same reserved capacity
     reservations: takeReserved(room.reservations, node, inReservations),
   };
 }
@@ -131,6 +132,7 @@ function byQuota(room: Headroom, node: Sized | undefined): readonly number[] {
   const inReservations = reservedNodes(room, node);
   return (node?.draws ?? []).flatMap(({ quota, cores }) => {
     const known = room.quotas.get(quota);
+    // guard: a quota that is exceeded takes nothing from reserved capacity
     return known === undefined || cores <= 0 ? [] : [inReservations + Math.max(0, Math.floor((known.limit - known.used) / cores))];
   });
 }
@@ -142,6 +144,7 @@ function byQuota(room: Headroom, node: Sized | undefined): readonly number[] {
 function reservedNodes({ reservations }: Pick<Headroom, 'reservations'>, node: Pick<NodeTemplate, 'reservations'> | undefined): number {
   const names = node?.reservations ?? [];
   if (names.length === 0) return 0;
+  // guard: a node that may come in several zones fits into reserved capacity only if each of them has some
   return Math.min(...names.map((name) => unusedOf(reservations.get(name))));
 }
 

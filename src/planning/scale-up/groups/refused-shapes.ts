@@ -34,6 +34,7 @@ export function newNodeKinds(templates: readonly GroupTemplate[], snapshot: Clus
 
 /** Whether each new node refuses each such pod, even without its daemon pods. */
 export function isRefusedByAll(shape: PodShape, kinds: NewNodeKinds): boolean {
+  // guard: a pod that all templates refused is tried when a template changes
   if (refused.get(shape) === kinds) return true;
   const need = needOf(shape.requests);
   if (kinds.variants.some((node) => couldHold(node, need) && fitsStatically(shape, node))) return false;

@@ -47,6 +47,7 @@ export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<Expa
     if (at > 0) yield* retryPods(turn, groups);
     ranOutOfRounds = (yield* serveTurn({ ...turn, templates: preferred }, firstOptions)) || ranOutOfRounds;
     const needsLastResort = preferred.length < input.templates.length && groups.some(({ pods }) => pods.length > 0);
+    // guard: a stockout that another cluster reports keeps no pod pending that no other pool can take
     if (needsLastResort) ranOutOfRounds = (yield* serveTurn(turn, firstOptions)) || ranOutOfRounds;
   }
   return expansion.result(firstOptions, ranOutOfRounds);

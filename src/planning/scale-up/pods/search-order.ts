@@ -22,12 +22,14 @@ export function inTurns(pods: readonly Pod[], last: readonly PodUid[] = []): rea
   const had = new Set(last);
   const counts = new Map<string, number>();
   const turns = pods.toSorted(byPrecedence).map((pod): Turn => {
+    // guard: pods that were searched in vain keep no other pod from its search
     const part = Number(pod.holds === 'buffer') * 2 + Number(had.has(pod.uid));
     const own = `${part} ${priorityOf(pod)} ${pod.namespace}`;
     const number = counts.get(own) ?? 0;
     counts.set(own, number + 1);
     return { pod, part, number };
   });
+  // guard: the pods of one namespace keep those of another from no search
   turns.sort((left, right) => left.part - right.part || priorityOf(right.pod) - priorityOf(left.pod) || left.number - right.number);
   return turns.map(({ pod }) => pod);
 }

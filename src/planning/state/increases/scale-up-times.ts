@@ -14,6 +14,7 @@ export function settleScaleUpTimes(state: LoopState, before: LoopState['increase
   const newest = newestNodes(observation);
   return open.reduce((next, [group, times]) => {
     if ((newest.get(group) ?? -Infinity) >= (times.scaleUpMs ?? Infinity)) return withGroupTimes(next, group, proven(times));
+    // guard: an increase that brought no node leaves no cooldown
     return before.has(group) && !state.increases.has(group) ? takenBack(next, group, times) : next;
   }, state);
 }
