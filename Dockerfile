@@ -10,6 +10,7 @@ COPY package.json package-lock.json ./
 RUN for try in 1 2 3; do timeout 240 npm ci --ignore-scripts && exit 0; done; exit 1
 COPY tsconfig.json ./
 COPY src ./src
+COPY world ./world
 COPY deploy/image ./deploy/image
 RUN npm run bundle && npm run sbom && npm run licences \
  && mkdir licenses && mv dist/sbom.cdx.json dist/third-party-licences.txt licenses/
@@ -18,7 +19,6 @@ RUN npm run bundle && npm run sbom && npm run licences \
 FROM build AS package
 COPY LICENSE ./
 COPY deploy/package ./deploy/package
-COPY docs/world/README.md ./docs/world/README.md
 RUN npm run package
 
 FROM $RUNTIME_IMAGE AS world

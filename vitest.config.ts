@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     ...shared,
     projects: [
-      { test: { ...shared, name: 'together', include: ['test/**/*.test.ts'], exclude: [...ALONE, 'test/e2e/**', 'test/browser/**'], isolate: false } },
+      { test: { ...shared, name: 'together', include: ['test/**/*.test.ts', 'world/test/**/*.test.ts'], exclude: [...ALONE, 'test/e2e/**', 'test/browser/**'], isolate: false } },
       { test: { ...shared, name: 'alone', include: ALONE } },
     ],
   },

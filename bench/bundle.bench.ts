@@ -9,10 +9,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { smallWorld } from '../src/simulator/sample-worlds.ts';
-import { realSimClock } from '../src/simulator/base/sim-clock.ts';
-import { startWorld, type World } from '../src/simulator/world.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../src/lab/client-files.ts';
+import { smallWorld } from '../world/simulator/sample-worlds.ts';
+import { realSimClock } from '../world/simulator/base/sim-clock.ts';
+import { startWorld, type World } from '../world/simulator/world.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../world/lab/client-files.ts';
 import { bundleInto, cpuMs, imageEnvironment, memoryMb } from './daemon-bundle.ts';
 import type { BenchRow } from './row.ts';
 

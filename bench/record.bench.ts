@@ -5,9 +5,9 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LoadRecorder } from '../src/lab/recordings/load-recorder.ts';
-import { RecordingLog } from '../src/lab/recordings/recording-log.ts';
-import { readRecording } from '../src/lab/loads/recording-file.ts';
+import { LoadRecorder } from '../world/lab/recordings/load-recorder.ts';
+import { RecordingLog } from '../world/lab/recordings/recording-log.ts';
+import { readRecording } from '../world/lab/loads/recording-file.ts';
 import { START_MS } from '../test/support/builders.ts';
 import { BusyCluster } from '../test/support/busy-cluster.ts';
 import type { BenchRow } from './row.ts';

@@ -7,7 +7,7 @@
 import { createServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createServerTls } from '../src/simulator/base/tls.ts';
+import { createServerTls } from '../world/simulator/base/tls.ts';
 
 const NODES = Number(process.env['BENCH_NODES'] ?? 5_000);
 const PODS = Number(process.env['BENCH_PODS'] ?? 150_000);

@@ -9,7 +9,7 @@ import { RedisConnection } from '../src/store/redis/redis-connection.ts';
 import { RedisSharedHints } from '../src/store/redis/redis-shared-hints.ts';
 import { RedisSharedText } from '../src/store/redis/redis-shared-text.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import { freePort } from '../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../test/support/redis-server.ts';
 import { SystemClock } from './real-clock.ts';
 import type { BenchRow } from './row.ts';

@@ -1,5 +1,5 @@
 /** The custom roles as files and as a table of the manual. */
-import { AZURE_ROLES, roleDefinition } from '../src/cli/doctor/azure-roles.ts';
+import { AZURE_ROLES, roleDefinition } from '../src/tools/doctor/azure-roles.ts';
 import type { Json } from './notation.ts';
 
 /** The reader fills it in, everywhere in the file. */

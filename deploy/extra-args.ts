@@ -1,6 +1,6 @@
 /** The user's further flags: as arguments of the container, and the parts that other objects need. */
 import { readFlags } from '../src/config/sources/flags.ts';
-import { LEASE_NAME } from '../src/cli/doctor/required-access.ts';
+import { LEASE_NAME } from '../src/tools/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
 

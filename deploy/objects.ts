@@ -3,7 +3,7 @@
  * notation that is read twice: with plain values for `kubectl apply -k`, and as Helm's expressions for the chart.
  * Must not know files.
  */
-import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
+import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from '../src/tools/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { LEASE_NAMES, NAMES_AFTER_LEASE, STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';

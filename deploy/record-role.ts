@@ -1,5 +1,5 @@
 /** The permissions of `record`, for a service account of its own. */
-import { RECORD_RULES, RECORD_STATUS_RULES } from '../src/cli/record/record-access.ts';
+import { RECORD_RULES, RECORD_STATUS_RULES } from '../world/commands/record/record-access.ts';
 import type { Json } from './notation.ts';
 
 const NAME = 'aks-autoscaler-record';

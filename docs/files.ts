@@ -16,6 +16,6 @@ export async function generatedDocuments(root: string): Promise<ReadonlyMap<stri
     [join('docs', 'kubectl.md'), kubectlDocument()],
     [join('docs', 'differing-defaults.md'), differingDefaultsDocument(root)],
     [join('docs', 'supported-versions.md'), supportedVersionsDocument(root)],
-    [join('docs', 'world', 'faults.md'), worldFaultsDocument(root)],
+    [join('world', 'docs', 'faults.md'), worldFaultsDocument(root)],
   ]);
 }

@@ -1,10 +1,10 @@
 /** Generates the list of faults of the simulated world. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { INCIDENT_CATALOGUE } from '../src/simulator/arm/faults/incident-catalogue.ts';
+import { INCIDENT_CATALOGUE } from '../world/simulator/arm/faults/incident-catalogue.ts';
 
-const RULES = join('src', 'simulator', 'arm', 'state', 'fault-rules.ts');
-const EVENTS = join('src', 'simulator', 'arm', 'faults', 'world-event.ts');
+const RULES = join('world', 'simulator', 'arm', 'state', 'fault-rules.ts');
+const EVENTS = join('world', 'simulator', 'arm', 'faults', 'world-event.ts');
 
 /** The members of a union and the comment before each: the source is the only list with their meaning. */
 const MEMBER = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\| \{([\s\S]*?)\}[;\s]*(?=\n|$)/gm;

@@ -3,7 +3,27 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCycle, ringOf, sources, targetOf } from './architecture/sources.ts';
 
-/** An arrow is "may import"; nothing else may. A room may always import itself. */
+/** What runs in a cluster, without its composition root. */
+const DAEMON = [
+  'lib',
+  'domain',
+  'scheduling',
+  'planning',
+  'cache',
+  'telemetry',
+  'config',
+  'store',
+  'azure',
+  'kubernetes',
+  'loop',
+  'observers',
+  'api',
+] as const;
+
+/**
+ * An arrow is "may import"; nothing else may. A room may always import itself. Nothing of `src` imports the world: only the table of
+ * commands loads it, when a command of the world is run.
+ */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   domain: ['lib'],
@@ -18,25 +38,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loop: ['planning', 'scheduling', 'telemetry', 'domain', 'lib'],
   observers: ['planning', 'telemetry', 'domain', 'lib'],
   api: ['planning', 'telemetry', 'domain', 'lib'],
-  simulator: ['domain', 'lib'],
-  lab: ['simulator', 'domain', 'lib'],
-  cli: [
-    'lib',
-    'domain',
-    'scheduling',
-    'planning',
-    'cache',
-    'telemetry',
-    'config',
-    'store',
-    'azure',
-    'kubernetes',
-    'loop',
-    'observers',
-    'api',
-    'simulator',
-    'lab',
-  ],
+  page: ['api', 'planning', 'domain', 'lib'],
+  cli: [...DAEMON, 'page', 'tools'],
+  tools: [...DAEMON, 'cli'],
+  'world/simulator': ['domain', 'lib'],
+  'world/lab': ['world/simulator', 'domain', 'lib'],
+  'world/commands': [...DAEMON, 'cli', 'tools', 'page', 'world/simulator', 'world/lab'],
 };
 
 /**
@@ -69,7 +76,8 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['observers'],
     ['observers/metrics', 'observers/cluster-autoscaler-metrics', 'observers/events', 'observers/status', 'observers/history'],
   ],
-  api: [['api/served', 'api/page'], ['api/page/panels'], ['api/page/parts', 'api/documents/open-api'], ['api/documents']],
+  api: [['api/served'], ['api/documents/open-api'], ['api/documents']],
+  page: [['page'], ['page/panels'], ['page/parts']],
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
     ['azure', 'azure/doctor'],
@@ -91,37 +99,48 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/api'],
   ],
   config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
-  lab: [['lab/report/page'], ['lab/runs', 'lab/report'], ['lab', 'lab/judge', 'lab/recordings'], ['lab/loads']],
-  cli: [
-    ['cli'],
-    ['cli/report', 'cli/init'],
-    ['cli/explain'],
-    ['cli/plan', 'cli/doctor', 'cli/demo', 'cli/emulate', 'cli/record', 'cli/lab'],
-    ['cli/plan/report'],
-    ['cli/connect', 'cli/plan/files', 'cli/record/faults', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text'],
+  'world/lab': [
+    ['world/lab/report/page'],
+    ['world/lab/runs', 'world/lab/report'],
+    ['world/lab', 'world/lab/judge', 'world/lab/recordings'],
+    ['world/lab/loads'],
   ],
-  simulator: [
-    ['simulator/entry'],
-    ['simulator'],
-    ['simulator/managed-autoscaler', 'simulator/real-control-plane'],
-    ['simulator/arm', 'simulator/cluster'],
-    ['simulator/arm/control', 'simulator/arm/identity', 'simulator/arm/other', 'simulator/cluster/controllers', 'simulator/cluster/http'],
-    ['simulator/arm/faults', 'simulator/cluster/scheduler'],
-    ['simulator/arm/aks', 'simulator/cluster/base'],
-    ['simulator/cluster/apply'],
-    ['simulator/cluster/schemas', 'simulator/cluster/protobuf'],
-    ['simulator/arm/compute', 'simulator/cluster/store'],
-    ['simulator/arm/disks'],
-    ['simulator/arm/state'],
-    ['simulator/arm/http'],
-    ['simulator/base'],
+  cli: [['cli'], ['cli/connect', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text']],
+  tools: [['tools/report', 'tools/init'], ['tools/explain'], ['tools/plan', 'tools/doctor'], ['tools/plan/report'], ['tools/plan/files']],
+  'world/commands': [
+    ['world/commands/demo', 'world/commands/emulate', 'world/commands/record', 'world/commands/lab'],
+    ['world/commands/record/faults'],
+  ],
+  'world/simulator': [
+    ['world/simulator/entry'],
+    ['world/simulator'],
+    ['world/simulator/managed-autoscaler', 'world/simulator/real-control-plane'],
+    ['world/simulator/arm', 'world/simulator/cluster'],
+    [
+      'world/simulator/arm/control',
+      'world/simulator/arm/identity',
+      'world/simulator/arm/other',
+      'world/simulator/cluster/controllers',
+      'world/simulator/cluster/http',
+    ],
+    ['world/simulator/arm/faults', 'world/simulator/cluster/scheduler'],
+    ['world/simulator/arm/aks', 'world/simulator/cluster/base'],
+    ['world/simulator/cluster/apply'],
+    ['world/simulator/cluster/schemas', 'world/simulator/cluster/protobuf'],
+    ['world/simulator/arm/compute', 'world/simulator/cluster/store'],
+    ['world/simulator/arm/disks'],
+    ['world/simulator/arm/state'],
+    ['world/simulator/arm/http'],
+    ['world/simulator/base'],
   ],
 };
 
-/** Only these may reach the simulator and the laboratory from the composition root: the image carries neither. */
-const SIMULATOR_COMMANDS = ['cli/emulate-command', 'cli/demo/', 'cli/lab/', 'cli/lab-program'];
-/** The form of a load and a recorder need no simulator: the recorder runs beside a live cluster. */
-const WITHOUT_SIMULATOR: readonly string[] = ['lab/loads', 'lab/recordings'];
+/** The table of commands loads those of the world when they are run. */
+const TABLE_OF_COMMANDS = 'cli/dispatch.ts';
+/** The form of a load and a recorder need no simulator: the recorder runs beside a live cluster, and the image carries it. */
+const WITHOUT_SIMULATOR: readonly string[] = ['world/lab/loads', 'world/lab/recordings'];
+/** The commands that the image carries. */
+const RECORDER = ['world/commands/record', 'world/commands/record/faults'];
 
 describe('architecture', () => {
   const all = sources();
@@ -139,6 +158,7 @@ describe('architecture', () => {
         .filter(
           (target) =>
             ringOf(target) !== source.ring &&
+            (source.path !== TABLE_OF_COMMANDS || !target.startsWith('world/')) &&
             (ringOf(target) !== 'planning' || source.path !== 'domain/loop-report.ts') &&
             !(MAY_IMPORT[source.ring] ?? []).includes(ringOf(target)),
         )
@@ -176,28 +196,31 @@ describe('architecture', () => {
     const graph = new Map<string, Set<string>>();
     for (const source of all) {
       const targets = graph.get(source.room) ?? new Set();
-      for (const name of source.imports.filter((specifier) => specifier.startsWith('.'))) targets.add(dirname(targetOf(source, name)));
+      const named = source.imports.filter((specifier) => specifier.startsWith('.')).map((name) => targetOf(source, name));
+      // The table of commands loads the world, which runs the daemon.
+      for (const target of named) if (source.path !== TABLE_OF_COMMANDS || !target.startsWith('world/')) targets.add(dirname(target));
       targets.delete(source.room);
       graph.set(source.room, targets);
     }
     expect(findCycle(new Map([...graph].map(([room, targets]) => [room, [...targets]])))).toBeUndefined();
   });
 
-  it('names no part of the simulator that does not exist', () => {
-    const named = [...SIMULATOR_COMMANDS, ...WITHOUT_SIMULATOR.map((room) => `${room}/`)];
-    expect(named.filter((home) => !all.some(({ path }) => path.startsWith(home)))).toEqual([]);
+  it('loads the world from the table of commands only, when a command is run', () => {
+    const reaching = all
+      .filter((source) => !source.path.startsWith('world/'))
+      .filter((source) => source.imports.some((name) => targetOf(source, name).startsWith('world/')))
+      .map(({ path }) => path);
+    expect(reaching).toEqual([TABLE_OF_COMMANDS]);
+    const table = all.find(({ path }) => path === TABLE_OF_COMMANDS)?.text ?? '';
+    expect(table).not.toMatch(/from '[^']*world\//);
   });
 
-  it('reaches the simulator from its commands only', () => {
+  it('keeps the recorder free of the simulator: it runs beside a live cluster', () => {
+    expect(all.filter(({ room }) => RECORDER.includes(room)).length).toBeGreaterThan(10);
     const breaches = all
-      .filter((source) => source.ring === 'cli' && !SIMULATOR_COMMANDS.some((home) => source.path.startsWith(home)))
-      .filter((source) =>
-        source.imports
-          .filter((specifier) => specifier.startsWith('.'))
-          .map((specifier) => targetOf(source, specifier))
-          .some((target) => ['simulator', 'lab'].includes(ringOf(target)) && !WITHOUT_SIMULATOR.includes(dirname(target))),
-      )
-      .map((source) => source.path);
+      .filter(({ room }) => RECORDER.includes(room))
+      .flatMap((source) => source.imports.filter((name) => name.startsWith('.')).map((name) => targetOf(source, name)))
+      .filter((target) => /^world\/(?:simulator|lab)\//.test(target) && !WITHOUT_SIMULATOR.includes(dirname(target)));
     expect(breaches).toEqual([]);
   });
 

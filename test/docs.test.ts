@@ -2,20 +2,14 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ringOf, sources, targetOf } from './architecture/sources.ts';
+import { DOCUMENTS } from './support/documents.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MAP = 'docs/how-it-is-built.md';
-const DOCUMENTS = [
-  'README.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join('docs', file)),
-];
 
 /** Top folders whose paths are checked. */
-const PATH = /^(?:src|test|bench|docs|deploy|helm|config|\.ci)\/[\w./-]*$/;
+const PATH = /^(?:src|world|test|bench|docs|deploy|helm|config|\.ci)\/[\w./-]*$/;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)?$/;
 
 function textOf(path: string): string {
@@ -96,17 +90,39 @@ describe(MAP, () => {
     expect(lost).toEqual([]);
   });
 
-  it('has every room of src, and none that does not exist', () => {
-    const folders = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => statSync(join(ROOT, 'src', path)).isDirectory())
-      .map((path) => `src/${path}/`);
-    const rows = [...text.matchAll(/^\| `(src\/[^`]+\/)` \|/gm)].map(([, room = '']) => room);
-    expect(rows.toSorted()).toEqual(folders.toSorted());
+  /** Folders with sources below a folder of the repository. */
+  const foldersIn = (root: string): readonly string[] =>
+    readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })
+      .filter((path) => statSync(join(ROOT, root, path)).isDirectory() && !/^(?:test|docs)(?:\/|$)/.test(path))
+      .map((path) => `${root}/${path}/`);
+  const rowsOf = (page: string): readonly string[] =>
+    [...page.matchAll(/^\| `((?:src|world)\/[^`]+\/)` \|/gm)].map(([, room = '']) => room);
+  const depthOf = (folder: string): number => folder.split('/').length - 2;
+
+  it('has every ring, all rooms of a ring or none, and no folder that does not exist', () => {
+    const rows = rowsOf(text);
+    const folders = [...foldersIn('src'), ...foldersIn('world')];
+    expect(rows.filter((row) => !folders.includes(row))).toEqual([]);
+    const rings = new Set(rows.filter((row) => depthOf(row) === 2).map((row) => row.split('/').slice(0, 2).join('/')));
+    const expected = folders.filter((folder) =>
+      depthOf(folder) === 1 ? true : depthOf(folder) === 2 && rings.has(folder.split('/').slice(0, 2).join('/')),
+    );
+    expect(rows.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('has a map that one can overlook', () => expect(rowsOf(text).length).toBeLessThanOrEqual(60));
+
+  it('leaves the rooms of the world to a map of its own', () => {
+    const rooms = foldersIn('world').filter((folder) => depthOf(folder) > 1);
+    expect(rowsOf(textOf('world/docs/how-it-is-built.md')).toSorted()).toEqual(rooms.toSorted());
   });
 
   it('draws every arrow between rings that the code has', () => {
     const drawn = new Map(
-      [...text.matchAll(/^\| `src\/(\w+)\/` \|.*\| ([^|]*) \|$/gm)].map(([, ring = '', arrows = '']) => [ring, arrows.trim()]),
+      [...text.matchAll(/^\| `(?:src\/(\w+)|(world\/\w+))\/` \|.*\| ([^|]*) \|$/gm)].map(([, ring, part = '', arrows = '']) => [
+        ring ?? part,
+        arrows.trim(),
+      ]),
     );
     const lost = [...drawn].flatMap(([ring, arrows]) => {
       const allowed = new Set([ring, 'lib', ...arrows.split(', ')]);
@@ -119,20 +135,15 @@ describe(MAP, () => {
 
 /** `domain/loop-report.ts` names the plans of planning; `test/architecture.test.ts` allows that one arrow. */
 function importedRings(ring: string): readonly string[] {
-  const files = readdirSync(join(ROOT, 'src', ring), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  const targets = files
-    .filter((file) => ring !== 'domain' || file !== 'loop-report.ts')
-    .flatMap((file) => {
-      const depth = file.split('/').length;
-      const up = '../'.repeat(depth);
-      return [...textOf(join('src', ring, file)).matchAll(new RegExp(`from '${up}(\\w+)/`, 'g'))].map(([, target = '']) => target);
-    });
+  const targets = sources()
+    .filter((source) => source.ring === ring && source.path !== 'domain/loop-report.ts')
+    .flatMap((source) => source.imports.filter((name) => name.startsWith('.')).map((name) => ringOf(targetOf(source, name))));
   return [...new Set(targets)];
 }
 
 describe('docs/troubleshooting.md', () => {
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('simulator'))
+    .filter((file) => file.endsWith('.ts'))
     .map((file) => textOf(join('src', file)))
     .join('\n');
   /** Messages are quoted with their spaces; what varies stands as dots. */

@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DOCUMENTS } from './support/documents.ts';
 import { codeOf, textsOf, type SourceText } from './support/source-text.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -37,6 +38,11 @@ function filesUnder(folder: string, ...endings: readonly string[]): readonly str
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => endings.some((ending) => file.endsWith(ending)))
     .map((file) => join(folder, file));
+}
+
+/** The world without its tests and its documents. */
+function worldFiles(): readonly string[] {
+  return filesUnder('world', '.ts').filter((file) => !/^world\/(?:test|docs)\//.test(file));
 }
 
 function textOf(file: string): string {
@@ -82,10 +88,10 @@ function yamlComments(file: string): readonly Passage[] {
 
 /** Everything that people read, by file. Generated files are read at their source as well. */
 const READERS: readonly (readonly [readonly string[], (file: string) => readonly Passage[]])[] = [
-  [filesUnder('src', '.ts'), sourcePassages],
+  [[...filesUnder('src', '.ts'), ...worldFiles()], sourcePassages],
   [[...filesUnder('deploy', '.ts'), ...filesUnder('docs', '.ts'), ...filesUnder('bench', '.ts')], sourcePassages],
-  [filesUnder('test', '.test.ts', '.e2e.ts'), titles],
-  [['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...filesUnder('docs', '.md')], markdownPassages],
+  [[...filesUnder('test', '.test.ts', '.e2e.ts'), ...filesUnder('world/test', '.test.ts')], titles],
+  [DOCUMENTS, markdownPassages],
   [['config/aks-autoscaler.yaml', ...filesUnder('helm/aks-autoscaler', 'values.yaml'), '.ci/run'], yamlComments],
 ];
 
@@ -140,7 +146,7 @@ function lastArgument(masked: string, from: number): readonly [number, number] {
 
 describe('the words that people read', () => {
   const findings = READERS.flatMap(([files, read]) => files.flatMap((file) => findingsIn(file, read(file))));
-  const logFindings = filesUnder('src', '.ts').flatMap((file) =>
+  const logFindings = [...filesUnder('src', '.ts'), ...worldFiles()].flatMap((file) =>
     logMessages(file)
       .filter(({ text }) => !/^[A-Z$/]/.test(text) || text.endsWith('.'))
       .map(({ line, text }) => ({ file, line, words: text, instead: 'a sentence in sentence case without a full stop' })),

@@ -2,8 +2,8 @@
  * A large cluster in the evening: most of its nodes are busy, and on the others little is left of the day. Most of the quiet nodes go, but each
  * has pods that must move: with budgets of every kind, slow ends, and budgets that allow nothing for a while.
  */
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
-import { STOP_SECONDS_ANNOTATION } from '../../src/simulator/cluster/controllers/kubelet-pods.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
+import { STOP_SECONDS_ANNOTATION } from '../../world/simulator/cluster/controllers/kubelet-pods.ts';
 import {
   bigSpec,
   deploymentOf,

@@ -1,6 +1,6 @@
 /** What drains do to the world: evictions, the least availability of each workload, pods without a node. Must not know the daemon. */
-import type { PodObject } from '../../src/simulator/cluster/store/objects.ts';
-import type { World } from '../../src/simulator/world.ts';
+import type { PodObject } from '../../world/simulator/cluster/store/objects.ts';
+import type { World } from '../../world/simulator/world.ts';
 import { QUIET_PREFIX, type QuietWorkload } from './drain-content.ts';
 import type { DrainFacts } from './world-orders.ts';
 

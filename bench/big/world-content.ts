@@ -1,7 +1,7 @@
 /** A large cluster as AKS has them: pools of 250 nodes, workloads of some dozen pods in namespaces of teams, a budget for every tenth. */
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
-import { smallWorld } from '../../src/simulator/sample-worlds.ts';
-import type { World } from '../../src/simulator/world.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
+import { smallWorld } from '../../world/simulator/sample-worlds.ts';
+import type { World } from '../../world/simulator/world.ts';
 
 export type Draft = Parameters<World['cluster']['apply']>[0];
 

@@ -3,10 +3,10 @@
  * with the daemon, so its own CPU time is reported, too.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { CREDENTIALS } from '../../src/simulator/entry/world-entry.ts';
-import { clientVariables, writeClientFiles } from '../../src/simulator/entry/client-files.ts';
-import { startWorld, type World } from '../../src/simulator/world.ts';
+import { realSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { CREDENTIALS } from '../../world/simulator/entry/world-entry.ts';
+import { clientVariables, writeClientFiles } from '../../world/simulator/entry/client-files.ts';
+import { startWorld, type World } from '../../world/simulator/world.ts';
 import { drainContent } from './drain-content.ts';
 import { DrainFollower } from './drain-follower.ts';
 import { bigContent, lonePods, TEAM_PREFIX } from './world-content.ts';

@@ -1,5 +1,5 @@
 /** The situations in which autoscalers are compared. Each is one world, one change of it, and what counts as its end. */
-import type { PoolSpec, RunningWorld, WorldSpec } from '../../src/simulator/entry/world-entry.ts';
+import type { PoolSpec, RunningWorld, WorldSpec } from '../../world/simulator/entry/world-entry.ts';
 
 export interface VersusCase {
   readonly name: string;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClientFiles } from '../../src/simulator/entry/world-entry.ts';
+import type { ClientFiles } from '../../world/simulator/entry/world-entry.ts';
 
 export interface Contestant {
   readonly name: string;

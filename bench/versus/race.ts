@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AzureRequest, type RunningWorld, startWorld } from '../../src/simulator/entry/world-entry.ts';
+import { type AzureRequest, type RunningWorld, startWorld } from '../../world/simulator/entry/world-entry.ts';
 import type { VersusCase } from './cases.ts';
 import { type Contestant, type RunningContestant, startContestant } from './contestants.ts';
 

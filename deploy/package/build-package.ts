@@ -13,8 +13,8 @@ const BANNER = "import{createRequire}from'node:module';const require=createRequi
 /** In the page and in the plots of reports, which are bundled by programs of their own. */
 const PAGE_PACKAGES = ['node_modules/preact', 'node_modules/uplot'];
 const PACKAGE_FOLDER = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
-/** Of `src`, without the ending. */
-const WORLD = 'simulator/entry/world-entry';
+/** Without the ending. */
+const WORLD = 'world/simulator/entry/world-entry';
 
 interface Manifest {
   readonly version: string;
@@ -30,11 +30,11 @@ function run(command: string, args: readonly string[]): string {
 /** Returns the folders of the packages in it. */
 function bundle(dir: string): readonly string[] {
   const metafile = join(dir, 'bundle.json');
-  for (const builder of ['src/api/page/build-page.ts', 'src/lab/report/build-charts.ts'])
+  for (const builder of ['src/page/build-page.ts', 'world/lab/report/build-charts.ts'])
     run(process.execPath, ['--disable-warning=ExperimentalWarning', builder, `--outdir=${dir}`]);
   run('esbuild', [
     'main=src/cli/main.ts',
-    `world=src/${WORLD}.ts`,
+    `world=${WORLD}.ts`,
     '--bundle',
     '--splitting',
     '--platform=node',
@@ -46,8 +46,8 @@ function bundle(dir: string): readonly string[] {
     `--metafile=${metafile}`,
     '--out-extension:.js=.mjs',
     // The demo starts processes from the source; the page and the plots are built already.
-    '--external:./demo/demo-command.ts',
-    '--external:../../api/page/build-page.ts',
+    '--external:../../world/commands/demo/demo-command.ts',
+    '--external:../../page/build-page.ts',
     '--external:./build-charts.ts',
     `--banner:js=${BANNER}`,
   ]);
@@ -64,10 +64,10 @@ function declare(dir: string): void {
     emitDeclarationOnly: true,
     stripInternal: true,
     outDir: join(dir, 'types'),
-    rootDir: join(ROOT, 'src'),
+    rootDir: ROOT,
     typeRoots: [join(ROOT, 'node_modules', '@types')],
   };
-  const files = [join(ROOT, 'src', `${WORLD}.ts`)];
+  const files = [join(ROOT, `${WORLD}.ts`)];
   writeFileSync(config, JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), compilerOptions, files, include: [] }));
   run('tsc', ['-p', config]);
   rmSync(config);
@@ -102,7 +102,7 @@ function describe(dir: string): void {
   writeFileSync(join(dir, 'aks-autoscaler.mjs'), "#!/usr/bin/env node\nimport './main.mjs';\n");
   chmodSync(join(dir, 'aks-autoscaler.mjs'), 0o755);
   cpSync(join(ROOT, 'LICENSE'), join(dir, 'LICENSE'));
-  cpSync(join(ROOT, 'docs', 'world', 'README.md'), join(dir, 'README.md'));
+  cpSync(join(ROOT, 'world', 'docs', 'README.md'), join(dir, 'README.md'));
 }
 
 const { values } = parseArgs({ options: { out: { type: 'string' } } });

@@ -17,46 +17,47 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   run: { help: 'Run the autoscaler until SIGTERM', run: async (argv, terminal) => (await import('./run-command.ts')).run(argv, terminal) },
   demo: {
     help: 'Watch the autoscaler work in a simulated AKS cluster',
-    run: async (argv, { env }) => (await fromSource('demo', () => import('./demo/demo-command.ts'))).run(argv, env),
+    run: async (argv, { env }) => (await fromSource('demo', () => import('../../world/commands/demo/demo-command.ts'))).run(argv, env),
   },
   emulate: {
     help: 'Run the simulated AKS cluster alone',
-    run: async (argv, terminal) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv, terminal),
+    run: async (argv, terminal) =>
+      (await fromSource('emulate', () => import('../../world/commands/emulate/emulate-command.ts'))).run(argv, terminal),
   },
   lab: {
     help: 'Compare policies in a simulated AKS cluster, over days in virtual time',
     run: async (argv, terminal) => {
-      const program = async () => (await import('./lab-program.ts')).POLICY_DAEMON;
-      return (await fromSource('lab', () => import('./lab/lab-command.ts'))).run(argv, terminal, { program });
+      const program = async () => (await import('../../world/commands/lab/lab-program.ts')).POLICY_DAEMON;
+      return (await fromSource('lab', () => import('../../world/commands/lab/lab-command.ts'))).run(argv, terminal, { program });
     },
   },
   plan: {
     help: 'Show what the autoscaler would do in a real or recorded cluster, and why',
-    run: async (argv, terminal) => (await import('./plan/plan-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/plan/plan-command.ts')).run(argv, terminal),
   },
   explain: {
     help: 'Explain why a pod is pending, a node stays, or a pool does not grow',
-    run: async (argv, terminal) => (await import('./explain/explain-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/explain/explain-command.ts')).run(argv, terminal),
   },
   report: {
     help: 'Compare what a dry run would have done with what the AKS autoscaler did',
-    run: async (argv, terminal) => (await import('./report/report-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/report/report-command.ts')).run(argv, terminal),
   },
   init: {
     help: 'Print values, roles and commands for an installation in a cluster',
-    run: async (argv, terminal) => (await import('./init/init-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/init/init-command.ts')).run(argv, terminal),
   },
   doctor: {
     help: 'Check whether the autoscaler can work here, and print a fix for each problem',
-    run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/doctor/doctor-command.ts')).run(argv, terminal),
   },
   record: {
     help: 'Record the load of a cluster: which pods are wanted when, and the pools',
-    run: async (argv, terminal) => (await import('./record/record-command.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../../world/commands/record/record-command.ts')).run(argv, terminal),
   },
   replay: {
     help: 'Repeat a recorded decision and compare the result',
-    run: async (argv, terminal) => (await import('./plan/from-dump.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('../tools/plan/from-dump.ts')).run(argv, terminal),
   },
   help: { help: 'Show this text', run: showHelp },
   version: { help: 'Show the version', run: showVersion },

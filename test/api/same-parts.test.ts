@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withSameParts } from '../../src/api/page/parts/same-parts.ts';
+import { withSameParts } from '../../src/page/parts/same-parts.ts';
 
 const pool = (name: string, ready: number) => ({ name, ready, zones: ['1', '2'], tokens: { left: 9, of: 10 } });
 

@@ -6,43 +6,48 @@ import { codeOf, sources } from './sources.ts';
 const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
   { pattern: /^@azure/, homes: ['azure/'] },
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
-  { pattern: /^undici$/, homes: ['kubernetes/', 'cli/demo/'] },
+  { pattern: /^undici$/, homes: ['kubernetes/', 'world/commands/demo/'] },
   { pattern: /^@redis\/client$/, homes: ['store/redis/'] },
   { pattern: /^(pino|prom-client)$/, homes: ['telemetry/'] },
   {
     pattern: /^(zod|yaml)$/,
     homes: [
       'config/',
-      'cli/plan/files/',
-      'cli/demo/',
+      'tools/plan/files/',
+      'world/commands/demo/',
       'cli/journal/',
       'loop/memory/',
-      'lab/loads/',
-      'simulator/world-file.ts',
-      'simulator/cluster/http/requests.ts',
+      'world/lab/loads/',
+      'world/simulator/world-file.ts',
+      'world/simulator/cluster/http/requests.ts',
     ],
   },
-  { pattern: /^esbuild$/, homes: ['api/page/build-page.ts', 'lab/report/build-charts.ts'] },
-  { pattern: /^uplot$/, homes: ['lab/report/page/'] },
-  { pattern: /^preact(\/|$)/, homes: ['api/page/'] },
-  { pattern: /^@marcbachmann\/cel-js$/, homes: ['simulator/cluster/schemas/cel-environment.ts'] },
-  { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['simulator/base/tls.ts'] },
+  { pattern: /^esbuild$/, homes: ['page/build-page.ts', 'world/lab/report/build-charts.ts'] },
+  { pattern: /^uplot$/, homes: ['world/lab/report/page/'] },
+  { pattern: /^preact(\/|$)/, homes: ['page/'] },
+  { pattern: /^@marcbachmann\/cel-js$/, homes: ['world/simulator/cluster/schemas/cel-environment.ts'] },
+  { pattern: /^(@peculiar\/x509|reflect-metadata)$/, homes: ['world/simulator/base/tls.ts'] },
 ];
 
 /** Globals with one home each. */
 const GLOBAL_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
   {
     pattern: /\bDate\.now\b|\bnew Date\(\)/,
-    homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts', 'api/page/parts/browser.ts'],
+    homes: ['cli/process/process.ts', 'world/simulator/base/sim-clock.ts', 'page/parts/browser.ts'],
   },
-  { pattern: /\bperformance\.now\b/, homes: ['cli/process/process.ts', 'lab/patience.ts'] },
+  { pattern: /\bperformance\.now\b/, homes: ['cli/process/process.ts', 'world/lab/patience.ts'] },
   {
     pattern: /\bset(Timeout|Interval)\b/,
     // The last one is text that a browser runs.
-    homes: ['cli/process/process.ts', 'simulator/base/sim-clock.ts', 'api/page/parts/browser.ts', 'simulator/arm/control/world-page.ts'],
+    homes: [
+      'cli/process/process.ts',
+      'world/simulator/base/sim-clock.ts',
+      'page/parts/browser.ts',
+      'world/simulator/arm/control/world-page.ts',
+    ],
   },
-  { pattern: /\bMath\.random\b/, homes: ['cli/'] },
-  { pattern: /\bprocess\.env\b/, homes: ['cli/'] },
+  { pattern: /\bMath\.random\b/, homes: ['cli/', 'tools/', 'world/commands/'] },
+  { pattern: /\bprocess\.env\b/, homes: ['cli/', 'world/commands/'] },
   { pattern: /\bconsole\./, homes: [] },
 ];
 
@@ -54,7 +59,7 @@ describe('homes and forms', () => {
 
   it('quotes every value in a command that is printed', () => {
     // The simulator repeats messages of Azure, in which commands are not for copying.
-    const printing = all.filter(({ ring }) => ring !== 'simulator');
+    const printing = all.filter(({ ring }) => ring !== 'world/simulator');
     const commands = printing.flatMap(({ path, text }) =>
       [...codeOf(text).matchAll(COMMAND)].map(([found, tag]) => ({ path, found, tag })),
     );
@@ -93,7 +98,7 @@ describe('homes and forms', () => {
 
   it('keeps the simulator to what the oldest supported Node.js has, since the package runs it there', () => {
     const later = /\bPromise\.(?:withResolvers|try)\b|\bArray\.fromAsync\b|\.(?:isSubsetOf|symmetricDifference)\(/;
-    const runners = ['simulator/', 'cli/emulate', 'cli/process/', 'lib/'];
+    const runners = ['world/simulator/', 'world/commands/emulate', 'cli/process/', 'lib/'];
     const breaches = all.filter(({ path, text }) => runners.some((home) => path.startsWith(home)) && later.test(codeOf(text)));
     expect(breaches.map(({ path }) => path)).toEqual([]);
   });

@@ -2,10 +2,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-const SRC = resolve(import.meta.dirname, '..', '..', 'src');
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const SRC = join(ROOT, 'src');
+/** Beside `src`: its tests and its documents are no sources. */
+const WORLD = join(ROOT, 'world');
 
 export interface Source {
+  /** From `src`, or from the root of the repository for a file of the world. */
   readonly path: string;
+  /** The top folder of `src`, or `world/` and a folder. */
   readonly ring: string;
   /** The folder. */
   readonly room: string;
@@ -14,16 +19,26 @@ export interface Source {
 }
 
 export function sources(): readonly Source[] {
-  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.tsx?$/.test(file))
-    .map((path) => {
-      const text = readFileSync(join(SRC, path), 'utf8');
-      return { path, ring: ringOf(path), room: dirname(path), text, imports: importsOf(text) };
-    });
+  const world = filesIn(WORLD).filter((file) => !/^(?:test|docs)\//.test(file));
+  return [...filesIn(SRC).map((file) => join(SRC, file)), ...world.map((file) => join(WORLD, file))].map((file) => {
+    const text = readFileSync(file, 'utf8');
+    const path = pathOf(file);
+    return { path, ring: ringOf(path), room: dirname(path), text, imports: importsOf(text) };
+  });
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+}
+
+function pathOf(file: string): string {
+  const path = relative(SRC, file);
+  return path.startsWith('..') ? relative(ROOT, file) : path;
 }
 
 export function ringOf(path: string): string {
-  return path.split('/')[0] ?? '';
+  const [first = '', second = ''] = path.split('/');
+  return first === 'world' ? `world/${second}` : first;
 }
 
 function importsOf(text: string): readonly string[] {
@@ -38,7 +53,8 @@ export function codeOf(text: string): string {
 }
 
 export function targetOf(source: Source, specifier: string): string {
-  return relative(SRC, resolve(SRC, dirname(source.path), specifier));
+  const folder = source.path.startsWith('world/') ? ROOT : SRC;
+  return pathOf(resolve(folder, dirname(source.path), specifier));
 }
 
 /** Files or folders that import each other in a circle, the first one again at the end. */

@@ -4,16 +4,16 @@ import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent, ClusterView } from '../../src/domain/observation.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../src/simulator/arm/emulator.ts';
-import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { createServerTls, type ServerTls } from '../../src/simulator/base/tls.ts';
-import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../world/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { createServerTls, type ServerTls } from '../../world/simulator/base/tls.ts';
+import { ViolationLog } from '../../world/simulator/base/write-safety.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
-import { clockOf } from '../../src/lab/process-clock.ts';
-import { untilQuiet } from '../../src/lab/quiet.ts';
+import { clockOf } from '../../world/lab/process-clock.ts';
+import { untilQuiet } from '../../world/lab/quiet.ts';
 
 export const SPEC: WorldSpec = {
   subscriptionId: '11111111-2222-3333-4444-555555555555',

@@ -10,7 +10,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { untilQuiet } from '../../src/lab/quiet.ts';
+import { untilQuiet } from '../../world/lab/quiet.ts';
 import { NODE_GROUP, ScriptedArm, SUBSCRIPTION } from './scripted-arm.ts';
 
 export interface Rig {

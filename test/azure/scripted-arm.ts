@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { createServerTls } from '../../world/simulator/base/tls.ts';
 import { START_MS } from '../support/builders.ts';
 
 export interface ArmRequest {

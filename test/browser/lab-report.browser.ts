@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildCharts } from '../../src/lab/report/build-charts.ts';
-import { htmlReport } from '../../src/lab/report/html-report.ts';
-import { aReport } from '../lab/report/builders.ts';
+import { buildCharts } from '../../world/lab/report/build-charts.ts';
+import { htmlReport } from '../../world/lab/report/html-report.ts';
+import { aReport } from '../../world/test/lab/report/builders.ts';
 import { launchChromium, openPage, screenshot } from './chromium.ts';
 import { LOW_CONTRASTS } from './in-page.ts';
 

@@ -1,7 +1,7 @@
 /** The page of the simulated world at `/_emu/`: what it shows is compared with the world, and a fault is raised by a click. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type RunningWorld } from '../../src/simulator/entry/world-entry.ts';
+import { startWorld, type RunningWorld } from '../../world/simulator/entry/world-entry.ts';
 import { START_MS } from '../support/builders.ts';
 import { launchChromium, type OpenedPage, openPage, screenshot } from './chromium.ts';
 

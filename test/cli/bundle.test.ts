@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { smallWorld } from '../../src/simulator/sample-worlds.ts';
-import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { startWorld, type World } from '../../src/simulator/world.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
-import { Patience } from '../../src/lab/patience.ts';
+import { smallWorld } from '../../world/simulator/sample-worlds.ts';
+import { realSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { startWorld, type World } from '../../world/simulator/world.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../world/lab/client-files.ts';
+import { Patience } from '../../world/lab/patience.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 

@@ -11,17 +11,17 @@ import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { DELETION_CANDIDATE_TAINT } from '../../src/domain/taints.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { LoopReport } from '../../src/domain/loop-report.ts';
-import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { startWorld, type World } from '../../src/simulator/world.ts';
+import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { startWorld, type World } from '../../world/simulator/world.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
 import { silentLog } from '../support/silent-log.ts';
-import { forgetClientRequests, openClientRequests } from '../../src/lab/client-traffic.ts';
-import { clockOf, type ProcessState } from '../../src/lab/process-clock.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
-import { VirtualTime } from '../../src/lab/virtual-time.ts';
+import { forgetClientRequests, openClientRequests } from '../../world/lab/client-traffic.ts';
+import { clockOf, type ProcessState } from '../../world/lab/process-clock.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../world/lab/client-files.ts';
+import { VirtualTime } from '../../world/lab/virtual-time.ts';
 
 interface Replica {
   readonly daemon: Daemon;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { requiredAccesses } from '../../src/cli/doctor/cluster-checks.ts';
+import { requiredAccesses } from '../../src/tools/doctor/cluster-checks.ts';
 import { toYaml } from '../../src/cli/connect/config-map-stores.ts';
 import type { StatusValue } from '../../src/domain/ports/records.ts';
 

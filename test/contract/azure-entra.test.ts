@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { createServerTls, type ServerTls } from '../../src/simulator/base/tls.ts';
+import { createServerTls, type ServerTls } from '../../world/simulator/base/tls.ts';
 import { meet, part } from '../azure/meeting.ts';
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;

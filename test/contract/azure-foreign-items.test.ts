@@ -1,6 +1,6 @@
 /** Instances that belong elsewhere, in the list of all virtual machines and in reads of single ones: counted, logged once, skipped. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Json } from '../../src/simulator/arm/http/json.ts';
+import type { Json } from '../../world/simulator/arm/http/json.ts';
 import { meet, type Meeting } from '../azure/meeting.ts';
 import { closeStages, SMALL, stage, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
 

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
-import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { ArmLatencies } from '../../world/simulator/arm/state/latencies.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
 
 afterEach(part);

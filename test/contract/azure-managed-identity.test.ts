@@ -1,10 +1,10 @@
 /** Managed identities, with the real credential, against a metadata endpoint that speaks plain http like a machine's own. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
-import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { createServerTls } from '../../src/simulator/base/tls.ts';
-import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
+import { startArmEmulator, type ArmEmulator } from '../../world/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { createServerTls } from '../../world/simulator/base/tls.ts';
+import { ViolationLog } from '../../world/simulator/base/write-safety.ts';
 import { meet, part, SPEC } from '../azure/meeting.ts';
 import { START_MS } from '../support/builders.ts';
 

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findSubscriptionAndRegion, type MetadataDeps, type SubscriptionRegion } from '../../src/azure/instance-metadata.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
-import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
-import { createServerTls } from '../../src/simulator/base/tls.ts';
-import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
+import { startArmEmulator, type ArmEmulator } from '../../world/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
+import { createServerTls } from '../../world/simulator/base/tls.ts';
+import { ViolationLog } from '../../world/simulator/base/write-safety.ts';
 import { SPEC } from '../azure/meeting.ts';
 import { START_MS } from '../support/builders.ts';
 

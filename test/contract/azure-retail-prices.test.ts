@@ -2,13 +2,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { PriceCache } from '../../src/azure/prices/price-cache.ts';
 import { RetailPriceClient } from '../../src/azure/prices/retail-prices-api.ts';
-import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { FaultEffect } from '../../world/simulator/arm/state/fault-rules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { START_MS } from '../support/builders.ts';
 import { MemoryTextServer } from '../support/memory-shared-text.ts';
 import type { SharedText } from '../../src/domain/ports/shared-text.ts';
-import { aPool, aWorld, startRig, type Rig } from '../simulator/arm/harness.ts';
+import { aPool, aWorld, startRig, type Rig } from '../../world/test/simulator/arm/harness.ts';
 
 const PATH = '/api/retail/prices';
 const DAY = 24 * 3_600_000;

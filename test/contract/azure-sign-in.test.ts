@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AzureCredentialOptions } from '../../src/azure/arm/options.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { createServerTls } from '../../world/simulator/base/tls.ts';
 import { meet, part } from '../azure/meeting.ts';
 
 afterEach(part);

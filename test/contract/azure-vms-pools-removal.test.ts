@@ -1,6 +1,6 @@
 /** Machines of agent pools of type VirtualMachines are removed by name, through AKS. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/simulator/arm/http/json.ts';
+import type { JsonObject } from '../../world/simulator/arm/http/json.ts';
 import {
   answerPool,
   closeStages,

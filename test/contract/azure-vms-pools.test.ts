@@ -1,6 +1,6 @@
 /** Agent pools of type VirtualMachines: each size is a group, and which of them may be changed. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import {
   closeStages,

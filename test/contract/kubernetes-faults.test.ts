@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../src/lib/errors.ts';
 import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
-import { aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
+import { aMachine, aPodDraft } from '../../world/test/simulator/cluster/stage.ts';
 
 const WATCHES = 15;
 

@@ -1,7 +1,7 @@
 /** What another autoscaler says, read from the simulated cluster with the real client. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
-import { aDeployment } from '../simulator/cluster/stage.ts';
+import { aDeployment } from '../../world/test/simulator/cluster/stage.ts';
 
 let stage: ConnectedStage;
 let replica: Replica;

@@ -5,7 +5,7 @@ import type { Pod } from '../../src/domain/pod.ts';
 import { ownerKey } from '../../src/domain/workloads.ts';
 import { START_MS } from '../support/builders.ts';
 import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
-import { aBudgetDraft, aDeployment, aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
+import { aBudgetDraft, aDeployment, aMachine, aPodDraft } from '../../world/test/simulator/cluster/stage.ts';
 
 let stage: ConnectedStage;
 let replica: Replica;

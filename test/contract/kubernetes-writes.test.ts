@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taints.ts';
 import type { AutoscalerEvent } from '../../src/domain/ports/records.ts';
-import type { NodeObject } from '../../src/simulator/cluster/store/objects.ts';
+import type { NodeObject } from '../../world/simulator/cluster/store/objects.ts';
 import { setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
-import { aBudgetDraft, aDeployment, aPodDraft } from '../simulator/cluster/stage.ts';
+import { aBudgetDraft, aDeployment, aPodDraft } from '../../world/test/simulator/cluster/stage.ts';
 
 let stage: ConnectedStage;
 let replica: Replica;

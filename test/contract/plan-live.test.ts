@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
 import { runCommand } from '../support/run-command.ts';
-import { clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
+import { clientEnvironment, writeClientFiles } from '../../world/lab/client-files.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { systemClock } from '../../src/cli/process/process.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';

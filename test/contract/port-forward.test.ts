@@ -10,8 +10,8 @@ import { KubeConfig } from '../../src/kubernetes/api/kube-config.ts';
 import { openConnection } from '../../src/kubernetes/api/connection.ts';
 import { openPodPort } from '../../src/kubernetes/api/port-forward.ts';
 import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-stage.ts';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
-import { aPodDraft, SPEC } from '../simulator/cluster/stage.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import { aPodDraft, SPEC } from '../../world/test/simulator/cluster/stage.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const POD = 'aks-autoscaler-7c9f';

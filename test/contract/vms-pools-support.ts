@@ -6,8 +6,8 @@ import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, part, type Meeting } from '../azure/meeting.ts';
 
 export const SMALL = 'Standard_D4s_v5';

@@ -1,7 +1,7 @@
 /** The custom roles allow what a daemon calls in Azure: not less, and not more. */
 import { describe, expect, it } from 'vitest';
-import { AZURE_ROLES, type RoleKey } from '../../src/cli/doctor/azure-roles.ts';
-import { AGENT_POOL_READ, AGENT_POOL_WRITE, NODE_GROUP_ACTIONS } from '../../src/cli/doctor/role-checks.ts';
+import { AZURE_ROLES, type RoleKey } from '../../src/tools/doctor/azure-roles.ts';
+import { AGENT_POOL_READ, AGENT_POOL_WRITE, NODE_GROUP_ACTIONS } from '../../src/tools/doctor/role-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 

@@ -1,5 +1,5 @@
 /** The documents agree with the program about settings and metrics. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -9,6 +9,7 @@ import { catalogue, settingRows } from '../../docs/reference.ts';
 import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
+import { DOCUMENTS } from '../support/documents.ts';
 import { familyOf } from './promql.ts';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
 
@@ -99,9 +100,7 @@ describe('how decisions are made', () => {
 describe('metrics in documents', () => {
   it('exist', async () => {
     const known = new Set((await catalogue()).map(({ name }) => name));
-    const texts = ['README.md', ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file))]
-      .filter((file) => file.endsWith('.md'))
-      .map((file) => readFileSync(join(ROOT, file), 'utf8'));
+    const texts = DOCUMENTS.map((file) => readFileSync(join(ROOT, file), 'utf8'));
     const named = new Set(texts.flatMap((text) => text.match(/\b(aks|cluster)_autoscaler_[a-z_]+[a-z]\b/g) ?? []));
     expect(named.size).toBeGreaterThan(60);
     // The name of a recorded series has that of its metric between colons, without `_total`.

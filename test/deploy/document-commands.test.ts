@@ -1,7 +1,8 @@
 /** Every command of the documents is run by the e2e suite, or stands in a list that says why it is not; every page starts with its task. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PAGES } from '../support/documents.ts';
 import { documentCommands, NOT_RUN, whyNotRun } from '../support/document-commands.ts';
 
 /** What `test/e2e/documents.e2e.ts` provides. */
@@ -27,9 +28,8 @@ describe('the commands of the documents', () => {
 
 describe('a page of the documents', () => {
   const root = resolve(import.meta.dirname, '..', '..');
-  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
 
-  it.each(['CONTRIBUTING.md', ...pages.map((file) => join('docs', file))])('%s starts with the task that it is for', (file) => {
+  it.each(['CONTRIBUTING.md', ...PAGES])('%s starts with the task that it is for', (file) => {
     const text = readFileSync(join(root, file), 'utf8').replace(/<!--[\s\S]*?-->/g, '');
     const [first = ''] = text
       .split('\n\n')

@@ -6,7 +6,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const EXAMPLES = join(ROOT, 'docs', 'world', 'examples');
+const EXAMPLES = join(ROOT, 'world', 'docs', 'examples');
 const NODE = process.execPath;
 const env = { ...process.env, PATH: [dirname(NODE), process.env['PATH'] ?? ''].join(delimiter), npm_config_offline: 'true' };
 
@@ -107,7 +107,7 @@ world.raise({ nonsense: {} });
   });
 
   it('runs the examples of the documentation', () => {
-    const text = readFileSync(join(ROOT, 'docs', 'world', 'README.md'), 'utf8');
+    const text = readFileSync(join(ROOT, 'world', 'docs', 'README.md'), 'utf8');
     for (const example of readdirSync(EXAMPLES)) {
       expect(text).toContain(`\`\`\`js\n${readFileSync(join(EXAMPLES, example), 'utf8')}\`\`\``);
       cpSync(join(EXAMPLES, example), join(dir, example));

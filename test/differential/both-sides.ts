@@ -4,10 +4,10 @@ import { createNodeProjection, projectNode } from '../../src/kubernetes/projecti
 import type { NodeJson, PodJson } from '../../src/kubernetes/api/core-json.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
-import { nodeReasons, usageOf, type NodeUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
-import { topologyRule, type TopologyView } from '../../src/simulator/cluster/scheduler/topology.ts';
-import { volumeReason } from '../../src/simulator/cluster/scheduler/volumes.ts';
+import type { KubeObject, NodeObject, PodObject } from '../../world/simulator/cluster/store/objects.ts';
+import { nodeReasons, usageOf, type NodeUsage } from '../../world/simulator/cluster/scheduler/node-filters.ts';
+import { topologyRule, type TopologyView } from '../../world/simulator/cluster/scheduler/topology.ts';
+import { volumeReason } from '../../world/simulator/cluster/scheduler/volumes.ts';
 import { resourceNames } from '../support/builders.ts';
 import { NAMESPACES } from './random-cluster.ts';
 

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
+import type { KubeObject, NodeObject, PodObject } from '../../world/simulator/cluster/store/objects.ts';
 import { roomWith, toyReasons } from './both-sides.ts';
 import { knownDifference } from './known-differences.ts';
 import { askPlanner, disagreements, type ParityCase } from './parity-case.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PodObject, PodSpec } from '../../src/simulator/cluster/store/objects.ts';
-import { scheduleOne } from '../../src/simulator/cluster/scheduler/placement.ts';
-import { addUsage } from '../../src/simulator/cluster/scheduler/node-filters.ts';
+import type { PodObject, PodSpec } from '../../world/simulator/cluster/store/objects.ts';
+import { scheduleOne } from '../../world/simulator/cluster/scheduler/placement.ts';
+import { addUsage } from '../../world/simulator/cluster/scheduler/node-filters.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, resourceNames } from '../support/builders.ts';
 import { plannersNode, plannersPod, roomWith, toyReasons } from './both-sides.ts';

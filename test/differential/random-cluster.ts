@@ -1,6 +1,6 @@
 /** Random nodes and pods as the API spells them: a small world, so that rules meet each other often. */
 import * as fc from 'fast-check';
-import type { NodeObject, NodeTaint, PodObject, PodSpec, StringMap } from '../../src/simulator/cluster/store/objects.ts';
+import type { NodeObject, NodeTaint, PodObject, PodSpec, StringMap } from '../../world/simulator/cluster/store/objects.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const HOSTNAME = 'kubernetes.io/hostname';

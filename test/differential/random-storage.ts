@@ -1,6 +1,6 @@
 /** Random claims, volumes, classes and attach limits, as the API spells them: a small world, so that rules meet each other often. */
 import * as fc from 'fast-check';
-import type { KubeObject, NodeObject, PodObject, PodVolume } from '../../src/simulator/cluster/store/objects.ts';
+import type { KubeObject, NodeObject, PodObject, PodVolume } from '../../world/simulator/cluster/store/objects.ts';
 import { nodeObject, podObject, ZONE, type NodeDraft, type PodDraft } from './random-cluster.ts';
 
 const DISKS = 'disk.csi.azure.com';

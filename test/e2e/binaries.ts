@@ -12,7 +12,7 @@ import {
   buildsFolder,
   PARTS as CONTROL_PLANE_PARTS,
   type ProgramCall as Call,
-} from '../../src/simulator/real-control-plane/find-programs.ts';
+} from '../../world/simulator/real-control-plane/find-programs.ts';
 import { runGo } from '../support/go-build.ts';
 
 const PARTS = [...CONTROL_PLANE_PARTS, 'kubectl'] as const;

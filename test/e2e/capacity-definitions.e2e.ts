@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { capacityPath } from '../../src/kubernetes/writes/capacity-status.ts';
-import { MERGE, type ApiClient, type Json } from '../../src/simulator/real-control-plane/api-client.ts';
-import { startControlPlane, type ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import { MERGE, type ApiClient, type Json } from '../../world/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { givenBinaries, planeOf } from './given.ts';
 import { until } from './until.ts';
 

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Json } from '../../src/simulator/real-control-plane/api-client.ts';
-import { startControlPlane, type ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import type { Json } from '../../world/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { givenBinaries, planeOf } from './given.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
 /** The daemon as a process of its own, as far as a scenario looks at it. */
-import type { Program } from '../../src/simulator/real-control-plane/program.ts';
+import type { Program } from '../../world/simulator/real-control-plane/program.ts';
 import { until } from './until.ts';
 
 /** Started by the world; ends with it. */

@@ -8,7 +8,7 @@ import { findHelm } from '../deploy/helm.ts';
 import { aPool } from '../scenarios/support.ts';
 import { documentCommands, whyNotRun } from '../support/document-commands.ts';
 import { startPlaneForDaemon, E2eWorld } from './world.ts';
-import type { ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import type { ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import type { Daemon } from './daemon.ts';
 import { givenBinaries } from './given.ts';
 import { until } from './until.ts';

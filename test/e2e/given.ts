@@ -1,6 +1,6 @@
 /** How the programs that `main.ts` found reach the tests, which run in other processes. */
-import { FEW_CONTROLLERS } from '../../src/simulator/real-control-plane/program-arguments.ts';
-import type { ControlPlaneOptions } from '../../src/simulator/real-control-plane/control-plane.ts';
+import { FEW_CONTROLLERS } from '../../world/simulator/real-control-plane/program-arguments.ts';
+import type { ControlPlaneOptions } from '../../world/simulator/real-control-plane/control-plane.ts';
 import type { Binaries } from './binaries.ts';
 
 /** The minor version of Kubernetes, such as `1.36`. */

@@ -1,7 +1,7 @@
 /** The kubectl that came with the control plane, as its admin. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import type { ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { givenBinaries } from './given.ts';
 
 /** @returns its standard output. Rejects when it fails. */

@@ -1,7 +1,7 @@
 /** More than one daemon: who leads, and what happens to what a leader leaves behind. */
 import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import { STOP_SECONDS_ANNOTATION } from '../../src/simulator/cluster/controllers/kubelet-pods.ts';
+import { STOP_SECONDS_ANNOTATION } from '../../world/simulator/cluster/controllers/kubelet-pods.ts';
 import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';

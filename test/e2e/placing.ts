@@ -1,5 +1,5 @@
 /** Where pods are to run before a scenario begins. */
-import { MERGE } from '../../src/simulator/real-control-plane/api-client.ts';
+import { MERGE } from '../../world/simulator/real-control-plane/api-client.ts';
 import type { E2eWorld } from './world.ts';
 
 /** Puts each pod of a workload where the scenario needs it: the others' nodes are cordoned meanwhile. */

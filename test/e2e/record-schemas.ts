@@ -1,15 +1,15 @@
 /**
- * `npm run schemas`: writes `src/simulator/cluster/schemas/kind-schemas.ts` from the OpenAPI documents of the control plane that the e2e suite
+ * `npm run schemas`: writes `world/simulator/cluster/schemas/kind-schemas.ts` from the OpenAPI documents of the control plane that the e2e suite
  * builds.
  */
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { findBinaries } from './binaries.ts';
 import { planeOf } from './given.ts';
-import { startControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import { startControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { documentPaths, schemaTable, type OpenApiDocument } from './schema-table.ts';
 
-const TARGET = join(resolve(import.meta.dirname, '..', '..'), 'src', 'simulator', 'cluster', 'schemas', 'kind-schemas.ts');
+const TARGET = join(resolve(import.meta.dirname, '..', '..'), 'world', 'simulator', 'cluster', 'schemas', 'kind-schemas.ts');
 
 async function main(): Promise<void> {
   const found = await findBinaries(process.env, (line) => void process.stderr.write(`${line}\n`));

@@ -1,6 +1,6 @@
 /** One control plane for a file of scenarios, and one world for each of them. */
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { ControlPlane } from '../../src/simulator/real-control-plane/control-plane.ts';
+import type { ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
 
 export interface Scenarios {

@@ -1,8 +1,8 @@
 /**
  * The structure of the kinds that the simulated API server has, as a table of text made from the OpenAPI documents of a real one: names and types
- * of fields, lists by key, patch strategies. No descriptions. `src/simulator/cluster/schemas/schema.ts` reads it.
+ * of fields, lists by key, patch strategies. No descriptions. `world/simulator/cluster/schemas/schema.ts` reads it.
  */
-import { RESOURCE_TYPES } from '../../src/simulator/cluster/store/resource-types.ts';
+import { RESOURCE_TYPES } from '../../world/simulator/cluster/store/resource-types.ts';
 
 interface OpenApiSchema {
   readonly $ref?: string;

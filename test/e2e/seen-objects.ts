@@ -1,5 +1,5 @@
 /** Objects of the cluster, as far as scenarios look at them. */
-import type { KubeObject } from '../../src/simulator/real-control-plane/api-client.ts';
+import type { KubeObject } from '../../world/simulator/real-control-plane/api-client.ts';
 
 export interface Pod extends KubeObject {
   readonly spec: { readonly nodeName?: string };

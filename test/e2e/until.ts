@@ -1,6 +1,6 @@
 /** Waiting for the real world: asked again and again until it is so, never a fixed time. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Patience } from '../../src/lab/patience.ts';
+import { Patience } from '../../world/lab/patience.ts';
 
 const ASK_EVERY_MS = 150;
 

@@ -1,5 +1,5 @@
 /** Objects that scenarios apply. */
-import type { Json } from '../../src/simulator/real-control-plane/api-client.ts';
+import type { Json } from '../../world/simulator/real-control-plane/api-client.ts';
 
 export interface Workload {
   readonly name: string;

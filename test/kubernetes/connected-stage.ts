@@ -10,13 +10,13 @@ import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../.
 import { seededRandom } from '../../src/lib/random.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
-import type { JournalEntry } from '../../src/simulator/cluster/http/server.ts';
-import type { SimulatedVm } from '../../src/simulator/base/vm-feed.ts';
+import type { JournalEntry } from '../../world/simulator/cluster/http/server.ts';
+import type { SimulatedVm } from '../../world/simulator/base/vm-feed.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { clockOf } from '../../src/lab/process-clock.ts';
-import { untilQuiet } from '../../src/lab/quiet.ts';
-import type { ClusterOptions } from '../../src/simulator/cluster/cluster.ts';
-import { aMachine, setStage, type Stage } from '../simulator/cluster/stage.ts';
+import { clockOf } from '../../world/lab/process-clock.ts';
+import { untilQuiet } from '../../world/lab/quiet.ts';
+import type { ClusterOptions } from '../../world/simulator/cluster/cluster.ts';
+import { aMachine, setStage, type Stage } from '../../world/test/simulator/cluster/stage.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 export interface Replica {

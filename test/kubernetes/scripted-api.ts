@@ -5,7 +5,7 @@ import type { Connection } from '../../src/kubernetes/api/connection.ts';
 import { createRest, type Rest } from '../../src/kubernetes/api/rest.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { freePort } from '../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../world/simulator/real-control-plane/free-ports.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
 export interface Received {

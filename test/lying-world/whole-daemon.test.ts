@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { defined } from '../../src/lib/defined.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
-import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { FaultEffect } from '../../world/simulator/arm/state/fault-rules.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 

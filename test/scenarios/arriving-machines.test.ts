@@ -1,7 +1,7 @@
 /** Machines that come late, in part or not at all, nodes that are not of use yet, and what the status says of them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 

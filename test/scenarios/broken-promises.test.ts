@@ -1,6 +1,6 @@
 /** Real nodes offer less than their template promised: the difference is found out once, said, and not bought again and again. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { valueOf } from '../loop/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';

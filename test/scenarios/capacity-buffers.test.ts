@@ -1,6 +1,6 @@
 /** Spare room: made before it is needed, given to whoever comes, made again, and given back with its buffer. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
 

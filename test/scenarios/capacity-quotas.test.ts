@@ -1,6 +1,6 @@
 /** Quotas of the cluster, from the object to what Azure is asked for and back to the object's status. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 

@@ -3,7 +3,7 @@
  * for ever: what counts is what is ordered for them, and how often.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim } from '../support/device-objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';

@@ -1,6 +1,6 @@
 /** A state that never ends is reported with its age after ten minutes: once as an event, in the status and as a metric. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 

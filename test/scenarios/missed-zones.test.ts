@@ -1,6 +1,6 @@
 /** Pods that need one zone of a pool with several: Azure chooses the zones of new nodes, and a zone may have no capacity. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { valueOf } from '../loop/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';

@@ -1,6 +1,6 @@
 /** Several nodes are drained at once, and something comes in between: the process dies, evictions fail, a person works on the nodes. */
 import { afterEach, expect, it } from 'vitest';
-import type { PodObject } from '../../src/simulator/cluster/store/objects.ts';
+import type { PodObject } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** The user's order of pools in a ConfigMap, edited while the daemon runs. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** Requests for capacity as a queue makes them: granted as a whole, held for their pods, and over when those have come. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** Lists that are skipped while nothing moves (`azure.cache.readOnChange`): what is read, how late a change is seen, and what comes of it. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { WorldEvent } from '../../world/simulator/arm/faults/world-event.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { seededStreams, streamFor } from '../../src/lib/random.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';

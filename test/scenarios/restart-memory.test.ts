@@ -1,6 +1,6 @@
 /** What a process remembers is there for the next one: in one ConfigMap, written seldom, and never trusted blindly. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** What a setting says is what the running daemon does: removals. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { NodeObject, ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { NodeObject, ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf, type Workload } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** What a setting says is what the running daemon does: growth. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf, type Workload } from './support.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { differencesFromApi } from '../api/schema-check.ts';
 import { runCommand } from '../support/run-command.ts';
 import { VirtualRun } from '../support/virtual-world.ts';

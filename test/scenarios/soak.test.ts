@@ -3,7 +3,7 @@
  * said beside it.
  */
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import { ratesExceeded } from '../soak/judge.ts';
 import { soak } from '../soak/soak.ts';
 

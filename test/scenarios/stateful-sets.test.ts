@@ -3,7 +3,7 @@
  * successor, as the controller does, with the same name as soon as the pod is gone.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { STOP_SECONDS_ANNOTATION } from '../../src/simulator/cluster/controllers/kubelet-pods.ts';
+import { STOP_SECONDS_ANNOTATION } from '../../world/simulator/cluster/controllers/kubelet-pods.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
 

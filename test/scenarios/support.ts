@@ -1,7 +1,7 @@
 /** Small words that scenarios share: workloads to apply, and what to look at in the world. */
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
-import { smallWorld } from '../../src/simulator/sample-worlds.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import { smallWorld } from '../../world/simulator/sample-worlds.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 
 export const SECOND = 1_000;

@@ -1,6 +1,6 @@
 /** Volumes, runtime classes and device claims through the whole loop: what is ordered is what the pods can really use. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 

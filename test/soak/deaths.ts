@@ -1,6 +1,6 @@
 /** When the daemon dies: at calls of its own, drawn from a seed, or named one by one. */
 import type { Random } from '../../src/lib/random.ts';
-import type { Call, CrashPlan, CrashMoment } from '../../src/lab/mortal-process.ts';
+import type { Call, CrashPlan, CrashMoment } from '../../world/lab/mortal-process.ts';
 import { happens, oneOf, whole } from './chance.ts';
 
 /** Calls between two deaths, and writes between two where only writes count. */

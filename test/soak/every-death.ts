@@ -2,9 +2,9 @@
  * A short life that grows a pool and shrinks it again, lived once for each call that the daemon makes in it, with the daemon
  * dying at that call: reads and waits once, writes before and after their effect.
  */
-import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
-import type { Call, CrashMoment } from '../../src/lab/mortal-process.ts';
+import type { Call, CrashMoment } from '../../world/lab/mortal-process.ts';
 import { deathAt, immortal } from './deaths.ts';
 import type { Scenario } from './scenario.ts';
 import type { TimedStep } from './step.ts';

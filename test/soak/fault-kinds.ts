@@ -3,7 +3,7 @@
  * quota, evictions, other writers, pools that come and go) are events of the world and not in this table.
  */
 import type { Random } from '../../src/lib/random.ts';
-import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { Fault, FaultEffect, FaultMatch } from '../../world/simulator/arm/state/fault-rules.ts';
 import { happens, oneOf, whole } from './chance.ts';
 
 const SECOND = 1_000;

@@ -3,8 +3,8 @@
  * are old, empty, short of an item, or not to be had.
  */
 import type { Random } from '../../src/lib/random.ts';
-import type { FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { FaultEffect, FaultMatch } from '../../world/simulator/arm/state/fault-rules.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import type { TimedStep } from './step.ts';
 

@@ -1,9 +1,9 @@
 /** What must hold of every run, seen from outside: no removal without a plan, and rest once the misfortunes are over. */
 import type { DecisionJournal } from '../../src/domain/ports/records.ts';
-import type { ArmState, InstanceState } from '../../src/simulator/arm/control/control.ts';
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
-import type { NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import type { ArmState, InstanceState } from '../../world/simulator/arm/control/control.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
+import type { NodeObject, PodObject } from '../../world/simulator/cluster/store/objects.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 
 /** Remembers which machines were ever named by a plan, at the moment of the plan. */

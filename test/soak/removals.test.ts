@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import { deletedTwice } from './removals.ts';
 
 const entry = (at: number, change: Partial<JournalEntry> = {}): JournalEntry => ({

@@ -2,9 +2,9 @@
  * Removals as the world sees them when it accepts them: the daemon may take a machine that it named in a plan and marked, or one
  * that is no node, and is broken or had its time to become one.
  */
-import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
-import type { VmChange } from '../../src/simulator/base/vm-feed.ts';
-import type { NodeObject } from '../../src/simulator/cluster/store/objects.ts';
+import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
+import type { VmChange } from '../../world/simulator/base/vm-feed.ts';
+import type { NodeObject } from '../../world/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 import { isReady, type Witness } from './judge.ts';
 

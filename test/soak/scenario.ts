@@ -1,10 +1,10 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/lib/random.ts';
-import type { BackgroundActorOptions } from '../../src/simulator/arm/faults/background-actors.ts';
-import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
-import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
-import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import type { BackgroundActorOptions } from '../../world/simulator/arm/faults/background-actors.ts';
+import { INCIDENT_CATALOGUE } from '../../world/simulator/arm/faults/incident-catalogue.ts';
+import type { ArmLatencies } from '../../world/simulator/arm/state/latencies.ts';
+import type { WorldEvent } from '../../world/simulator/arm/faults/world-event.ts';
+import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import { drawFault } from './fault-kinds.ts';

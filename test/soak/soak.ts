@@ -5,10 +5,10 @@
 import { defined } from '../../src/lib/defined.ts';
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
-import type { InstantListener } from '../../src/simulator/world-hash.ts';
-import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
-import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
+import { INCIDENT_CATALOGUE } from '../../world/simulator/arm/faults/incident-catalogue.ts';
+import type { InstantListener } from '../../world/simulator/world-hash.ts';
+import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { bindLate } from './actors/late-binds.ts';

@@ -1,7 +1,7 @@
 /** What happens in a soak run, and when. */
-import type { IncidentRequest } from '../../src/simulator/arm/faults/raise-incident.ts';
-import type { Fault } from '../../src/simulator/arm/state/fault-rules.ts';
-import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
+import type { IncidentRequest } from '../../world/simulator/arm/faults/raise-incident.ts';
+import type { Fault } from '../../world/simulator/arm/state/fault-rules.ts';
+import type { WorldEvent } from '../../world/simulator/arm/faults/world-event.ts';
 
 export type Step =
   | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }

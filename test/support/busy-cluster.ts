@@ -2,12 +2,12 @@
  * A busy cluster with 500 nodes as its API describes it, for recorders: services that follow their load, builds of forty kinds that come and
  * go, nodes that are bought, evicted, not ready and removed, and refusals of Azure. The same seed gives the same cluster.
  */
-import { observedNode } from '../../src/cli/record/seen-node.ts';
-import { PodReader } from '../../src/cli/record/seen-pod.ts';
+import { observedNode } from '../../world/commands/record/seen-node.ts';
+import { PodReader } from '../../world/commands/record/seen-pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import type { NodeJson, PodJson } from '../../src/kubernetes/api/core-json.ts';
 import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
-import type { LoadRecorder } from '../../src/lab/recordings/load-recorder.ts';
+import type { LoadRecorder } from '../../world/lab/recordings/load-recorder.ts';
 import { seededRandom, type Random } from '../../src/lib/random.ts';
 import { START_MS } from './builders.ts';
 

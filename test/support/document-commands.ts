@@ -1,6 +1,7 @@
 /** The shell commands in the documents' fenced blocks, and why some of them are not run by a test. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { DOCUMENTS } from './documents.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const PROGRAM = /^(?:(?:az|kubectl|helm|npm|npx|node|aks-autoscaler|docker|git|curl|bash|redis-cli|kill|echo|sed|cp|export) |[A-Z_]+=)/;
@@ -13,19 +14,11 @@ export interface DocumentCommand {
 
 /** In the order of the documents' names and of the text. A loop is one command. */
 export function documentCommands(): readonly DocumentCommand[] {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...documentsIn('docs')];
-  return documents.flatMap((document) =>
+  return DOCUMENTS.flatMap((document) =>
     shellBlocks(readFileSync(join(ROOT, document), 'utf8'))
       .flatMap(commandsOf)
       .map((command) => ({ document, command })),
   );
-}
-
-function documentsIn(folder: string): readonly string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .sort()
-    .map((file) => join(folder, file));
 }
 
 /** Fenced blocks without a language, or with that of a shell. */

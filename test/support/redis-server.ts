@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { createServerTls } from '../../world/simulator/base/tls.ts';
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 

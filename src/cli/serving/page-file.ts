@@ -26,7 +26,7 @@ export function pageReader(build: () => Promise<string | undefined> = buildFromS
 /** The bundle does not contain the builder. */
 async function buildFromSource(): Promise<string | undefined> {
   try {
-    const { buildPage } = await import('../../api/page/build-page.ts');
+    const { buildPage } = await import('../../page/build-page.ts');
     return await buildPage();
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND') return undefined;

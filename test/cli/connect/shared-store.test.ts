@@ -10,7 +10,7 @@ import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const SECRETS = { ARM_CLIENT_SECRET: 'secret-of-azure', AZURE_CACHE_REDIS_PASSWORD: 'secret-of-redis' };

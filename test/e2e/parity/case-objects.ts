@@ -1,6 +1,6 @@
 /** What a case may hold, where the API server has it, and in which form it is sent and compared. */
 import type { ParityObject } from '../../differential/parity-case.ts';
-import type { Json } from '../../../src/simulator/real-control-plane/api-client.ts';
+import type { Json } from '../../../world/simulator/real-control-plane/api-client.ts';
 
 export const DEVICES = '/apis/resource.k8s.io/v1';
 /** Paths of everything that a case may hold, in the order of creation. */

@@ -10,7 +10,7 @@ import {
   type NodeDraft,
   type PodDraft,
 } from '../../differential/random-cluster.ts';
-import type { AffinityTerm, ContainerSpec, PodObject, PodSpec, SpreadConstraint } from '../../../src/simulator/cluster/store/objects.ts';
+import type { AffinityTerm, ContainerSpec, PodObject, PodSpec, SpreadConstraint } from '../../../world/simulator/cluster/store/objects.ts';
 
 export interface Question {
   readonly cluster: ParityCluster;

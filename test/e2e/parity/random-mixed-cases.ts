@@ -15,7 +15,7 @@ import {
   type PodDraft,
 } from '../../differential/random-cluster.ts';
 import { mounts, storageStory } from '../../differential/random-storage.ts';
-import type { PodVolume } from '../../../src/simulator/cluster/store/objects.ts';
+import type { PodVolume } from '../../../world/simulator/cluster/store/objects.ts';
 import { throughJson, validNode, validPod, type Question } from './random-cases.ts';
 import { storageObjects } from './random-storage-cases.ts';
 import { STRANGERS_CLAIM } from './own-claims.ts';

@@ -6,9 +6,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
-import type { Json, KubeObject } from '../../../src/simulator/real-control-plane/api-client.ts';
+import type { Json, KubeObject } from '../../../world/simulator/real-control-plane/api-client.ts';
 import type { Binaries } from '../binaries.ts';
-import { startControlPlane, type ControlPlane } from '../../../src/simulator/real-control-plane/control-plane.ts';
+import { startControlPlane, type ControlPlane } from '../../../world/simulator/real-control-plane/control-plane.ts';
 import { planeOf } from '../given.ts';
 import { until } from '../until.ts';
 import { apiOf, DEVICES, pathOf, PATHS, tidy } from './case-objects.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openConnection, type Connection } from '../../../src/kubernetes/api/connection.ts';
 import { endWhenDead, isSilent, LIVENESS } from '../../../src/kubernetes/api/dead-connections.ts';
 import { createRest } from '../../../src/kubernetes/api/rest.ts';
-import { createServerTls } from '../../../src/simulator/base/tls.ts';
+import { createServerTls } from '../../../world/simulator/base/tls.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -1,4 +1,4 @@
-/** One row for each class, through the planner, the events, the gauge and (in test/cli/plan) the command. */
+/** One row for each class, through the planner, the events, the gauge and (in test/tools/plan) the command. */
 import { describe, expect, it } from 'vitest';
 import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';

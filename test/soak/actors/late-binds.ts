@@ -3,7 +3,7 @@
  * while, so that its node may go afterwards.
  */
 import { stableHash } from '../../../src/lib/random.ts';
-import type { NodeObject } from '../../../src/simulator/cluster/store/objects.ts';
+import type { NodeObject } from '../../../world/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
 
 const LOOK_EVERY_MS = 500;

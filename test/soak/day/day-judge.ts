@@ -1,5 +1,5 @@
 /** What a day may cost, and how long its pods may wait. The limits are far from what a good day shows, so that they do not depend on a seed. */
-import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
+import type { PodObject } from '../../../world/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
 import type { DayFigures } from './meters.ts';
 

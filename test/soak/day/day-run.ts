@@ -1,5 +1,5 @@
 /** `npm run soak -- --days N`: a run of days, with what it cost. Judged as every run, and by the limits of a day. */
-import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
+import type { PodObject } from '../../../world/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
 import { undying } from '../deaths.ts';
 import { undergo, type RunWatch, type SoakResult } from '../soak.ts';

@@ -3,7 +3,7 @@
  * and a misfortune about every half an hour.
  */
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
-import type { FaultEffect, FaultMatch } from '../../../src/simulator/arm/state/fault-rules.ts';
+import type { FaultEffect, FaultMatch } from '../../../world/simulator/arm/state/fault-rules.ts';
 import { aPool, worldOf } from '../../scenarios/support.ts';
 import { oneOf, whole } from '../chance.ts';
 import type { Scenario } from '../scenario.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
-import { PodWaits } from '../../../src/lab/judge/pod-waits.ts';
+import type { PodObject } from '../../../world/simulator/cluster/store/objects.ts';
+import { PodWaits } from '../../../world/lab/judge/pod-waits.ts';
 import { FallbackTimes } from './fallback.ts';
 import { HeapGrowth } from './heap-growth.ts';
 import { replicasAt, WORKLOADS } from './load.ts';

@@ -1,11 +1,11 @@
 /** What a day costs and how it serves, measured in the world alone. */
-import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
-import type { PodObject } from '../../../src/simulator/cluster/store/objects.ts';
-import type { StoreChange } from '../../../src/simulator/cluster/store/store.ts';
+import type { JournalEntry } from '../../../world/simulator/arm/http/journal.ts';
+import type { PodObject } from '../../../world/simulator/cluster/store/objects.ts';
+import type { StoreChange } from '../../../world/simulator/cluster/store/store.ts';
 import type { VirtualRun } from '../../support/virtual-world.ts';
-import { CLIENT } from '../../../src/lab/client-files.ts';
-import { NodeLives, type NodeFigures } from '../../../src/lab/judge/node-lives.ts';
-import { PodWaits, round } from '../../../src/lab/judge/pod-waits.ts';
+import { CLIENT } from '../../../world/lab/client-files.ts';
+import { NodeLives, type NodeFigures } from '../../../world/lab/judge/node-lives.ts';
+import { PodWaits, round } from '../../../world/lab/judge/pod-waits.ts';
 import { FallbackTimes } from './fallback.ts';
 import { cpuMillisOf } from './pod-cpu.ts';
 import { HeapGrowth } from './heap-growth.ts';

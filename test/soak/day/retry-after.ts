@@ -1,5 +1,5 @@
 /** Whether the daemon waits as long as Azure says: no request again before the `Retry-After` of its last refusal is over. */
-import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
+import type { JournalEntry } from '../../../world/simulator/arm/http/journal.ts';
 
 /** Azure counts in whole seconds, and so does the header. */
 const SECOND = 1_000;

@@ -4,7 +4,7 @@
  */
 import { MINUTE, SECOND, aPool, deployment } from '../../scenarios/support.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import type { JournalEntry } from '../../../src/simulator/arm/http/journal.ts';
+import type { JournalEntry } from '../../../world/simulator/arm/http/journal.ts';
 import { FleetRun, type FleetCluster, type FleetOptions } from './fleet-run.ts';
 import { useUpLimit } from './other-clients.ts';
 

@@ -2,9 +2,9 @@
  * Other clients of a subscription, which use up a limit of Azure: first what is saved up, then most of what is added. What they took since
  * is charged when the next call comes, so that they need no events of their own.
  */
-import type { Subscription } from '../../../src/simulator/arm/state/arm-state.ts';
-import type { Charge } from '../../../src/simulator/arm/http/throttling.ts';
-import type { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
+import type { Subscription } from '../../../world/simulator/arm/state/arm-state.ts';
+import type { Charge } from '../../../world/simulator/arm/http/throttling.ts';
+import type { VirtualSimClock } from '../../../world/simulator/base/sim-clock.ts';
 import { MINUTE } from '../../scenarios/support.ts';
 
 export interface OtherClients {

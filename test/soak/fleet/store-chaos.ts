@@ -8,7 +8,7 @@ import type { ConnectedStore } from '../../../src/cli/connect/shared-texts.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { seededStreams, type Random } from '../../../src/lib/random.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 import { aPool, deployment, MINUTE, SECOND } from '../../scenarios/support.ts';
 import { FleetRun, type FleetCluster } from './fleet-run.ts';

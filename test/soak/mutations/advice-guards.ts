@@ -23,7 +23,7 @@ export const ADVICE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
-    test: 'test/cli/init/install-script.test.ts',
+    test: 'test/tools/init/install-script.test.ts',
     guards: [
       {
         title: 'a pool of fixed size does not become smaller by being tagged',
@@ -33,7 +33,7 @@ export const ADVICE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
-    test: 'test/cli/plan/report/plan-text.test.ts',
+    test: 'test/tools/plan/report/plan-text.test.ts',
     guards: [
       {
         title: 'text of a cluster cannot command the terminal',

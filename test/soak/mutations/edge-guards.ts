@@ -141,7 +141,7 @@ export const EDGE_GUARDS: readonly GuardTable[] = [
     test: 'test/kubernetes/api/first-call.test.ts',
     guards: [{ title: 'a first call whose connection is cut is tried again', change: 'always' }],
   },
-  { test: 'test/lab/virtual-time.test.ts', quick: true, guards: ['virtual time passes only while the process waits for it'] },
+  { test: 'world/test/lab/virtual-time.test.ts', quick: true, guards: ['virtual time passes only while the process waits for it'] },
   {
     test: 'test/observers/status/status-document.test.ts',
     quick: true,

@@ -17,7 +17,7 @@ import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
 
 /** Folders whose sources may have marks. */
-const MARKED_ROOTS = ['src', 'deploy', 'test/soak'];
+const MARKED_ROOTS = ['src', 'world', 'deploy', 'test/soak'];
 
 export const GUARDS: readonly Guard[] = [
   ADVICE_GUARDS,

@@ -1,7 +1,7 @@
 /** Lists that break off, are empty, or are old: attacks on what the daemon remembers. */
 import type { Random } from '../../../src/lib/random.ts';
 import type { TimedStep } from '../step.ts';
-import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
+import type { WorldEvent } from '../../../world/simulator/arm/faults/world-event.ts';
 import { aPool } from '../../scenarios/support.ts';
 import { oneOf } from '../chance.ts';
 import { always, BUSY, event, fault, LISTS, NAMES, NOT_FOUND, often, SECOND, THREE_KINDS, type Theme } from './theme.ts';

@@ -1,9 +1,9 @@
 /** What themes are made of. */
 import type { Random } from '../../../src/lib/random.ts';
-import type { Fault, FaultEffect, FaultMatch } from '../../../src/simulator/arm/state/fault-rules.ts';
-import type { ArmLatencies } from '../../../src/simulator/arm/state/latencies.ts';
-import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
-import type { PoolSpec } from '../../../src/simulator/base/world-spec.ts';
+import type { Fault, FaultEffect, FaultMatch } from '../../../world/simulator/arm/state/fault-rules.ts';
+import type { ArmLatencies } from '../../../world/simulator/arm/state/latencies.ts';
+import type { WorldEvent } from '../../../world/simulator/arm/faults/world-event.ts';
+import type { PoolSpec } from '../../../world/simulator/base/world-spec.ts';
 import { aPool } from '../../scenarios/support.ts';
 import { whole } from '../chance.ts';
 import type { Scenario } from '../scenario.ts';

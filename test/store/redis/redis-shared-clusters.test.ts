@@ -5,7 +5,7 @@ import { RedisSharedClusters } from '../../../src/store/redis/redis-shared-clust
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const HASH = 'test:sub-1:v2:{clusters:westeurope}';

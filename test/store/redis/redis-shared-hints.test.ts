@@ -6,7 +6,7 @@ import { RedisSharedHints } from '../../../src/store/redis/redis-shared-hints.ts
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const KEYS = { prefix: 'test', subscriptionId: 'Sub-1', location: 'westeurope' };

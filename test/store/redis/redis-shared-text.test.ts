@@ -7,7 +7,7 @@ import { RedisSharedText } from '../../../src/store/redis/redis-shared-text.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { freePort } from '../../../src/simulator/real-control-plane/free-ports.ts';
+import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer } from '../../support/redis-server.ts';
 
 const RECORD = 'test:sub-1:v2:{skus:westeurope}';

@@ -1,0 +1,164 @@
+/** The scale set as ARM shows it: built from a pool at the start, merged by writes, and returned with all fields that ARM adds. */
+import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
+import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
+import { capacityReservationGroupId, identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
+import { subnetId } from '../state/subnet-addresses.ts';
+import { armTime } from './operations.ts';
+import { etagText, type ScaleSet } from '../state/arm-state.ts';
+import { defined } from '../../../../src/lib/defined.ts';
+
+/** Fields that only Azure writes, or that never change. A body with them is not refused; they are ignored. */
+const READ_ONLY = ['id', 'name', 'type', 'etag', 'location'];
+const INDISPENSABLE = ['sku', 'properties'];
+const READ_ONLY_PROPERTIES = ['provisioningState', 'uniqueId', 'timeCreated'];
+
+/** Merges a client's body into a document: objects merge, tags are replaced as a set, null removes. */
+export function applyBody(document: JsonObject, body: JsonObject): JsonObject {
+  // null is ignored for fields that a set always has.
+  const own = without(body, [...READ_ONLY, ...INDISPENSABLE.filter((key) => body[key] === null)]);
+  const properties = pick(own, 'properties');
+  const writable = properties === undefined ? own : { ...own, properties: without(pickObject(own, 'properties'), READ_ONLY_PROPERTIES) };
+  const merged = inOwnCase(document, mergePatch(document, writable));
+  return body['tags'] === undefined ? merged : { ...merged, tags: body['tags'] ?? {} };
+}
+
+/** A size in another letter case is the same size. */
+function inOwnCase(before: JsonObject, after: JsonObject): JsonObject {
+  const [name, given] = [pickText(before, 'sku', 'name'), pickText(after, 'sku', 'name')];
+  return name === undefined || name.toLowerCase() !== given?.toLowerCase() ? after : mergePatch(after, { sku: { name } });
+}
+
+function without(source: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(source).filter(([key]) => !keys.includes(key)));
+}
+
+export function withCapacity(document: JsonObject, capacity: number): JsonObject {
+  return mergePatch(document, { sku: { capacity } });
+}
+
+/** The set as a read shows it now. */
+export function renderSet(set: ScaleSet): JsonObject {
+  return mergePatch(set.document, {
+    etag: etagText(set.etag),
+    properties: { provisioningState: set.provisioningState },
+  });
+}
+
+/** The model of a set as AKS creates it for a pool. */
+export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): JsonObject {
+  const name = scaleSetName(spec, pool);
+  const flexible = pool.kind === 'vmss-flexible';
+  return {
+    name,
+    id: scaleSetId(spec, name),
+    type: 'Microsoft.Compute/virtualMachineScaleSets',
+    location: spec.location,
+    tags: tagsOfPool(spec, pool, name),
+    sku: { name: pool.vmSize, tier: 'Standard', capacity: pool.count },
+    ...defined({ zones: pool.zones }),
+    identity: { type: 'UserAssigned', userAssignedIdentities: identitiesOf(spec) },
+    properties: {
+      singlePlacementGroup: false,
+      orchestrationMode: flexible ? 'Flexible' : 'Uniform',
+      upgradePolicy: { mode: 'Manual' },
+      ...(flexible
+        ? { constrainedMaximumCapacity: false }
+        : { overprovision: pool.overprovision ?? false, doNotRunExtensionsOnOverprovisionedVMs: false }),
+      platformFaultDomainCount: 1,
+      zoneBalance: false,
+      timeCreated: armTime(nowMs),
+      scaleInPolicy: { rules: ['Default'], forceDeletion: false },
+      automaticRepairsPolicy: { enabled: false, gracePeriod: 'PT10M' },
+      resiliencyPolicy: { resilientVMCreationPolicy: { enabled: false }, resilientVMDeletionPolicy: { enabled: false } },
+      virtualMachineProfile: { ...profileOfPool(spec, pool, name), timeCreated: armTime(nowMs) },
+    },
+  };
+}
+
+function identitiesOf(spec: WorldSpec): JsonObject {
+  const { kubeletIdentity: name } = spec;
+  return name === undefined ? {} : { [identityId(spec, name)]: {} };
+}
+
+function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
+  const spot = pool.priority === 'Spot';
+  return {
+    priority: pool.priority ?? 'Regular',
+    ...(spot ? { evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(pool.capacityReservationGroup === undefined
+      ? {}
+      : { capacityReservation: { capacityReservationGroup: { id: capacityReservationGroupId(spec, pool.capacityReservationGroup) } } }),
+    osProfile: {
+      computerNamePrefix: name,
+      adminUsername: 'azureuser',
+      linuxConfiguration: { disablePasswordAuthentication: true },
+      allowExtensionOperations: true,
+      requireGuestProvisionSignal: true,
+    },
+    storageProfile: {
+      osDisk: {
+        osType: 'Linux',
+        createOption: 'FromImage',
+        caching: 'ReadOnly',
+        managedDisk: { storageAccountType: 'Premium_LRS' },
+        diskSizeGB: 128,
+      },
+      imageReference: { id: `/subscriptions/${spec.subscriptionId}/galleries/AKSUbuntu/images/2204gen2containerd/versions/202601.01.0` },
+      diskControllerType: 'SCSI',
+    },
+    networkProfile: {
+      ...(pool.kind === 'vmss-flexible' ? { networkApiVersion: '2020-11-01' } : {}),
+      networkInterfaceConfigurations: [
+        {
+          name,
+          properties: {
+            primary: true,
+            enableAcceleratedNetworking: true,
+            enableIPForwarding: true,
+            ipConfigurations: Array.from({ length: spec.addressesPerNode ?? 1 }, (_, index) => ({
+              name: `ipconfig${index + 1}`,
+              properties: { primary: index === 0, subnet: { id: subnetId(spec) }, privateIPAddressVersion: 'IPv4' },
+            })),
+          },
+        },
+      ],
+    },
+    extensionProfile: {
+      extensions: [
+        {
+          name: 'vmssCSE',
+          properties: {
+            publisher: 'Microsoft.Azure.Extensions',
+            type: 'CustomScript',
+            typeHandlerVersion: '2.0',
+            autoUpgradeMinorVersion: true,
+          },
+        },
+        { name: `${name}-AKSLinuxBilling`, properties: { publisher: 'Microsoft.AKS', type: 'Compute.AKS.Linux.Billing' } },
+      ],
+    },
+  };
+}
+
+/** The tags of AKS, then the limits and the discovery tags, then the pool's own tags. */
+function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
+  const suffix = nameSuffix(spec);
+  return {
+    'aks-managed-poolName': pool.name,
+    'aks-managed-orchestrator': 'Kubernetes:1.33.2',
+    'aks-managed-resourceNameSuffix': suffix,
+    'aks-managed-creationSource': `vmssclient-${name}`,
+    'aks-managed-coordination': 'true',
+    'aks-managed-azure-cni-overlay': 'true',
+    'aks-managed-ssh-access': 'LocalUser',
+    'aks-managed-enable-imds-restriction': 'false',
+    poolName: pool.name,
+    orchestrator: 'Kubernetes:1.33.2',
+    creationSource: `vmssclient-${name}`,
+    resourceNameSuffix: suffix,
+    min: String(pool.min),
+    max: String(pool.max),
+    ...spec.discoveryTags,
+    ...pool.tags,
+  };
+}
