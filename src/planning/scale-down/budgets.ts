@@ -5,7 +5,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import type { DisruptionBudget } from '../../domain/workloads.ts';
 import { checkNodeDrain, checkPodDrain } from '../../scheduling/drainability/drainability.ts';
-import { isVirtual } from '../capacity-objects/capacity-quotas.ts';
+import { isVirtual } from '../capacity-objects/quota.ts';
 import { brokenNodes } from '../state/node-counts.ts';
 import { type ScaleDownContext, isLeaving } from './plan-context.ts';
 

@@ -1,13 +1,10 @@
 /** What is settled before any pod is placed: group health, nodes on their way, increases to minimum sizes, and limits. */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import { type NodeGroup, isWhole } from '../../domain/node-group.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import type { SkipReason } from '../../domain/reasons.ts';
 import { seededRandom, stableHash } from '../../lib/random.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { fullQuotaHeadroom } from '../capacity-objects/capacity-quotas.ts';
+import type { CountedNode } from '../capacity-objects/quota.ts';
 import { type Expander, checkExpanderChain, createExpanders } from '../expanders/expander.ts';
 import { unhealthyGroups } from '../state/cluster-health.ts';
 import { type IncreaseCeiling, rateCeiling } from '../state/increases/increase-rate.ts';
@@ -17,16 +14,7 @@ import { probeCeiling } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { type GroupStanding, outOfStockZones, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
-import {
-  type Headroom,
-  atomicLimitReason,
-  countPlannedNodes,
-  countPresentCluster,
-  countPresentNodes,
-  exceededLimit,
-  fullHeadroom,
-  nodesAllowed,
-} from './groups/limits.ts';
+import { type Headroom, headroomBeside, nodesAllowed, takeNodes } from './groups/quotas.ts';
 import { makeTemplate } from './groups/template-node.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
@@ -74,7 +62,8 @@ export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): Scal
   };
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   const upcoming = findUpcoming(input);
-  const minimum = increasesToMinimum(input, standing, headroomBeside(upcoming, input));
+  const before = headroomBeside(unregisteredNodes(upcoming), { observation, policy: policy.scaleUp, names: input.names });
+  const minimum = increasesToMinimum(input, standing, before);
   return { input, pods, standing, scoring, upcoming, ...minimum };
 }
 
@@ -98,15 +87,10 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
   });
 }
 
-/** What the limits leave beside present nodes and nodes on their way. */
-function headroomBeside(upcomingNodes: readonly UpcomingGroupNodes[], { observation, policy, names }: ScaleUpInput): Headroom {
-  const { cluster, cloud } = observation;
-  const full = fullHeadroom(policy.scaleUp, cloud, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
-  let headroom = countPresentCluster(full, cluster.nodes);
-  for (const { template, upcoming } of upcomingNodes) {
-    headroom = countPresentNodes(headroom, template.group.template ?? template.template, upcoming.unregistered.length);
-  }
-  return headroom;
+/** Nodes on their way that are no nodes of the cluster yet. */
+function* unregisteredNodes(upcomingNodes: readonly UpcomingGroupNodes[]): Iterable<CountedNode> {
+  for (const { template, upcoming } of upcomingNodes)
+    for (const _zone of upcoming.unregistered) yield template.group.template ?? template.template;
 }
 
 function increasesToMinimum(
@@ -121,11 +105,12 @@ function increasesToMinimum(
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
     const missing = nodesBelowMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
-    const room = group.target.known ? increaseCeiling(group, input).ceiling - group.target.value : 0;
-    const nodes = Math.min(missing, room, nodesAllowed(headroom, group.template));
+    const toCeiling = group.target.known ? increaseCeiling(group, input).ceiling - group.target.value : 0;
+    const node = { group, template: group.template };
+    const nodes = Math.min(missing, toCeiling, nodesAllowed(headroom, node));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimumIncreases.set(group.id, nodes);
-    headroom = countPlannedNodes(headroom, group.template, nodes);
+    headroom = takeNodes(headroom, node, nodes);
   }
   return { minimumIncreases, headroom };
 }
@@ -161,17 +146,6 @@ export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpCon
     const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [], fresh: [] } }];
   });
-}
-
-/** The limit of the cluster, the plan or the cloud that keeps a group of that size from growing at all. */
-export function limitReason(
-  headroom: Headroom,
-  group: NodeGroup,
-  template: NodeTemplate,
-  { policy, size }: { readonly policy: ScaleUpPolicy; readonly size: number },
-): SkipReason | undefined {
-  const exceeded = exceededLimit(headroom, template, policy);
-  return exceeded ?? (isWhole(group) ? atomicLimitReason(headroom, template, group.maxSize - size) : undefined);
 }
 
 /** The group's target size with what the plan adds: to the minimum and, if given, for pods. */

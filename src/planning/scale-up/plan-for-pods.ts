@@ -18,6 +18,7 @@ import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } fro
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
 import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
 import { isRefusedByAll, newNodeKinds, type NewNodeKinds } from './groups/refused-shapes.ts';
+import { limitReason } from './groups/quotas.ts';
 import { similarityRulesOf } from './groups/similar-groups.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import { expandGroups } from './packing/expand.ts';
@@ -28,7 +29,6 @@ import {
   type ScaleUpContext,
   increaseCeiling,
   leavingNodes,
-  limitReason,
   makeScaleUpContext,
   nodesToMinimum,
   plannedSize,
@@ -155,7 +155,7 @@ interface GrowableGroups {
 }
 
 function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): GrowableGroups {
-  const { observation, policy, names } = context.input;
+  const { observation, names } = context.input;
   const skips = new Map<NodeGroupId, SkipReason>();
   const bounds = new Map<NodeGroupId, SizeBounds>();
   const templates: GroupTemplate[] = [];
@@ -164,7 +164,7 @@ function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): Gro
     const ceiling = increaseCeiling(group, context.input);
     const reason =
       reasonAgainstIncrease(group, context.standing, size, ceiling) ??
-      (group.template === undefined ? undefined : limitReason(context.headroom, group, group.template, { policy: policy.scaleUp, size }));
+      (group.template === undefined ? undefined : limitReason(context.headroom, { group, template: group.template }, size));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
       const offered = withConfirmedDevices(withAttachLimits(group.template, names), group, context.input);

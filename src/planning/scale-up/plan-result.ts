@@ -24,8 +24,9 @@ import {
   templateRefusals,
 } from './groups/template-node.ts';
 import { maximumReason } from './groups/group-eligibility.ts';
-import { type ExpansionResult, poolRoom } from './packing/expansion.ts';
-import { type ScaleUpContext, increaseCeiling, limitReason, plannedSize } from './plan-context.ts';
+import { isPlanFull, limitReason } from './groups/quotas.ts';
+import type { ExpansionResult } from './packing/expansion.ts';
+import { type ScaleUpContext, increaseCeiling, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { inTurns } from './pods/search-order.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
@@ -179,18 +180,9 @@ function stopsOf(
 ): readonly (readonly [NodeGroupId, SkipReason])[] {
   return templates.flatMap(({ group, template }) => {
     const size = plannedSize(context, group, expansion);
-    const stop =
-      stopAt(context, group, size) ??
-      poolStop(group, expansion) ??
-      limitReason(expansion.headroom, group, template, { policy: context.input.policy.scaleUp, size });
+    const stop = stopAt(context, group, size) ?? limitReason(expansion.headroom, { group, template }, size);
     return stop === undefined ? [] : [[group.id, stop] as const];
   });
-}
-
-/** The sizes of the pool together have as many nodes as AKS allows. */
-function poolStop(group: NodeGroup, { addedToPool }: ExpansionResult): SkipReason | undefined {
-  const { sharedPool, maxSize: max } = group;
-  return sharedPool === undefined || poolRoom(group, addedToPool) > 0 ? undefined : { kind: 'pool-limit', limit: sharedPool.limit, max };
 }
 
 function stopAt({ input }: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
@@ -315,7 +307,7 @@ function podsByTriggeredGroup(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyM
 /** Why the plan ended early; undefined if it did not. */
 function endedEarlyBecause(expansion: ExpansionResult, maxNodes: number): string | undefined {
   if (expansion.cutShortAfter !== undefined) return TIME_IS_UP;
-  if (expansion.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
+  if (isPlanFull(expansion.headroom)) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
   return expansion.unfinished ? 'the maximum number of rounds of one plan was reached' : undefined;
 }
 

@@ -156,6 +156,21 @@ describe('planScaleUp: groups that may not grow', () => {
   });
 
   it.each([
+    ['two sizes are lifted to their minimum', [4, 4], ['a 0->4', 'b 0->1']],
+    ['a size grows beside one that is lifted to its minimum and maximum', [4, 0], ['a 0->4', 'b 0->1']],
+    ['the sizes see different room: the least counts', [0, 0], ['a 0->4', 'b 0->1'], 9],
+  ])('counts every node of a shared pool: %s', (_what, [minA = 0, minB = 0], grown, other = 5) => {
+    const size = (id: string, minSize: number, room: number) => ({
+      ...aGroup({ id, target: 0, minSize, maxSize: id === 'a' ? 4 : 8, template: aTemplate({ cpu: '4', labels: { size: id } }) }),
+      sharedPool: { name: 'pool', limit: 1_000, room },
+    });
+    const want = (id: string, count: number) =>
+      Array.from({ length: count }, () => aPod({ cpu: '3', shape: { nodeSelector: { size: id } } }));
+    const groups = [size('a', minA, 5), size('b', minB, other)];
+    expect(growth(planFor({ groups, pods: [...want('a', 4), ...want('b', 4)], policy: { enforceMinSize: true } }))).toEqual(grown);
+  });
+
+  it.each([
     ['frozen', aGroup({ id: 'a', frozen: 'upgrading' }), {}, { kind: 'frozen', detail: 'upgrading' }],
     ['target-unknown', aGroup({ id: 'a', target: { known: false, reason: '403' } }), {}, { kind: 'target-unknown', detail: '403' }],
     [

@@ -30,12 +30,12 @@ export const EDGE_GUARDS: readonly GuardTable[] = [
       {
         title: 'a quota that is exceeded takes nothing from reserved capacity',
         row: 'takes nothing from reserved',
-        change: ['Math.max(0, Math.floor((known.limit - known.used) / cores))', 'Math.floor((known.limit - known.used) / cores)'],
+        change: ['Math.max(0, Math.floor(left / needs))', 'Math.floor(left / needs)'],
       },
       {
         title: 'two pools do not both use the same reserved capacity',
         row: 'two pools that share',
-        change: ['takeReserved(room.reservations, node, inReservations)', 'room.reservations'],
+        change: ['takeReserved(reserved, template, inReserved)', 'reserved'],
       },
     ],
   },

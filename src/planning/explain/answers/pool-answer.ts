@@ -11,7 +11,7 @@ import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/price.ts';
-import { reservedRoom } from '../../scale-up/groups/limits.ts';
+import { reservedFor } from '../../scale-up/groups/quotas.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { explainSkip } from '../refusals.ts';
@@ -105,7 +105,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     changes: changesOfPool(history, group.id, MOST_CHANGES),
     stockouts: stockoutsOf(group, state, observation.nowMs),
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
-    ...defined({ reservation: reservedRoom(observation.cloud.reservations ?? [], group.template) }),
+    ...defined({ reservation: reservedFor(observation.cloud.reservations ?? [], group.template) }),
     podsHelped: increase?.pods.length ?? 0,
     podsWaiting: countWaiting(answer, group),
     ...knownOf(answer, group),

@@ -3,13 +3,13 @@
  * allow. Changes with every option that is taken. Must not know how pods are packed or how options are compared.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
-import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { Expander } from '../../expanders/expander.ts';
 import type { ExistingCapacity } from '../groups/existing-capacity.ts';
-import { countPlannedNodes, nodesAllowed, type Headroom } from '../groups/limits.ts';
+import { nodesAllowed, takeNodes, type Headroom } from '../groups/quotas.ts';
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -57,8 +57,6 @@ interface AddedNodes {
 
 export interface ExpansionResult {
   readonly added: ReadonlyMap<NodeGroupId, AddedNodes>;
-  /** New nodes by the pool whose limit several groups share. */
-  readonly addedToPool: ReadonlyMap<string, number>;
   /** The first option of every group that had one. */
   readonly options: ReadonlyMap<NodeGroupId, ScoredOption>;
   readonly headroom: Headroom;
@@ -70,14 +68,9 @@ export interface ExpansionResult {
   readonly estimated: ReadonlySet<NodeGroupId>;
 }
 
-/** How many more nodes the pool of the group can take, which other groups may share. */
-export function poolRoom({ sharedPool }: Pick<NodeGroup, 'sharedPool'>, addedToPool: ReadonlyMap<string, number>): number {
-  return sharedPool === undefined ? Number.POSITIVE_INFINITY : Math.max(0, sharedPool.room - (addedToPool.get(sharedPool.name) ?? 0));
-}
-
 /** The result of a plan in which no pod needs a new node. */
 export function emptyExpansion(headroom: Headroom): ExpansionResult {
-  return { added: new Map(), addedToPool: new Map(), options: new Map(), headroom, unfinished: false, estimated: new Set() };
+  return { added: new Map(), options: new Map(), headroom, unfinished: false, estimated: new Set() };
 }
 
 export class Expansion {
@@ -85,16 +78,10 @@ export class Expansion {
   readonly #tries: TryLimits;
   readonly #added = new Map<NodeGroupId, AddedNodes>();
   readonly #estimated = new Set<NodeGroupId>();
-  /** New nodes by the pool whose limit several groups share, those to minimum sizes included. */
-  readonly #addedToPool = new Map<string, number>();
   #headroom: Headroom;
   #packings = 0;
 
-  constructor({ bounds, headroom, tries, templates }: Pick<ExpandInput, 'bounds' | 'headroom' | 'tries' | 'templates'>) {
-    for (const { group } of templates) {
-      const size = bounds.get(group.id)?.size ?? 0;
-      if (group.target.known) this.#addToPool(group, size - group.target.value);
-    }
+  constructor({ bounds, headroom, tries }: Pick<ExpandInput, 'bounds' | 'headroom' | 'tries'>) {
     this.#bounds = bounds;
     this.#headroom = headroom;
     this.#tries = tries;
@@ -110,12 +97,8 @@ export class Expansion {
   }
 
   /** How many such nodes the limits of cluster, plan, quotas and a shared pool still allow. */
-  allowedByLimits({ template, group }: GroupTemplate): number {
-    return Math.min(nodesAllowed(this.#headroom, template), poolRoom(group, this.#addedToPool));
-  }
-
-  #addToPool({ sharedPool }: NodeGroup, nodes: number): void {
-    if (sharedPool !== undefined) this.#addedToPool.set(sharedPool.name, (this.#addedToPool.get(sharedPool.name) ?? 0) + nodes);
+  allowedByLimits(template: GroupTemplate): number {
+    return nodesAllowed(this.#headroom, template);
   }
 
   /** How many nodes the group may still add. A zero-or-max group may add all its nodes or none. */
@@ -148,7 +131,8 @@ export class Expansion {
   }
 
   /** Counts the estimate's nodes against all limits, and removes its pods from their equivalence groups. */
-  addNodes({ group, template }: GroupTemplate, estimate: Estimate): void {
+  addNodes(template: GroupTemplate, estimate: Estimate): void {
+    const { group } = template;
     const pods = removePlacedPods(estimate);
     const before = this.#added.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
     this.#added.set(group.id, {
@@ -156,15 +140,13 @@ export class Expansion {
       pods: before.pods.concat(pods),
       zoneBound: before.zoneBound + estimate.zoneBound,
     });
-    this.#headroom = countPlannedNodes(this.#headroom, template, estimate.nodes);
-    this.#addToPool(group, estimate.nodes);
+    this.#headroom = takeNodes(this.#headroom, template, estimate.nodes);
   }
 
   result(options: ReadonlyMap<NodeGroupId, ScoredOption>, ranOutOfRounds: boolean): ExpansionResult {
     const { cutShortAfter, isLateInEstimates } = this.#tries;
     return {
       added: this.#added,
-      addedToPool: this.#addedToPool,
       options,
       headroom: this.#headroom,
       unfinished: ranOutOfRounds || this.isCutShort,
