@@ -2,6 +2,7 @@
  * What one loop remembers for the next. The reducers in planning/state replace it once per loop. Safety does not depend on it: a start
  * may begin with an empty state and the cluster's taints.
  */
+import type { Closure } from '../lib/closure.ts';
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
 import type { TemplateDifference } from './node-template.ts';
@@ -9,9 +10,7 @@ import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
 /** The backoff of a group after a failed scale-up. */
-export interface Backoff {
-  readonly untilMs: number;
-  readonly durationMs: number;
+export interface Backoff extends Closure {
   readonly lastFailureMs: number;
   readonly cause: string;
   /** The kind of the error. Absent in a state of an earlier version. */
@@ -103,12 +102,6 @@ export interface GroupTimes {
   readonly nodeCameMs?: number;
 }
 
-/** When a request without room is tried again. */
-export interface RequestRetry {
-  readonly durationMs: number;
-  readonly untilMs: number;
-}
-
 /** A size that a group got for a request. */
 export interface RequestIncrease {
   readonly group: NodeGroupId;
@@ -181,7 +174,8 @@ export interface LoopState {
   /** About ProvisioningRequests. `served`: the last loop served one, so the next serves pods. If absent, none was served yet. */
   readonly requests?: {
     readonly served: boolean;
-    readonly retries: ReadonlyMap<string, RequestRetry>;
+    /** When requests without room are tried again, by uid. */
+    readonly retries: ReadonlyMap<string, Closure>;
     /** Increases for a request, by its uid, that have not all come. If absent, there are none. */
     readonly orders?: ReadonlyMap<string, readonly RequestIncrease[]>;
   };

@@ -15,7 +15,7 @@ import {
   ZONAL,
   type ErrorHints,
 } from './error-table.ts';
-import { LONGEST_HOLD_MS } from '../../lib/holds.ts';
+import { LONGEST_HOLD_MS } from '../../lib/closure.ts';
 import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
 

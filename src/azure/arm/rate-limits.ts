@@ -4,17 +4,16 @@
  * Requests during that time only make it longer. Periodic reads slow down before writes have to.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { Holds, LONGEST_HOLD_MS, nextDurationMs } from '../../lib/closure.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { describeCall, isWrite, OPERATIONS, type ArmCall } from './call-list.ts';
 import type { RemainingWrites } from '../../domain/quotas-and-prices.ts';
 import { foldName } from './resource-ids.ts';
-import { Holds, LONGEST_HOLD_MS } from '../../lib/holds.ts';
 import { compareText } from '../../lib/comparison.ts';
 
 /** The wait without a `Retry-After` doubles from the first to the last. */
-const FIRST_WAIT_MS = 10_000;
-const LAST_WAIT_MS = 300_000;
+const WAITS = { firstMs: 10_000, longestMs: 300_000 };
 /** Below this fraction of the most tokens ever seen, periodic reads take twice as long. */
 export const LOW_FRACTION = 0.2;
 
@@ -152,7 +151,7 @@ export class RateLimits {
   recordThrottled(call: ArmCall, error: AutoscalerError): void {
     if (error.detail.kind !== 'throttled') return;
     const key = throttledKey(call, error.detail.policy, error.code);
-    const doubled = Math.min(LAST_WAIT_MS, (this.#throttles.get(key)?.durationMs ?? FIRST_WAIT_MS / 2) * 2);
+    const doubled = nextDurationMs(WAITS, this.#throttles.get(key));
     const durationMs = error.detail.retryAfterMs ?? doubled;
     const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#throttles.get(key)?.untilMs ?? -Infinity);
     const untilWallMs = this.#clock.now() + untilMs - this.#clock.monotonic();

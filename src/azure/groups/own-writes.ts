@@ -2,6 +2,7 @@
  * What this process knows of its own writes: increases that can still be undone, how often a scale set was written, and backoffs
  * after refusals. After a restart nothing is known. Must not read or write Azure: this is bookkeeping.
  */
+import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import { isLocked } from '../arm/errors.ts';
 
@@ -87,19 +88,11 @@ export class WriteTokens {
 const HELD =
   'it has used up its writes (Azure allows 12 at once, then 4 a minute); the next write requests everything that is needed by then';
 
-/** How long a group backs off. */
-interface Backoff {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-const REFUSED: Backoff = { firstMs: 60_000, longestMs: 5 * 60_000 };
+const REFUSED: ClosureTimes = { firstMs: 60_000, longestMs: 5 * 60_000 };
 /** People set locks on purpose, and each try may drain a node in vain. */
-const LOCK: Backoff = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
+const LOCK: ClosureTimes = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
 
-interface ActiveBackoff {
-  readonly untilMs: number;
-  readonly forMs: number;
+interface ActiveBackoff extends Closure {
   readonly reason: string;
 }
 
@@ -115,11 +108,10 @@ export class WriteBackoffs {
     if (error === undefined) this.#backoffs.delete(group);
     const backoff = error === undefined ? undefined : backoffAfter(error);
     if (error === undefined || backoff === undefined) return undefined;
-    const before = this.#backoffs.get(group);
-    const forMs = Math.max(backoff.firstMs, Math.min(backoff.longestMs, (before?.forMs ?? 0) * 2));
-    const untilMs = nowMs + forMs;
+    const durationMs = Math.max(backoff.firstMs, nextDurationMs(backoff, this.#backoffs.get(group)));
+    const untilMs = nowMs + durationMs;
     const reason = `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${error.message}`;
-    this.#backoffs.set(group, { untilMs, forMs, reason });
+    this.#backoffs.set(group, { untilMs, durationMs, reason });
     return reason;
   }
 
@@ -128,7 +120,7 @@ export class WriteBackoffs {
     const backoff = this.#backoffs.get(group);
     if (backoff === undefined) return undefined;
     // If more time is left than there was at first, the clock was set back.
-    const isActive = nowMs < backoff.untilMs && backoff.untilMs - nowMs <= backoff.forMs;
+    const isActive = nowMs < backoff.untilMs && backoff.untilMs - nowMs <= backoff.durationMs;
     return isActive ? backoff.reason : undefined;
   }
 
@@ -139,7 +131,7 @@ export class WriteBackoffs {
   }
 }
 
-function backoffAfter(error: AutoscalerError): Backoff | undefined {
+function backoffAfter(error: AutoscalerError): ClosureTimes | undefined {
   if (isLocked(error)) return LOCK;
   return error.kind === 'auth' || error.kind === 'bug' ? REFUSED : undefined;
 }

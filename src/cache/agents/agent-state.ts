@@ -1,3 +1,4 @@
+import { durationAfterMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import { stableHash, type Random } from '../../lib/random.ts';
 import { SCALE_DOWN_LIMIT, type AgentFreshness } from '../table/freshness.ts';
@@ -33,7 +34,7 @@ function jittered(intervalMs: number, { jitter }: AgentPolicy, random: Random): 
 
 /** Delay after the n-th failure in a row: doubles up to the cap, drawn between zero and all of it ("full jitter"). */
 export function errorDelayMs(policy: AgentPolicy, failures: number, random: Random): number {
-  const capMs = Math.min(policy.maxErrorIntervalMs, policy.errorIntervalMs * 2 ** Math.max(0, failures - 1));
+  const capMs = durationAfterMs({ firstMs: policy.errorIntervalMs, longestMs: policy.maxErrorIntervalMs }, failures);
   return Math.max(Math.min(MIN_ERROR_DELAY_MS, capMs), random() * capMs);
 }
 

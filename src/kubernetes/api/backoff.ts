@@ -1,5 +1,6 @@
 /** Waits after failures: exponential, with jitter so that replicas and watches do not retry in step. */
 import type { Clock } from '../../lib/clock.ts';
+import { durationAfterMs } from '../../lib/closure.ts';
 import { type AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
 
@@ -10,7 +11,7 @@ export interface BackoffRange {
 
 /** Between half and all of `firstMs * 2^(failures-1)`, at most `maxMs`. `failures` counts from 1. */
 export function backoffMs(range: BackoffRange, failures: number, random: Random): number {
-  const full = Math.min(range.maxMs, range.firstMs * 2 ** Math.min(failures - 1, 30));
+  const full = durationAfterMs({ firstMs: range.firstMs, longestMs: range.maxMs }, failures);
   return Math.round(full * (0.5 + random() / 2));
 }
 

@@ -11,12 +11,13 @@ import {
   type ObjectProblem,
   type ProvisioningRequest,
 } from '../../domain/capacity-objects.ts';
-import type { LoopState, RequestRetry } from '../../domain/loop-state.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { CapacityPolicy } from '../../domain/policy.ts';
 import { virtualPod } from './buffer-pods.ts';
+import { type Closure, nextDurationMs } from '../../lib/closure.ts';
 import { compareText } from '../../lib/comparison.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
@@ -210,12 +211,12 @@ export function rememberTurn(
   outcome: RequestOutcome,
   input: { readonly policy: CapacityPolicy; readonly nowMs: number },
 ): LoopState {
-  const retries = new Map<string, RequestRetry>(state.requests?.retries);
+  const retries = new Map<string, Closure>(state.requests?.retries);
   const before = retries.get(uid);
   retries.delete(uid);
   if (outcome === 'not-found') {
     const { requestInitialBackoffMs, requestMaxBackoffMs } = input.policy;
-    const durationMs = before === undefined ? requestInitialBackoffMs : Math.min(before.durationMs * 2, requestMaxBackoffMs);
+    const durationMs = nextDurationMs({ firstMs: requestInitialBackoffMs, longestMs: requestMaxBackoffMs }, before);
     retries.set(uid, { durationMs, untilMs: input.nowMs + durationMs });
   }
   const oldest = retries.keys().next().value;

@@ -4,6 +4,7 @@ import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
 import { drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
+import { nextDurationMs } from '../../lib/closure.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** One failed increase of a group. `group` is undefined if the group is no longer in the observation. */
@@ -65,7 +66,7 @@ export function nextBackoff(
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {
   // A refused write with times of its own says nothing about this failure.
   if (known === undefined || known.refused === true || atMs >= known.lastFailureMs + policy.resetAfterMs) return policy.initialMs;
-  return atMs < known.untilMs ? known.durationMs : Math.min(policy.maxMs, known.durationMs * 2);
+  return atMs < known.untilMs ? known.durationMs : nextDurationMs({ firstMs: policy.initialMs, longestMs: policy.maxMs }, known);
 }
 
 /** Drops backoffs whose last failure is long ago (until then their duration is needed) and stockouts that no longer matter. */

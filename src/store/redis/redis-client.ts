@@ -2,6 +2,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { createClient, type RedisClientType } from '@redis/client';
+import { durationAfterMs } from '../../lib/closure.ts';
 import { stableHash } from '../../lib/random.ts';
 
 export interface RedisOptions {
@@ -20,8 +21,7 @@ export interface RedisOptions {
 export type RedisClient = RedisClientType;
 
 /** A wait between two tries to connect grows up to about this. */
-const LONGEST_RECONNECT_MS = 30_000;
-const FIRST_RECONNECT_MS = 500;
+const RECONNECT_WAITS = { firstMs: 500, longestMs: 30_000 };
 /** More waiting commands than this, and the server does not keep up. */
 const MAX_QUEUED = 100;
 
@@ -52,7 +52,7 @@ export function redisClient(options: RedisOptions, lookUp: LookupFunction): Redi
 /** From half to one and a half of a time that doubles. */
 export function reconnectWaitMs(retries: number, identity: string): number {
   const phase = stableHash(`${identity}/${retries}`) / 2 ** 32;
-  return Math.min(LONGEST_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** Math.min(retries, 10)) * (0.5 + phase);
+  return durationAfterMs(RECONNECT_WAITS, retries + 1) * (0.5 + phase);
 }
 
 type LookUpName = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ArmCall } from '../../../src/azure/arm/call-list.ts';
-import { LONGEST_HOLD_MS } from '../../../src/lib/holds.ts';
+import { LONGEST_HOLD_MS } from '../../../src/lib/closure.ts';
 import { RateLimits } from '../../../src/azure/arm/rate-limits.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

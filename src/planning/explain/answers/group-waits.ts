@@ -1,6 +1,7 @@
 /** What pools wait for: since when, until when, and what Azure said. */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { GroupRefusal } from '../../../domain/reasons.ts';
+import { nextDurationMs } from '../../../lib/closure.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
@@ -57,7 +58,8 @@ function backoffWait(
   if (backoff === undefined) return known;
   const { lastFailureMs, message, correlationId, durationMs: backoffMs, refused } = backoff;
   // A refused write has times of its own.
-  const nextBackoffMs = refused === true ? undefined : Math.min(policy.backoff.maxMs, backoffMs * 2);
+  const times = { firstMs: policy.backoff.initialMs, longestMs: policy.backoff.maxMs };
+  const nextBackoffMs = refused === true ? undefined : nextDurationMs(times, backoff);
   return { ...known, since: isoOf(lastFailureMs), backoffMs, ...defined({ message, correlationId, nextBackoffMs }) };
 }
 

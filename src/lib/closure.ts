@@ -1,7 +1,29 @@
-/**
- * Pauses that a server asked for, by key. While one lasts, no call of its keys is sent. After a pause of the longest length, or one
- * that an operator released, one call is sent first, and the others wait for its answer. Calls are compared by identity.
- */
+/** What a failure closes for a time. It opens by itself, and a further failure closes it for longer. */
+
+/** Milliseconds. */
+export interface ClosureTimes {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** Times of one clock, in milliseconds. */
+export interface Closure {
+  readonly untilMs: number;
+  /** How long it is closed. The next failure doubles it. */
+  readonly durationMs: number;
+}
+
+/** How long the next failure closes it: twice as long as before, at most the longest time. */
+export function nextDurationMs({ firstMs, longestMs }: ClosureTimes, before: Pick<Closure, 'durationMs'> | undefined): number {
+  return before === undefined ? firstMs : Math.min(longestMs, before.durationMs * 2);
+}
+
+/** The same after so many failures in a row; `failures` counts from 1. */
+export function durationAfterMs({ firstMs, longestMs }: ClosureTimes, failures: number): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
+}
+
+// Calls that a server asked not to send.
 
 // guard: no read is held for longer than an hour
 /** The longest time without a call, milliseconds: a server may ask for days, and people correct limits earlier. */
@@ -9,11 +31,11 @@ export const LONGEST_HOLD_MS = 3_600_000;
 /** While a probe is under way, the others wait for this time before they ask again. */
 const PROBE_WAIT_MS = 5_000;
 
-export interface Hold {
-  /** Monotonic: a correction of the wall clock must neither end a pause nor prolong it. */
-  readonly untilMs: number;
-  /** The length of the last pause without a `Retry-After`, which the next one doubles. */
-  readonly durationMs: number;
+/**
+ * `untilMs` is monotonic: a correction of the wall clock must neither end a pause nor prolong it. `durationMs` is the length of the last pause
+ * without a `Retry-After`.
+ */
+export interface Hold extends Closure {
   /** The end by the wall clock when it was set, for people. */
   readonly untilWallMs: number;
   /** The server's own sentence. */
@@ -27,6 +49,10 @@ interface Entry {
   readonly probe: object | undefined;
 }
 
+/**
+ * Pauses that a server asked for, by key. While one lasts, no call of its keys is sent. After a pause of the longest length, or one that an
+ * operator released, one call is sent first, and the others wait for its answer. Calls are compared by identity.
+ */
 export class Holds {
   readonly #entries = new Map<string, Entry>();
 
