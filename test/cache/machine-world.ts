@@ -12,7 +12,7 @@ const PAGES = [0, 1, 2].map((page) => MACHINES.slice(3 * page, 3 * page + 3));
 export type MachineStep =
   | { readonly kind: 'get' | 'list'; readonly machine: number }
   | { readonly kind: 'read-on'; readonly which: number; readonly fails: boolean }
-  | { readonly kind: 'mutate'; readonly machines: readonly number[]; readonly adds: boolean }
+  | { readonly kind: 'mutate'; readonly machines: readonly number[] }
   | { readonly kind: 'apply'; readonly which: number }
   | { readonly kind: 'settle'; readonly which: number; readonly outcome: MutationOutcome }
   | { readonly kind: 'external'; readonly machine: number; readonly alive: boolean }
@@ -28,7 +28,6 @@ interface Read {
 
 interface Write {
   readonly keys: readonly string[];
-  readonly adds: boolean;
   readonly mutation: Mutation;
   applied: boolean;
 }
@@ -70,7 +69,7 @@ export class MachineWorld {
         this.#readOn(pick(this.#reads, step.which), step.fails);
         break;
       case 'mutate':
-        this.#mutate(step.machines.map(keyOf), step.adds);
+        this.#mutate(step.machines.map(keyOf));
         break;
       case 'apply':
         this.#apply(pick(this.#writes, step.which));
@@ -121,7 +120,7 @@ export class MachineWorld {
     // Of changes that overlap the newest says what is meant.
     for (const write of this.#writes) {
       for (const key of write.keys) {
-        if (this.#writes.findLast((other) => other.keys.includes(key)) !== write || write.adds) continue;
+        if (this.#writes.findLast((other) => other.keys.includes(key)) !== write) continue;
         expect(this.at.table.removalOf(key), 'P2: what we remove is shown so').toBe('under-way');
       }
     }
@@ -182,15 +181,15 @@ export class MachineWorld {
     }
   }
 
-  #mutate(keys: readonly string[], adds: boolean): void {
-    const mutation = this.at.table.beginMutation({ kind: adds ? 'add-rows' : 'remove-rows', keys });
-    this.#writes.push({ keys, adds, mutation, applied: false });
+  #mutate(keys: readonly string[]): void {
+    const mutation = this.at.table.beginMutation({ kind: 'remove-rows', keys });
+    this.#writes.push({ keys, mutation, applied: false });
   }
 
   #apply(write: Write | undefined): void {
     if (write === undefined || write.applied) return;
     write.applied = true;
-    for (const key of write.keys) this.#set(key, write.adds);
+    for (const key of write.keys) this.#set(key, false);
   }
 
   #settle(write: Write | undefined, outcome: MutationOutcome): void {

@@ -50,7 +50,6 @@ export class Refresh {
       name: SCALE_SETS.name,
       readOne: async (key, signal) => void this.#readings.set(key, await readScaleSet(agents, key, signal)),
       readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
-      confirmedAfter: (key, seq, signal) => agents.scaleSets.confirmedAfter(key, seq, signal),
     });
     this.#singleReads = new CallAllowance(clock, SINGLE_READS);
     this.#readsBeforeDeletes = new CallAllowance(clock, READS_BEFORE_DELETES);
@@ -60,7 +59,6 @@ export class Refresh {
       name: INSTANCES.name,
       readOne: (key, signal) => readInstance(agents, key, signal),
       readScope: (scope, signal) => runNow(instanceListAgentId(scope), signal),
-      confirmedAfter: (key, seq, signal) => agents.instances.confirmedAfter(key, seq, signal),
     });
   }
 

@@ -57,7 +57,6 @@ export class VmsPools {
       timeoutMs: options.requestTimeoutMs,
       readOne: async (pool, signal) => void (await this.read(pool, signal)),
       readScope: (_scope, signal) => deps.list(signal),
-      confirmedAfter: (key, seq, signal) => this.sizes.confirmedAfter(key, seq, signal),
     });
   }
 

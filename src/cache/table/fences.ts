@@ -14,8 +14,7 @@ export type Effect =
   | { readonly kind: 'set'; readonly to: number }
   | { readonly kind: 'plus'; readonly count: number }
   | { readonly kind: 'minus'; readonly count: number }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'present' };
+  | { readonly kind: 'gone' };
 
 /** One mutation as a fence sees it. Mutable, since its state changes. */
 export interface Change {
@@ -42,7 +41,7 @@ export interface Fence {
   /** Begin or end of the newest change. Reads that began earlier do not pass. */
   minSeq: number;
   graceUntilMs: number;
-  expect: number | 'gone' | 'present' | undefined;
+  expect: number | 'gone' | undefined;
   /** The number in a GET that began after all of our changes, only removals, had been accepted. */
   glimpse: { readonly seq: number; readonly amount: number } | undefined;
 }
@@ -115,9 +114,8 @@ export function expectedNumber(base: number | undefined, changes: readonly Chang
   return base !== undefined && changes.every((change) => change.state === 'succeeded') ? rangeOf(base, changes).high : undefined;
 }
 
-export function expectedExistence(changes: readonly Change[]): 'gone' | 'present' | undefined {
-  const kind = changes.every((change) => change.state === 'succeeded') ? changes.at(-1)?.effect.kind : undefined;
-  return kind === 'gone' || kind === 'present' ? kind : undefined;
+export function expectedExistence(changes: readonly Change[]): 'gone' | undefined {
+  return changes.every((change) => change.state === 'succeeded') ? 'gone' : undefined;
 }
 
 /**
@@ -179,33 +177,27 @@ function canAbsorb(fence: Fence, amount: number, base: number, reading: Reading)
 }
 
 /** `hold`: shown, but still as being deleted. */
-type PresenceVerdict = 'open' | 'pass' | 'hold' | RejectReason;
+type PresenceVerdict = 'open' | 'hold' | RejectReason;
 
 /** Checks a read that shows the row. */
 export function checkPresence(fence: Fence, reading: Reading): PresenceVerdict {
   // guard: a read from before our delete does not bring an instance back
   if (reading.seq < fence.minSeq) return 'before-fence';
-  if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'in-flight' : 'pass';
+  if (inFlight(fence) > 0) return 'in-flight';
   return fence.expect === 'gone' && reading.nowMs < fence.graceUntilMs ? 'hold' : 'open';
 }
 
-/** Checks a read that does not show the row: a 404, or absence from a complete list. `keep`: not believed yet. */
-export function checkAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 'keep' {
-  if (reading.seq < fence.minSeq) return 'keep';
-  // guard: what we create is not gone because an old list lacks it
-  if (inFlight(fence) > 0) return isBeingRemoved(fence) ? 'pass' : 'keep';
-  return reading.via === 'list' && fence.expect === 'present' && reading.nowMs < fence.graceUntilMs ? 'keep' : 'open';
+/** Whether a read that does not show the row is believed: a 404, or absence from a complete list. */
+export function isAbsenceBelieved(fence: Fence | undefined, seq: number): boolean {
+  // guard: a read from before the end of our change ends no row
+  return fence === undefined || seq >= fence.minSeq;
 }
 
 /** What our changes mean for a reader of the row. A removal in flight outweighs a later change that failed. */
 export function removalOf(fence: Fence): Removal {
   const newest = fence.changes.findLast(isInFlight) ?? fence.changes.findLast((change) => change.state !== 'refused');
-  if (newest?.effect.kind !== 'gone') return 'none';
+  if (newest === undefined) return 'none';
   return newest.state === 'failed' || newest.state === 'unknown' ? 'unconfirmed' : 'under-way';
-}
-
-function isBeingRemoved(fence: Fence): boolean {
-  return fence.changes.findLast(isInFlight)?.effect.kind === 'gone';
 }
 
 /** A fence as shown to operators. */
@@ -215,7 +207,7 @@ export interface FenceStatus {
   readonly inFlight: number;
   readonly ageMs: number;
   readonly minSeq: number;
-  readonly expect: number | 'gone' | 'present' | undefined;
+  readonly expect: number | 'gone' | undefined;
   readonly graceUntilMs: number;
 }
 

@@ -1,36 +1,12 @@
-/** How old data may be, depending on its use. Pure. */
+/** How far behind the agents may be before removals and increases stop. Pure. */
 import { compareBy } from '../../lib/comparison.ts';
 import { formatDuration } from '../../lib/duration.ts';
-
-/** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh runs. */
-type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
-
-/** `serve-and-refresh`: usable now, but a refresh must be requested. `refresh-first`: not usable. */
-type ReadDecision = 'serve' | 'serve-and-refresh' | 'refresh-first';
-
-interface ReadQuestion {
-  readonly mode: ReadMode;
-  /** Milliseconds since the start of the read that the row shows. Undefined: never read. Infinity: invalidated. */
-  readonly ageMs: number | undefined;
-  readonly ttlMs: number;
-  /** Beyond this age even a busy reader waits. If absent, 6 x ttlMs, the limit for scale-up on old data. */
-  readonly hardLimitMs?: number;
-}
 
 /** A removal needs data no older than this many intervals. Adding a few nodes on old data is better than waiting pods. */
 export const SCALE_DOWN_LIMIT = 2;
 const SCALE_UP_LIMIT = 6;
 /** After this many intervals without success the process is ready but degraded. */
 const DEGRADED_LIMIT = 3;
-
-/** Decides whether data of this age may be used. */
-export function decideRead(question: ReadQuestion): ReadDecision {
-  const { mode, ageMs, ttlMs } = question;
-  if (mode === 'refresh' || ageMs === undefined) return 'refresh-first';
-  if (mode === 'any-age') return 'serve';
-  if (ageMs <= ttlMs) return 'serve';
-  return ageMs <= (question.hardLimitMs ?? SCALE_UP_LIMIT * ttlMs) ? 'serve-and-refresh' : 'refresh-first';
-}
 
 /** The part of an agent's status that decides about freshness. */
 export interface AgentFreshness {

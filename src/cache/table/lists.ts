@@ -1,5 +1,5 @@
 import type { Stamp } from '../logical-clock.ts';
-import { checkAbsence, removalOf, type Reading, type FenceBook } from './fences.ts';
+import { isAbsenceBelieved, removalOf, type FenceBook } from './fences.ts';
 import type { Entry } from './row-store.ts';
 import type { ListCommit, ListedRow, ListResult } from './row.ts';
 
@@ -71,15 +71,13 @@ interface AbsenceQuestion<V> {
   readonly entries: Iterable<Entry<V>>;
   readonly listed: ReadonlySet<string> | ReadonlyMap<string, unknown>;
   readonly scope: string | undefined;
-  /** The list as a reading: `seq` of its first page. */
-  readonly reading: Reading;
+  /** That of the list's first page. */
+  readonly seq: number;
   readonly fences: FenceBook;
 }
 
 interface AbsencePlan<V> {
   readonly gone: readonly Entry<V>[];
-  /** Kept, but must be read: created successfully and not listed yet. */
-  readonly missed: readonly Entry<V>[];
   /** Ended before, and missing in this list too. */
   readonly omittedAgain: readonly Entry<V>[];
   /** Whether more than half of more than five rows would be removed that no change of ours removes. */
@@ -88,15 +86,14 @@ interface AbsencePlan<V> {
 
 /** Decides about the rows that the complete list of an authoritative agent lacks. Pure. */
 export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
-  const found: Record<Fate, Entry<V>[]> = { ignored: [], stays: [], kept: [], missed: [], gone: [], 'gone-by-us': [], 'omitted-again': [] };
+  const found: Record<Fate, Entry<V>[]> = { ignored: [], stays: [], kept: [], gone: [], 'gone-by-us': [], 'omitted-again': [] };
   for (const entry of question.entries) {
     if (question.scope === undefined || entry.scope === question.scope) found[fateOf(entry, question)].push(entry);
   }
   // A row that we are removing counts neither as a surprise if it is gone nor as evidence if it stays.
-  const rows = found.stays.length + found.kept.length + found.missed.length + found.gone.length;
+  const rows = found.stays.length + found.kept.length + found.gone.length;
   return {
     gone: [...found.gone, ...found['gone-by-us']],
-    missed: found.missed,
     omittedAgain: found['omitted-again'],
     // guard: a list that would remove most rows is doubted once
     doubtful: rows > SMALL && found.gone.length * 2 > rows,
@@ -104,17 +101,16 @@ export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
 }
 
 /** `kept`: not listed, but read or changed after the list began. */
-type Fate = 'ignored' | 'stays' | 'kept' | 'missed' | 'gone' | 'gone-by-us' | 'omitted-again';
+type Fate = 'ignored' | 'stays' | 'kept' | 'gone' | 'gone-by-us' | 'omitted-again';
 
 function fateOf<V>(entry: Entry<V>, question: AbsenceQuestion<V>): Fate {
-  const { listed, reading, fences } = question;
+  const { listed, seq, fences } = question;
   const fence = fences.get(entry.key);
   const ours = fence !== undefined && removalOf(fence) !== 'none';
-  if (entry.row === undefined) return !listed.has(entry.key) && reading.seq > entry.existenceSeq ? 'omitted-again' : 'ignored';
+  if (entry.row === undefined) return !listed.has(entry.key) && seq > entry.existenceSeq ? 'omitted-again' : 'ignored';
   if (listed.has(entry.key)) return ours ? 'ignored' : 'stays';
-  if (Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq) >= reading.seq) return 'kept';
-  if (fence === undefined) return 'gone';
-  if (checkAbsence(fence, reading) === 'keep') return reading.seq >= fence.minSeq ? 'missed' : 'kept';
+  if (Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq) >= seq) return 'kept';
+  if (!isAbsenceBelieved(fence, seq)) return 'kept';
   return ours ? 'gone-by-us' : 'gone';
 }
 

@@ -8,9 +8,7 @@ export type MutationOp =
   /** The fenced number falls by `count`. */
   | { readonly kind: 'remove'; readonly key: string; readonly count: number }
   /** These rows are removed. */
-  | { readonly kind: 'remove-rows'; readonly keys: readonly string[] }
-  /** These rows are created. A list may lack them until the change has ended. */
-  | { readonly kind: 'add-rows'; readonly keys: readonly string[] };
+  | { readonly kind: 'remove-rows'; readonly keys: readonly string[] };
 
 /**
  * `failed`: the operation failed; part of it may have happened. `refused`: the answer says that nothing was done (412,

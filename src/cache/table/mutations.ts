@@ -128,13 +128,11 @@ function effectOf(op: MutationOp): Effect {
       return { kind: 'minus', count: op.count };
     case 'remove-rows':
       return { kind: 'gone' };
-    case 'add-rows':
-      return { kind: 'present' };
   }
 }
 
 function touchesNumber(effect: Effect): boolean {
-  return effect.kind === 'set' || effect.kind === 'plus' || effect.kind === 'minus';
+  return effect.kind !== 'gone';
 }
 
 function newChange(seq: number, effect: Effect): Change {

@@ -1,9 +1,9 @@
 /** Applies one observation to one row, group by group. All rules of order and fences for reads meet here. */
-import { isGlimpse, checkAbsence, checkNumber, checkPresence, rangeOf, type Fence, type Reading } from './fences.ts';
+import { isAbsenceBelieved, isGlimpse, checkNumber, checkPresence, rangeOf, type Fence, type Reading } from './fences.ts';
 import type { Stamp } from '../logical-clock.ts';
 import type { Mutations } from './mutations.ts';
 import type { Entry, RowStore } from './row-store.ts';
-import type { FieldGroup, Observation, Observed, Rejection, RejectReason, Row, TableDefinition, TableEvent, Via } from './row.ts';
+import type { FieldGroup, Observation, Observed, Rejection, RejectReason, Row, TableDefinition, TableEvent } from './row.ts';
 
 interface ObserverDeps<V> {
   readonly definition: TableDefinition<V>;
@@ -12,13 +12,10 @@ interface ObserverDeps<V> {
   readonly emit: (event: TableEvent<V>) => void;
   readonly requestRefresh: (entry: Entry<V>) => void;
   readonly rejected: (reason: RejectReason) => void;
-  /** To be called when a read of the key that began at `seq` was accepted in the deciding group. */
-  readonly confirmed: (key: string, seq: number) => void;
 }
 
 export interface Absence {
   readonly stamp: Stamp;
-  readonly via: Via;
   readonly nowMs: number;
 }
 
@@ -46,11 +43,7 @@ export class Observer<V> {
     const entry = this.#deps.store.get(key) ?? this.#deps.store.create(key, '');
     const { stamp } = absence;
     if (stamp.seq < Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq)) return this.#reject('existence', 'older-than-row');
-    const fence = this.#deps.mutations.existence.get(key);
-    const reading = { seq: stamp.seq, via: absence.via, etag: undefined, nowMs: absence.nowMs };
-    if (fence !== undefined && checkAbsence(fence, reading) === 'keep') {
-      return this.#reject('existence', stamp.seq < fence.minSeq ? 'before-fence' : 'in-flight');
-    }
+    if (!isAbsenceBelieved(this.#deps.mutations.existence.get(key), stamp.seq)) return this.#reject('existence', 'before-fence');
     const existed = entry.row !== undefined;
     this.endRow(entry, absence);
     return existed ? CHANGED : UNCHANGED;
@@ -60,14 +53,10 @@ export class Observer<V> {
   endRow(entry: Entry<V>, absence: Absence): void {
     const { store, mutations, emit } = this.#deps;
     const before = entry.row;
-    const fence = mutations.existence.get(entry.key);
-    const expected = fence?.expect;
     store.end(entry, absence.stamp, absence.nowMs);
     mutations.existence.open(entry.key);
     mutations.fenced.open(entry.key);
     if (before !== undefined) emit({ kind: 'changed', key: entry.key, before, after: undefined });
-    if (expected === 'present') emit({ kind: 'not-applied', key: entry.key, expected, actual: 'gone' });
-    this.#deps.confirmed(entry.key, absence.stamp.seq);
   }
 
   /** Stores the tag in the answer to our own write. An answer without one makes the old tag invalid. */
@@ -95,12 +84,11 @@ export class Observer<V> {
     if (reading.seq >= (mutations.fenced.get(key)?.minSeq ?? 0)) mutations.fenced.open(key);
     if (fence !== undefined && verdict === 'open') this.#openExistence(fence);
     if (verdict === 'hold') return this.#hold(entry, reading);
-    this.#deps.confirmed(key, reading.seq);
     return CHANGED;
   }
 
   #update(at: Located<V>): Observed {
-    const { entry, row, observation, reading } = at;
+    const { entry, observation, reading } = at;
     const rejected: Rejection[] = [];
     const present = this.#judgePresence(entry, reading, rejected);
     const rest = reading.seq >= entry.restSeq;
@@ -110,10 +98,7 @@ export class Observer<V> {
     if (rest) entry.restSeq = reading.seq;
     if (number) entry.fencedSeq = reading.seq;
     const decisive = present && (this.#deps.definition.fenced === undefined ? rest : number);
-    if (decisive) {
-      this.#see(entry, observation);
-      this.#deps.confirmed(row.key, reading.seq);
-    }
+    if (decisive) this.#see(entry, observation);
     if (rejected.length === 0) return changed ? CHANGED : UNCHANGED;
     for (const reason of new Set(rejected.map((one) => one.reason))) this.#deps.rejected(reason);
     return { changed, rejected };

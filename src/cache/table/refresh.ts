@@ -19,8 +19,6 @@ export interface OnDemandDeps {
   readonly readOne: (key: string, signal: AbortSignal) => Promise<void>;
   /** One list of the scope. It gets no slot, so it may be `scheduler.runNow(agentId, signal)`, which takes one. */
   readonly readScope: (scope: string, signal: AbortSignal) => Promise<void>;
-  /** The table's `confirmedAfter`. */
-  readonly confirmedAfter: (key: string, seq: number, signal: AbortSignal) => Promise<void>;
   /** For one read, without the wait for a slot. Default 30 000. */
   readonly timeoutMs?: number;
   /** More queued keys of one scope than this become one list. Default 10. */
@@ -43,7 +41,6 @@ interface Waiting {
   readonly reject: (error: AutoscalerError) => void;
 }
 
-const CONFIRM_TIMEOUT_MS = 30_000;
 /** A failed read is repeated after these times, or after the time that the server asks for. Then the next list must show the row. */
 const RETRIES_MS = [5_000, 15_000, 45_000] as const;
 
@@ -73,23 +70,6 @@ export class OnDemand {
     const job = this.#enqueue(key, scope);
     const read = new Promise<void>((resolve, reject) => job.waiting.push({ resolve, reject }));
     return withAbort(read, signal);
-  }
-
-  /**
-   * True if a read of the key that began after `seq` was accepted within `timeoutMs` (default 30 000). Rejects only
-   * with the signal.
-   */
-  async confirmed(
-    key: string,
-    seq: number,
-    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<boolean> {
-    const outcome = await withTimeout(this.#deps.clock, {
-      timeoutMs: options.timeoutMs ?? CONFIRM_TIMEOUT_MS,
-      signals: [this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])],
-      run: (signal) => this.#deps.confirmedAfter(key, seq, signal),
-    });
-    return outcome !== 'timed-out';
   }
 
   /** Aborts running reads and drops queued ones. Waiting callers get `cancelled`. */

@@ -142,7 +142,7 @@ export type TableEvent<V> =
   | {
       readonly kind: 'not-applied';
       readonly key: string;
-      readonly expected: number | 'gone' | 'present';
+      readonly expected: number | 'gone';
       readonly actual: number | 'gone' | 'present';
     };
 

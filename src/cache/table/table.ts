@@ -11,7 +11,7 @@ import type { LogicalClock, Stamp } from '../logical-clock.ts';
 import type { Mutation, MutationOp } from './mutation.ts';
 import { Mutations } from './mutations.ts';
 import { Observer } from './observe.ts';
-import { Outbox, Waiters } from './commit-outbox.ts';
+import { Outbox } from './commit-outbox.ts';
 import { RowStore, seenOf, type Entry, applyOverlay } from './row-store.ts';
 import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
 
@@ -40,7 +40,6 @@ export class Table<V> {
   readonly #store = new RowStore<V>();
   readonly #mutations: Mutations;
   readonly #observer: Observer<V>;
-  readonly #waiters = new Waiters();
   readonly #lists = new ListLedger();
   readonly #outbox: Outbox<V>;
   #version = 0;
@@ -57,7 +56,6 @@ export class Table<V> {
       emit: (event) => this.#emit(event),
       requestRefresh: (entry) => this.#outbox.refresh(entry),
       rejected: (reason) => callHook(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
-      confirmed: (key, seq) => this.#waiters.confirm(key, seq),
     });
   }
 
@@ -80,7 +78,7 @@ export class Table<V> {
   /** A GET that began at `stamp` returned 404. It is ordered like any other read. */
   observeGone(key: string, stamp: Stamp): Observed {
     const existed = this.get(key) !== undefined;
-    const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#deps.clock.now() });
+    const outcome = this.#observer.observeGone(key, { stamp, nowMs: this.#deps.clock.now() });
     if (existed && outcome.changed) this.#evicted('not-found', 1);
     this.#outbox.flush();
     return outcome;
@@ -153,14 +151,6 @@ export class Table<V> {
     return oldest === undefined ? undefined : this.#deps.clock.now() - oldest;
   }
 
-  /**
-   * Resolves after a read of this row that began after `seq` was accepted, or found it gone. Rejects `cancelled` with
-   * the signal.
-   */
-  confirmedAfter(key: string, seq: number, signal: AbortSignal): Promise<void> {
-    return this.#waiters.wait(key, seq, signal);
-  }
-
   /** What the rows of a scope belonged to is gone, and they with it. Lists that began before this call cannot bring them back. */
   endScope(scope: string): void {
     const entries = [...this.#store.entries()].filter((entry) => entry.row !== undefined && entry.scope === scope);
@@ -222,24 +212,20 @@ export class Table<V> {
     rows: ReadonlyMap<string, Located<V>>,
     first: Stamp,
   ): { readonly evicted: number; readonly doubted: boolean } {
-    const reading = { seq: first.seq, via: 'list', etag: undefined, nowMs: this.#deps.clock.now() } as const;
     const plan = planAbsence({
       entries: this.#store.ofAgent(list.agentId),
       listed: rows,
       scope: list.scope,
-      reading,
+      seq: first.seq,
       fences: this.#mutations.existence,
     });
-    this.#outbox.refresh(...plan.missed);
     if (plan.doubtful && !this.#lists.wasDoubted(list)) {
       callHook(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
       return { evicted: 0, doubted: true };
     }
-    for (const entry of plan.omittedAgain) {
-      if (entry.end !== undefined) entry.end.omittedAgain = true;
-      this.#waiters.confirm(entry.key, reading.seq);
-    }
-    for (const entry of plan.gone) this.#observer.endRow(entry, { stamp: first, via: 'list', nowMs: reading.nowMs });
+    for (const { end } of plan.omittedAgain) if (end !== undefined) end.omittedAgain = true;
+    const nowMs = this.#deps.clock.now();
+    for (const entry of plan.gone) this.#observer.endRow(entry, { stamp: first, nowMs });
     this.#evicted('absent', plan.gone.length);
     return { evicted: plan.gone.length, doubted: false };
   }
@@ -255,7 +241,7 @@ export class Table<V> {
   #endRows(entries: readonly Entry<V>[], cause: EvictionCause): void {
     for (const entry of entries) {
       const stamp = { seq: this.#deps.order.tick(), atMs: this.#deps.clock.now() };
-      this.#observer.endRow(entry, { stamp, via: 'list', nowMs: stamp.atMs });
+      this.#observer.endRow(entry, { stamp, nowMs: stamp.atMs });
     }
     this.#evicted(cause, entries.length);
   }

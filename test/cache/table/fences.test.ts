@@ -374,35 +374,6 @@ describe('existence', () => {
     expect(at.table.removalOf('a/1')).toBe('none');
   });
 
-  it('caching 36: while a create is in flight, and for a while after, a list that lacks the machine does not end it', async () => {
-    const at = setOf('a/1');
-    const mutation = at.table.beginMutation({ kind: 'add-rows', keys: ['a/2'] });
-    getMachine(at, 'a/2');
-    at.table.commitList(list(at, machineRows('a/1')));
-    expect(at.table.snapshot().size).toBe(2);
-    mutation.settle('succeeded');
-    at.wanted.length = 0;
-    at.table.commitList(list(at, machineRows('a/1')));
-    expect(at.table.snapshot().size).toBe(2);
-    expect(at.wanted).toEqual(['a/2']);
-    await at.clock.advance(120_000);
-    at.table.commitList(list(at, machineRows('a/1')));
-    expect(at.table.snapshot().size).toBe(1);
-  });
-
-  it('a 404 while the create is in flight is not believed, after success it is', () => {
-    const at = setOf('a/1');
-    const mutation = at.table.beginMutation({ kind: 'add-rows', keys: ['a/2'] });
-    getMachine(at, 'a/2');
-    expect(at.table.observeGone('a/2', at.order.stamp()).rejected).toEqual([{ group: 'existence', reason: 'in-flight' }]);
-    mutation.settle('succeeded');
-    at.table.observeGone('a/2', at.order.stamp());
-    expect(at.table.get('a/2')).toBeUndefined();
-    expect(at.events.filter((event) => event.kind === 'not-applied')).toEqual([
-      { kind: 'not-applied', key: 'a/2', expected: 'present', actual: 'gone' },
-    ]);
-  });
-
   it('every row that a settled change touched is asked for', () => {
     const at = setOf('a/1', 'a/2', 'a/3');
     at.table.beginMutation({ kind: 'remove-rows', keys: ['a/1', 'a/3'] }).settle('failed');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideRead, checkFreshness, type AgentFreshness } from '../../../src/cache/table/freshness.ts';
+import { checkFreshness, type AgentFreshness } from '../../../src/cache/table/freshness.ts';
 
 const FRESH: AgentFreshness = {
   id: 'sets',
@@ -10,26 +10,6 @@ const FRESH: AgentFreshness = {
   heldUntilMs: undefined,
   lastError: undefined,
 };
-
-describe('read modes', () => {
-  it.each([
-    { mode: 'fresh-enough', ageMs: 60_000, decision: 'serve' },
-    { mode: 'fresh-enough', ageMs: 60_001, decision: 'serve-and-refresh' },
-    { mode: 'fresh-enough', ageMs: 360_000, decision: 'serve-and-refresh' },
-    { mode: 'fresh-enough', ageMs: 360_001, decision: 'refresh-first' },
-    { mode: 'fresh-enough', ageMs: Number.POSITIVE_INFINITY, decision: 'refresh-first' },
-    { mode: 'fresh-enough', ageMs: undefined, decision: 'refresh-first' },
-    { mode: 'any-age', ageMs: 1e12, decision: 'serve' },
-    { mode: 'any-age', ageMs: undefined, decision: 'refresh-first' },
-    { mode: 'refresh', ageMs: 0, decision: 'refresh-first' },
-  ] as const)('$mode at $ageMs ms: $decision', ({ mode, ageMs, decision }) => {
-    expect(decideRead({ mode, ageMs, ttlMs: 60_000 })).toBe(decision);
-  });
-
-  it('a hard limit of its own overrules the default', () => {
-    expect(decideRead({ mode: 'fresh-enough', ageMs: 130_000, ttlMs: 60_000, hardLimitMs: 120_000 })).toBe('refresh-first');
-  });
-});
 
 describe('freshness of agents', () => {
   it.each([

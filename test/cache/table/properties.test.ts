@@ -31,7 +31,7 @@ const machineStep: fc.Arbitrary<MachineStep> = fc.oneof(
     weight: 10,
     arbitrary: fc.record({ kind: fc.constant('read-on'), which, fails: fc.constantFrom(false, false, false, false, false, true) }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('mutate'), machines: machineKeys, adds: fc.constantFrom(false, false, true) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('mutate'), machines: machineKeys }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('apply'), which }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('settle'), which, outcome }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('external'), machine, alive: fc.boolean() }) },

@@ -3,7 +3,6 @@ import { OnDemand, type OnDemandDeps } from '../../../src/cache/table/refresh.ts
 import { Slots } from '../../../src/cache/concurrency.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
-import { list, LISTER, setRow, sets } from '../support.ts';
 
 const never = new AbortController().signal;
 
@@ -23,7 +22,6 @@ function refresher(options: Partial<OnDemandDeps> = {}) {
     slots: new Slots(8),
     readOne: (key) => read(key)(),
     readScope: (scope) => read(`list ${scope}`)(),
-    confirmedAfter: () => new Promise(() => undefined),
     hooks: { onDemand: (_table, outcome) => outcomes.push(outcome) },
     ...options,
   });
@@ -189,47 +187,5 @@ describe('reads out of turn', () => {
     await settle();
     expect(at.begun).toEqual(['a']);
     expect(at.clock.sleeping).toBe(0);
-  });
-});
-
-describe('waiting for confirmation', () => {
-  function withTable() {
-    const at = sets();
-    const onDemand = new OnDemand({
-      name: 'sets',
-      clock: at.clock,
-      slots: new Slots(8),
-      readOne: () => Promise.resolve(),
-      readScope: () => Promise.resolve(),
-      confirmedAfter: (key, seq, signal) => at.table.confirmedAfter(key, seq, signal),
-    });
-    at.table.commitList(list(at, [setRow(5)]));
-    return { at, onDemand };
-  }
-
-  it('caching 39: true once a read begun later is accepted', async () => {
-    const { at, onDemand } = withTable();
-    const early = at.order.stamp();
-    const wait = onDemand.confirmed('pool', at.order.tick());
-    at.table.observe({ ...setRow(5), stamp: early, via: 'get', agentId: LISTER });
-    await at.clock.advance(10_000);
-    at.table.commitList(list(at, [setRow(5)]));
-    expect(await wait).toBe(true);
-    expect(at.clock.sleeping).toBe(0);
-  });
-
-  it('false when none came in 30 s', async () => {
-    const { at, onDemand } = withTable();
-    const wait = onDemand.confirmed('pool', at.order.tick());
-    await at.clock.advance(30_000);
-    expect(await wait).toBe(false);
-  });
-
-  it('rejects when the caller gives up', async () => {
-    const { at, onDemand } = withTable();
-    const stop = new AbortController();
-    const wait = onDemand.confirmed('pool', at.order.tick(), { signal: stop.signal });
-    stop.abort();
-    await expect(wait).rejects.toMatchObject({ kind: 'cancelled' });
   });
 });

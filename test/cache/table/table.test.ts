@@ -328,32 +328,3 @@ describe('age', () => {
     expect(at.table.seen('a/2')?.atMs).toBe(1_000_000);
   });
 });
-
-describe('waiting for a read', () => {
-  it('caching 39: a read begun before does not count, one begun after does', async () => {
-    const at = sets();
-    at.table.commitList(list(at, [setRow(5)]));
-    const early = at.order.stamp();
-    const seq = at.order.tick();
-    let resolved = false;
-    const wait = at.table.confirmedAfter('pool', seq, new AbortController().signal).then(() => (resolved = true));
-    at.table.observe({ ...setRow(5), stamp: early, via: 'get', agentId: LISTER });
-    await at.clock.advance(0);
-    expect(resolved).toBe(false);
-    at.table.commitList(list(at, [setRow(5)]));
-    await wait;
-    expect(resolved).toBe(true);
-  });
-
-  it('an answer that it is gone counts too; an abort ends the wait', async () => {
-    const at = machines();
-    at.table.commitList(list(at, machineRows('a/1')));
-    const wait = at.table.confirmedAfter('a/1', at.order.tick(), new AbortController().signal);
-    at.table.observeGone('a/1', at.order.stamp());
-    await wait;
-    const stop = new AbortController();
-    const other = at.table.confirmedAfter('a/1', at.order.tick(), stop.signal);
-    stop.abort();
-    await expect(other).rejects.toMatchObject({ kind: 'cancelled' });
-  });
-});

@@ -15,7 +15,7 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
         change: ["fence.expect !== undefined && amount !== fence.expect ? 'contradicts-expectation' :"],
       },
       'a read from before our delete does not bring an instance back',
-      'what we create is not gone because an old list lacks it',
+      { title: 'a read from before the end of our change ends no row', change: ['seq >= fence.minSeq', 'seq > 0'] },
     ],
   },
   {
