@@ -213,8 +213,7 @@ interface CallPartners {
 }
 
 function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps, partners: CallPartners): ArmCalls {
-  const { rateLimits, credential, shares } = partners;
-  const { tokens } = partners.ownWrites;
+  const { rateLimits, credential, shares, ownWrites } = partners;
   return new ArmCalls({
     credential,
     clock,
@@ -230,7 +229,7 @@ function createCalls({ options, clock, random, metrics, beforeWrite }: AzureDeps
     // A call that is held back, or gets no access token, uses up nothing.
     onWrite: (call) => {
       shares.noteWrite({ operation: call.operation, resource: foldName(call.resource) });
-      if (SET_WRITES.has(call.operation)) tokens.noteWrite(foldName(call.resource), clock.monotonic());
+      if (SET_WRITES.has(call.operation)) ownWrites.noteScaleSetWrite(foldName(call.resource), clock.monotonic());
     },
   });
 }

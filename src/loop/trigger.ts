@@ -3,6 +3,7 @@
  * Early wakes are batched, so that a burst of a thousand pods makes one plan. Must not know what a loop does.
  */
 import { endWaits, onAbort } from '../lib/abort.ts';
+import { RateWindow } from '../lib/allowance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { LoopTriggerCause } from '../domain/loop-report.ts';
@@ -47,7 +48,7 @@ export class LoopTrigger {
   #times: TriggerTimes;
   #batch: Batch | undefined;
   /** Start times of the last few loops, oldest first. */
-  #starts: readonly number[] = [];
+  readonly #starts = new RateWindow(CLOSE_LOOPS);
   #earlyLoopAtMs = Number.NEGATIVE_INFINITY;
   /** When the loop's earliest timer ends (monotonic). */
   #timerAtMs: number | undefined;
@@ -100,13 +101,13 @@ export class LoopTrigger {
     this.#timerAtMs = undefined;
     if (cause === 'timer') this.#timerLoopAtMs = nowMs;
     if (cause === 'pods' || cause === 'cloud') this.#earlyLoopAtMs = nowMs;
-    this.#starts = [...this.#starts, nowMs].slice(-CLOSE_LOOPS.count);
+    this.#starts.note(nowMs);
     return cause;
   }
 
   #due(): Due {
-    const last = this.#starts.at(-1);
-    const scanAtMs = last === undefined ? 0 : last + this.#times.scanIntervalMs;
+    const { lastMs } = this.#starts;
+    const scanAtMs = lastMs === undefined ? 0 : lastMs + this.#times.scanIntervalMs;
     const scan = { atMs: scanAtMs, cause: 'scan' } as const;
     if (!this.#times.startEarly) return scan;
     const early = [this.#batchDue(), this.#timerDue()].flatMap((due) => (due !== undefined && due.atMs <= scanAtMs ? [due] : []));
@@ -117,7 +118,7 @@ export class LoopTrigger {
     const batch = this.#batch;
     if (batch === undefined) return undefined;
     const quietAtMs = Math.min(batch.lastMs + this.#idleMs(batch), batch.firstMs + this.#times.batchMaxMs);
-    return { atMs: Math.max(quietAtMs, this.#roomAtMs()), cause: batch.cause };
+    return { atMs: Math.max(quietAtMs, this.#starts.nextMs), cause: batch.cause };
   }
 
   #idleMs({ cause, firstMs, wakes }: Batch): number {
@@ -128,14 +129,8 @@ export class LoopTrigger {
 
   #timerDue(): Due | undefined {
     if (this.#timerAtMs === undefined) return undefined;
-    const atMs = Math.max(this.#timerAtMs, this.#roomAtMs(), this.#timerLoopAtMs + this.#times.scanIntervalMs);
+    const atMs = Math.max(this.#timerAtMs, this.#starts.nextMs, this.#timerLoopAtMs + this.#times.scanIntervalMs);
     return { atMs, cause: 'timer' };
-  }
-
-  /** When one more early loop is within the rate. */
-  #roomAtMs(): number {
-    const [oldest] = this.#starts;
-    return oldest === undefined || this.#starts.length < CLOSE_LOOPS.count ? 0 : oldest + CLOSE_LOOPS.withinMs;
   }
 
   #endWait(): void {

@@ -6,7 +6,7 @@
 import { pino, type LogFn, type Logger, type LoggerOptions } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
-import { KeyedFold } from '../lib/keyed-fold.ts';
+import { KeyedFold } from './keyed-fold.ts';
 import { defined } from '../lib/defined.ts';
 
 export type Log = Logger;

@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PipelinePolicy, PipelineRequest, PipelineResponse, SendRequest } from '@azure/core-rest-pipeline';
 import { Semaphore } from 'async-mutex';
+import { Allowance, limitOfRate, waitForAllowance } from '../../lib/allowance.ts';
 import { endWaits, withAbort } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -16,7 +17,7 @@ import { describeCall, isWrite, type ArmCall } from './call-list.ts';
 import { streamFor, type Random } from '../../lib/random.ts';
 import { checkOrigin, redirectNotFollowed, type PageAddresses } from './request-addresses.ts';
 import { limitResponse, mappableBody } from './response-bodies.ts';
-import { type RateLimits, TokenBucket } from './rate-limits.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
 
@@ -53,7 +54,8 @@ export class ArmCalls {
   readonly #slots: Semaphore;
   /** Passes the call to the pipeline policy. The SDK drops options, including the abort signal, from its second page on. */
   readonly #current = new AsyncLocalStorage<CurrentCall>();
-  readonly #ownLimits: Readonly<Record<'read' | 'write', TokenBucket>> | undefined;
+  /** The user's own limits. A call waits for its allowance; none is refused. If undefined, only Azure's limits apply, by its headers. */
+  readonly #ownLimits: Readonly<Record<'read' | 'write', Allowance>> | undefined;
   readonly #origin: string;
   #inFlight = 0;
 
@@ -61,9 +63,9 @@ export class ArmCalls {
     this.#deps = deps;
     this.#origin = new URL(deps.endpoint).origin;
     this.#slots = new Semaphore(Math.max(1, deps.maxConcurrent));
-    const { clock, rateLimit } = deps;
+    const { rateLimit } = deps;
     if (rateLimit !== undefined)
-      this.#ownLimits = { read: new TokenBucket(clock, rateLimit.read), write: new TokenBucket(clock, rateLimit.write) };
+      this.#ownLimits = { read: new Allowance(limitOfRate(rateLimit.read)), write: new Allowance(limitOfRate(rateLimit.write)) };
   }
 
   /** Requests in flight, including their requests for tokens. Waiting requests do not count. */
@@ -90,9 +92,9 @@ export class ArmCalls {
   async #sendInTurn<T>(current: CurrentCall, send: () => Promise<T>): Promise<T> {
     const { call, signal } = current;
     const limit = this.#ownLimits?.[isWrite(call) ? 'write' : 'read'];
-    await limit?.waitForToken(signal);
+    if (limit !== undefined) await waitForAllowance(limit, this.#deps.clock, signal);
     const release = await this.#acquireSlot(call, signal).catch((thrown: unknown) => {
-      limit?.returnToken();
+      limit?.giveBack('');
       throw thrown;
     });
     this.#inFlight += 1;

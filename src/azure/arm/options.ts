@@ -2,7 +2,6 @@
 import type { AgentSelection } from '../../cache/agents/agent-selection.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { TaintRules } from '../../domain/taints.ts';
-import type { CallRate } from './rate-limits.ts';
 
 /**
  * How the shared credential is made. `managed-identity` without a client id is the system-assigned identity. The id may be an
@@ -19,6 +18,12 @@ export type AzureCredentialOptions =
       readonly certificatePassword: string | undefined;
     }
   | { readonly method: 'azure-cli' };
+
+/** A limit on calls: so many in a second, and after a pause so many at once. */
+interface CallRate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
 
 /** Waits `firstMs`, then each time `exponent` times the wait before. Each wait is longer by up to `jitter` of itself. */
 interface ReadRetries {

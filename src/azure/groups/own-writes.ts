@@ -2,6 +2,7 @@
  * What this process knows of its own writes: increases that can still be undone, how often a scale set was written, and backoffs
  * after refusals. After a restart nothing is known. Must not read or write Azure: this is bookkeeping.
  */
+import { Allowance } from '../../lib/allowance.ts';
 import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import { isLocked } from '../arm/errors.ts';
@@ -55,37 +56,11 @@ export class OwnIncreases {
   }
 }
 
-const BURST = 12;
-const REFILL_MS = 15_000;
-/** Deletes come in batches, after their nodes were drained: increases leave them the last tokens. */
+/** What Azure takes of each scale set, from all writers together: 12 writes at once and then 4 a minute. Nothing is sent beyond that. */
+const SCALE_SET_WRITES = { burst: 12, refillMs: 15_000 } as const;
+/** Deletes come in batches, after their nodes were drained: increases leave them the last writes. */
 const RESERVED_FOR_DELETES = 2;
-
-/**
- * Rate-limit tokens of each scale set (key: folded name; monotonic times). Azure takes 12 writes at once and then 4 a minute, from
- * all writers together. Beyond that nothing is sent: an increase waits, so that the next one requests everything, and so does a delete.
- */
-export class WriteTokens {
-  /** When the bucket of a scale set is full again without further writes. */
-  readonly #fullAtMs = new Map<string, number>();
-
-  /** A write is being sent. */
-  noteWrite(key: string, nowMs: number): void {
-    this.#fullAtMs.set(key, Math.max(this.#fullAtMs.get(key) ?? nowMs, nowMs) + REFILL_MS);
-  }
-
-  /** How long a delete has to wait; 0 if a token is left. */
-  deletionWaitMs(key: string, nowMs: number): number {
-    return Math.max(0, (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - 1) * REFILL_MS);
-  }
-
-  /** Why the scale set cannot be increased now; the same text until it can. */
-  increaseHeldReason(key: string, nowMs: number): string | undefined {
-    const waitMs = (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - RESERVED_FOR_DELETES - 1) * REFILL_MS;
-    return waitMs > 0 ? HELD : undefined;
-  }
-}
-
-const HELD =
+const USED_UP =
   'it has used up its writes (Azure allows 12 at once, then 4 a minute); the next write requests everything that is needed by then';
 
 const REFUSED: ClosureTimes = { firstMs: 60_000, longestMs: 5 * 60_000 };
@@ -139,43 +114,50 @@ function backoffAfter(error: AutoscalerError): ClosureTimes | undefined {
 /** While AKS works, and for a while after it, waiting pods get their nodes through AKS too. Two scan intervals are enough for that. */
 const THROUGH_AKS_AFTER_MS = 60_000;
 
-/**
- * Agent pools (key: folded name; monotonic times) whose count is being brought in step. AKS sets the capacity to the count at any time
- * until its operation ends, so their scale sets are not written directly.
- */
-export class CountSyncs {
-  /** Until when a pool is written through AKS; undefined: the operation has not ended. */
-  readonly #untilMs = new Map<string, number | undefined>();
+/** All that this process knows of its own writes. Keys are folded names, and times are monotonic. */
+export class OwnWrites {
+  readonly increases = new OwnIncreases();
+  readonly backoffs = new WriteBackoffs();
+  readonly #scaleSets = new Allowance(SCALE_SET_WRITES);
+  /**
+   * Until when an agent pool is written through AKS because its count is brought in step; infinite while the operation runs. AKS sets the
+   * capacity to the count at any time until the operation ends, so the scale set is not written directly.
+   */
+  readonly #throughAksUntilMs = new Map<string, number>();
 
-  begin(pool: string): void {
-    this.#untilMs.set(pool, undefined);
+  /** A write of a scale set is being sent. */
+  noteScaleSetWrite(set: string, nowMs: number): void {
+    this.#scaleSets.take(set, nowMs);
+  }
+
+  /** How long a delete from a scale set has to wait; 0: it need not. */
+  deletionWaitMs(set: string, nowMs: number): number {
+    return this.#scaleSets.waitMs(set, nowMs);
+  }
+
+  /** Why the scale set cannot be increased now; the same text until it can. The next write requests everything. */
+  increaseHeldReason(set: string, nowMs: number): string | undefined {
+    return this.#scaleSets.waitMs(set, nowMs, RESERVED_FOR_DELETES) > 0 ? USED_UP : undefined;
+  }
+
+  /** AKS is requested to bring the count of a pool in step. */
+  beginCountSync(pool: string): void {
+    this.#throughAksUntilMs.set(pool, Number.POSITIVE_INFINITY);
   }
 
   /** AKS refused the count: nothing follows. */
-  cancel(pool: string): void {
-    this.#untilMs.delete(pool);
+  cancelCountSync(pool: string): void {
+    this.#throughAksUntilMs.delete(pool);
   }
 
   /** AKS's operation is over, and the pool was read again. */
-  end(pool: string, nowMs: number): void {
-    this.#untilMs.set(pool, nowMs + THROUGH_AKS_AFTER_MS);
+  endCountSync(pool: string, nowMs: number): void {
+    this.#throughAksUntilMs.set(pool, nowMs + THROUGH_AKS_AFTER_MS);
   }
 
-  /** Whether the scale set of the pool must not be written directly. */
+  /** Whether the scale set of the pool must not be written directly, because its count is brought in step. */
   isThroughAks(pool: string, nowMs: number): boolean {
-    if (!this.#untilMs.has(pool)) return false;
-    const untilMs = this.#untilMs.get(pool);
     // guard: the scale set is not written while AKS brings its count in step
-    if (untilMs === undefined || nowMs < untilMs) return true;
-    this.#untilMs.delete(pool);
-    return false;
+    return nowMs < (this.#throughAksUntilMs.get(pool) ?? Number.NEGATIVE_INFINITY);
   }
-}
-
-/** All that this process knows of its own writes. */
-export class OwnWrites {
-  readonly increases = new OwnIncreases();
-  readonly tokens = new WriteTokens();
-  readonly backoffs = new WriteBackoffs();
-  readonly countSyncs = new CountSyncs();
 }

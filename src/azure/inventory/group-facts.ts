@@ -18,16 +18,15 @@ import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
 import type { ReservingGroup } from './reserved-capacity.ts';
 import type { VmsPools } from './vms-pools.ts';
-import type { CountSyncs, WriteTokens } from '../groups/own-writes.ts';
+import type { OwnWrites } from '../groups/own-writes.ts';
 
 export interface GroupFactsDeps {
   readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
   readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
-  readonly tokens: Pick<WriteTokens, 'increaseHeldReason'>;
+  readonly ownWrites: Pick<OwnWrites, 'increaseHeldReason' | 'isThroughAks'>;
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
-  readonly countSyncs: Pick<CountSyncs, 'isThroughAks'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
@@ -79,8 +78,8 @@ export class GroupFacts {
   isWrittenThroughAks(group: RegisteredGroup): boolean {
     const row = this.#rowOf(group);
     if (group.kind === 'vms-pool' || row === undefined) return false;
-    const { countSyncs, clock } = this.#deps;
-    if (countSyncs.isThroughAks(foldName(poolOf(row.tags) ?? ''), clock.monotonic())) return true;
+    const { ownWrites, clock } = this.#deps;
+    if (ownWrites.isThroughAks(foldName(poolOf(row.tags) ?? ''), clock.monotonic())) return true;
     return (writePathTag(row.tags) ?? this.#deps.options.writePath) === 'agentPool';
   }
 
@@ -99,9 +98,9 @@ export class GroupFacts {
   /** Why the group cannot be increased now. Deletions stay possible. */
   increaseHeldReason(group: RegisteredGroup): string | undefined {
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
-    const { tokens, clock } = this.#deps;
+    const { ownWrites, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    const busy = unknownPool ?? this.ownOperationReason(group) ?? tokens.increaseHeldReason(group.key, nowMs);
+    const busy = unknownPool ?? this.ownOperationReason(group) ?? ownWrites.increaseHeldReason(group.key, nowMs);
     return busy ?? this.throttledReason(group) ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
   }
 

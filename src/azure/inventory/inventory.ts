@@ -64,8 +64,8 @@ export interface AzureInventoryDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hooks: CacheHooks;
-  /** Rate-limit tokens of our own writes: without one a group cannot be increased. */
-  readonly ownWrites: Pick<OwnWrites, 'tokens' | 'countSyncs'>;
+  /** Our own writes keep a group from being increased, or from being written directly. */
+  readonly ownWrites: Pick<OwnWrites, 'increaseHeldReason' | 'isThroughAks'>;
   /** Holds of Azure: without admission a group cannot be increased. */
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   /** If absent, this process reads the VM sizes for itself. */
@@ -166,9 +166,8 @@ export class AzureInventory {
       clock,
       scaleSets,
       vmsPools,
-      tokens: deps.ownWrites.tokens,
+      ownWrites: deps.ownWrites,
       rateLimits: deps.rateLimits,
-      countSyncs: deps.ownWrites.countSyncs,
       quota,
       ...known,
     });

@@ -1,8 +1,8 @@
 /** Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list. */
 import type { CacheHooks } from '../../cache/table/hooks.ts';
-import { CallAllowance } from '../../cache/call-allowance.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
+import { Allowance } from '../../lib/allowance.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { instanceListAgentId } from '../agents/instance-list-agents.ts';
@@ -34,8 +34,9 @@ const LIST_ABOVE = 20;
 export class Refresh {
   readonly #scaleSets: OnDemand;
   readonly #instances: OnDemand;
-  readonly #singleReads: CallAllowance;
-  readonly #readsBeforeDeletes: CallAllowance;
+  readonly #clock: Clock;
+  readonly #singleReads = new Allowance(SINGLE_READS);
+  readonly #readsBeforeDeletes = new Allowance(READS_BEFORE_DELETES);
   /** What the last GET of each scale set showed. */
   readonly #readings = new Map<string, ScaleSetReading | undefined>();
   readonly #agents: AgentDeps;
@@ -43,6 +44,7 @@ export class Refresh {
 
   constructor({ agents, clock, slots, hooks, rateLimits, runNow }: RefreshDeps) {
     this.#agents = agents;
+    this.#clock = clock;
     this.#rateLimits = rateLimits;
     const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
     this.#scaleSets = new OnDemand({
@@ -51,8 +53,6 @@ export class Refresh {
       readOne: async (key, signal) => void this.#readings.set(key, await readScaleSet(agents, key, signal)),
       readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
     });
-    this.#singleReads = new CallAllowance(clock, SINGLE_READS);
-    this.#readsBeforeDeletes = new CallAllowance(clock, READS_BEFORE_DELETES);
     this.#instances = new OnDemand({
       ...shared,
       listAbove: LIST_ABOVE,
@@ -87,13 +87,13 @@ export class Refresh {
   /** Requests a read of one instance of a group, listed or not; does not wait. */
   requestInstance(key: string, groupKey: string): void {
     // guard: single reads of instances stay below the limit of Azure
-    this.#singleReads.note(groupKey);
+    this.#singleReads.take(groupKey, this.#clock.monotonic());
     this.#instances.request(key, groupKey);
   }
 
   /** Reads one instance, which is to be deleted, by a GET that begins after this call. @throws AutoscalerError */
   refreshInstance(key: string, groupKey: string, signal: AbortSignal): Promise<void> {
-    this.#readsBeforeDeletes.note(groupKey);
+    this.#readsBeforeDeletes.take(groupKey, this.#clock.monotonic());
     return this.#instances.refresh(key, groupKey, signal);
   }
 
@@ -106,7 +106,7 @@ export class Refresh {
     const call =
       resource === undefined ? ({ operation: 'getVm', resource: '' } as const) : ({ operation: 'getInstance', resource } as const);
     if (this.#rateLimits.heldReason(call) !== undefined) return 0;
-    return (purpose === 'delete' ? this.#readsBeforeDeletes : this.#singleReads).left(groupKey);
+    return (purpose === 'delete' ? this.#readsBeforeDeletes : this.#singleReads).left(groupKey, this.#clock.monotonic());
   }
 
   stop(): void {

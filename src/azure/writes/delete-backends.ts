@@ -12,7 +12,7 @@ import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
 import { deleteFromGroup, type Batch, type DeleteBackend, type SentBatch } from './delete.ts';
-import { whenPoolIsFree } from './pool-turn.ts';
+import { untilScaleSetWritable, whenPoolIsFree } from './pool-turn.ts';
 import { poolState, scaleSetState } from './resource-state.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
@@ -58,7 +58,7 @@ function scaleSetBackend(
       await untilReadable(deps, { group, count }, signal);
       const turn = async (): Promise<DeleteOutcome> => {
         // Waits before the fresh read, so that the read is new when the request is sent.
-        await untilWritable(deps, group.key, signal);
+        await untilScaleSetWritable(deps, group.key, signal);
         return work();
       };
       if (pool !== null) return whenPoolIsFree(deps, { poolKey: foldName(pool) }, turn, signal);
@@ -180,12 +180,6 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number):
   };
 }
 
-/** Waits until the scale set takes a write of ours again. */
-async function untilWritable({ ownWrites, clock }: WriteDeps, setKey: string, signal: AbortSignal): Promise<void> {
-  const waitMs = ownWrites.tokens.deletionWaitMs(setKey, clock.monotonic());
-  if (waitMs > 0) await clock.sleep(waitMs, signal);
-}
-
 async function postToScaleSet(
   deps: WriteDeps,
   set: string,
@@ -194,7 +188,7 @@ async function postToScaleSet(
 ): Promise<WriteAnswer> {
   const instanceIds = instances.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
-  await untilWritable(deps, foldName(set), signal);
+  await untilScaleSetWritable(deps, foldName(set), signal);
   await deps.calls.run({ operation: 'deleteInstances', resource: set, beforeSend }, signal, async () => {
     const poller = deps.clients.compute.virtualMachineScaleSets.deleteInstances(
       deps.options.nodeResourceGroup,

@@ -122,7 +122,7 @@ function checkWritable(
   group: RegisteredGroup,
   { etag }: ReadScaleSet,
 ): IncreaseOutcome | undefined {
-  const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
+  const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
   if (held !== undefined) return busy(group, held);
   if (!options.enableVmssEtag || etag !== undefined) return undefined;
   return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };

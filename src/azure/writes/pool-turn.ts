@@ -42,9 +42,15 @@ export async function untilDeletionTurn(deps: WriteDeps, group: RegisteredGroup,
   await deps.shares.untilGranted({ operation, resource: writtenKeyOf(group) }, signal);
 }
 
-async function untilOwnWritesEnd({ inventory, ownWrites, clock }: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<void> {
+async function untilOwnWritesEnd(deps: WriteDeps, group: RegisteredGroup, signal: AbortSignal): Promise<void> {
+  const { inventory } = deps;
   const pool = group.kind === 'vms-pool' ? poolKeyOf(group.key) : inventory.facts.writtenPoolOf(group);
   if (pool !== undefined) return inventory.vmsPools.untilFree(foldName(pool), LONGEST_WAIT_MS, signal);
-  const waitMs = ownWrites.tokens.deletionWaitMs(group.key, clock.monotonic());
+  await untilScaleSetWritable(deps, group.key, signal);
+}
+
+/** Waits until Azure takes another deletion from the scale set. */
+export async function untilScaleSetWritable({ ownWrites, clock }: WriteDeps, setKey: string, signal: AbortSignal): Promise<void> {
+  const waitMs = ownWrites.deletionWaitMs(setKey, clock.monotonic());
   if (waitMs > 0) await clock.sleep(waitMs, signal);
 }

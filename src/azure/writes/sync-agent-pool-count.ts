@@ -125,7 +125,7 @@ export class AgentPoolCountSync {
     const { writes } = this.#deps;
     const key = foldName(target.pool);
     // From here on no write of ours goes to the scale set itself.
-    writes.ownWrites.countSyncs.begin(key);
+    writes.ownWrites.beginCountSync(key);
     writes.inventory.vmsPools.operationBegan(key);
     try {
       this.#follow(target, await putPoolCount(writes, BESIDE_CAPACITY, { document, to: target.rest.size }, signal));
@@ -139,7 +139,7 @@ export class AgentPoolCountSync {
     const { inventory, ownWrites } = this.#deps.writes;
     if (isEffectUnknown(error)) void this.#ended(target, { kind: 'unknown', reason: error.message });
     else {
-      ownWrites.countSyncs.cancel(foldName(target.pool));
+      ownWrites.cancelCountSync(foldName(target.pool));
       inventory.vmsPools.release(foldName(target.pool));
     }
     return error.message;
@@ -165,7 +165,7 @@ export class AgentPoolCountSync {
     const { group, pool } = target;
     inventory.reads.requestScaleSet(group.key);
     await inventory.vmsPools.scaleSetPoolOperationEnded(pool, closing);
-    ownWrites.countSyncs.end(foldName(pool), clock.monotonic());
+    ownWrites.endCountSync(foldName(pool), clock.monotonic());
     this.#count(end.kind);
     if (end.kind !== 'succeeded') log.warn({ nodeGroup: group.id, end }, "AKS's count may not be in step");
   }

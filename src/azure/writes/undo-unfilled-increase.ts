@@ -96,7 +96,7 @@ export class UnfilledIncreaseUndo {
     if (inventory.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours is in progress' };
     const writable = this.#deps.writable(group);
     if (typeof writable === 'string') return { kind: 'again', reason: writable };
-    const held = ownWrites.tokens.increaseHeldReason(group.key, clock.monotonic());
+    const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
     return held === undefined ? undefined : { kind: 'again', reason: held };
   }
 

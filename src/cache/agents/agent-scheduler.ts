@@ -12,7 +12,6 @@ import {
   isRunnable,
   newAgentState,
   nextRun,
-  noteStart,
   ownDueMs,
   requestedDueMs,
   statusOf,
@@ -155,7 +154,7 @@ export class AgentScheduler {
   dueNow(agentId: string, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): void {
     const state = this.#states.get(agentId);
     if (state === undefined) return;
-    if (atAnyRate) state.starts = [];
+    if (atAnyRate) state.starts?.clear();
     state.requested = true;
     this.#wake();
   }
@@ -250,7 +249,8 @@ export class AgentScheduler {
     state.requested = false;
     state.urgent = false;
     state.lastStartMs = run.startedAtMs;
-    noteStart(state, run.startMs);
+    // guard: the instances of a set are listed twice in a minute at most
+    state.starts?.note(run.startMs);
     this.#buckets.enter(state.agent.bucket);
     const ended = this.#carryOut(state, run).finally(() => {
       this.#buckets.leave(state.agent.bucket);

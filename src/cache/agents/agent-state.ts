@@ -1,3 +1,4 @@
+import { RateWindow } from '../../lib/allowance.ts';
 import { durationAfterMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import { stableHash, type Random } from '../../lib/random.ts';
@@ -114,8 +115,8 @@ export interface AgentState {
   run: Run | undefined;
   /** Callers that wait for a run that has not begun. */
   waiting: RunWaiting[];
-  /** Monotonic starts of the last runs, oldest first: as many as the requested rate counts. */
-  starts: readonly number[];
+  /** The last starts (monotonic). If undefined, requested runs have no rate. */
+  readonly starts: RateWindow | undefined;
   failures: number;
   lastStartMs: number | undefined;
   lastSuccessMs: number | undefined;
@@ -143,7 +144,7 @@ export function newAgentState(
     again: false,
     run: undefined,
     waiting: [],
-    starts: [],
+    starts: agent.policy.requestedRate === undefined ? undefined : new RateWindow(agent.policy.requestedRate),
     failures: 0,
     lastStartMs: undefined,
     lastSuccessMs: undefined,
@@ -207,19 +208,8 @@ export function ownDueMs(state: AgentState): number {
 }
 
 /** When the agent's rate allows a requested run. Monotonic; in the past: at once. */
-export function requestedDueMs({ agent, starts, urgent }: AgentState): number {
-  const { requestedRate: rate } = agent.policy;
-  const oldest = starts[0];
-  // guard: the instances of a set are listed twice in a minute at most
-  return urgent || rate === undefined || oldest === undefined || starts.length < rate.runs
-    ? Number.NEGATIVE_INFINITY
-    : oldest + rate.withinMs;
-}
-
-/** Notes that a run of the agent starts. */
-export function noteStart(state: AgentState, monotonicMs: number): void {
-  const { requestedRate: rate } = state.agent.policy;
-  if (rate !== undefined) state.starts = [...state.starts, monotonicMs].slice(-rate.runs);
+export function requestedDueMs({ starts, urgent }: AgentState): number {
+  return urgent || starts === undefined ? Number.NEGATIVE_INFINITY : starts.nextMs;
 }
 
 export function isRunnable(state: AgentState): boolean {

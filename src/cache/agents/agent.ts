@@ -1,4 +1,5 @@
 /** A caching agent: one unit of reading. It loads and returns how to commit; only the scheduler commits. */
+import type { RateLimit } from '../../lib/allowance.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 
 /** Unique per run and never reused: a run that timed out cannot pass for its successor. */
@@ -26,7 +27,7 @@ export interface AgentPolicy {
    * Requested runs keep to this rate, since each is expensive, also those that a caller waits for.
    * If absent, requested runs start at once.
    */
-  readonly requestedRate?: { readonly runs: number; readonly withinMs: number };
+  readonly requestedRate?: RateLimit;
 }
 
 export interface RunContext {

@@ -3,6 +3,7 @@
  * cannot be sent is counted and dropped; it never delays or fails a decision. Must not know why events are recorded.
  */
 import { untilAborted } from '../../lib/abort.ts';
+import { Allowance, limitOfRate, waitForAllowance } from '../../lib/allowance.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import { stableHash } from '../../lib/random.ts';
@@ -60,16 +61,14 @@ export class QueuedEventRecorder implements EventRecorder {
   readonly #stop = new AbortController();
   readonly #queue: EventQueue<Series>;
   #sending: Promise<void> | undefined;
-  #tokens: number;
-  #refilledAt: number;
+  readonly #allowance: Allowance;
   #serial = 0;
 
   constructor(deps: EventRecorderDeps) {
     this.#deps = deps;
     this.#limits = { ...DEFAULT_LIMITS, ...deps.limits };
     this.#queue = new EventQueue(this.#limits.queued);
-    this.#tokens = this.#limits.burst;
-    this.#refilledAt = deps.clock.monotonic();
+    this.#allowance = new Allowance(limitOfRate(this.#limits));
   }
 
   record(event: AutoscalerEvent): void {
@@ -126,7 +125,7 @@ export class QueuedEventRecorder implements EventRecorder {
   async #send(): Promise<void> {
     try {
       for (let series = this.#queue.take(); series !== undefined; series = this.#queue.take()) {
-        await this.#takeToken();
+        await this.#untilAllowed();
         series.queued = false;
         await this.#sendOne(series);
       }
@@ -200,20 +199,9 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   /** Rejects when stopped. */
-  async #takeToken(): Promise<void> {
-    const { clock } = this.#deps;
-    const { perSecond, burst } = this.#limits;
-    for (;;) {
-      if (this.#stop.signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The event recorder was stopped.');
-      const now = clock.monotonic();
-      this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledAt) * perSecond) / 1000);
-      this.#refilledAt = now;
-      if (this.#tokens >= 1) {
-        this.#tokens -= 1;
-        return;
-      }
-      await clock.sleep(Math.ceil((1 - this.#tokens) * (1000 / perSecond)), this.#stop.signal);
-    }
+  async #untilAllowed(): Promise<void> {
+    if (this.#stop.signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The event recorder was stopped.');
+    await waitForAllowance(this.#allowance, this.#deps.clock, this.#stop.signal);
   }
 
   #drop(series: Series, why: string): void {

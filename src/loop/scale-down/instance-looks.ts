@@ -34,20 +34,30 @@ export function unregisteredChecks(
       const found = new Map<InstanceKey, string>();
       const watched = watchedNodes(deps);
       for (let from = 0; from < wanted.length; from += AT_ONCE) {
-        await Promise.all(
-          wanted.slice(from, from + AT_ONCE).map(async (instance) => {
-            const name = watched.get(instance.providerId.toLowerCase()) ?? instance.hostName?.toLowerCase() ?? '';
-            const node = await deps.reader.readFresh(name, signal);
-            // guard: an instance that has become a node is not deleted as one without
-            // guard: the rest of an atomic group that is in use is not deleted
-            if (node === undefined || (isRestOfGroup(instance, deps) && isUnused(node.pods))) return;
-            found.set(instance.key, `instance ${instance.instanceId} has become node ${node.node.name}`);
-          }),
-        );
+        const looks = wanted.slice(from, from + AT_ONCE).map(async (instance) => {
+          const objection = await objectionTo(instance, { ...deps, watched }, signal);
+          if (objection !== undefined) found.set(instance.key, objection);
+        });
+        await Promise.all(looks);
       }
       return found;
     },
   };
+}
+
+interface LookDeps extends Pick<DrainDeps, 'reader'>, Pick<InstanceRemoval, 'cause'> {
+  /** The watched nodes, by provider id in lower case. */
+  readonly watched: ReadonlyMap<string, NodeName>;
+}
+
+/** Why the instance is not deleted: it has become a node that may have pods. */
+async function objectionTo(instance: Instance, deps: LookDeps, signal: AbortSignal): Promise<string | undefined> {
+  const name = deps.watched.get(instance.providerId.toLowerCase()) ?? instance.hostName?.toLowerCase() ?? '';
+  const node = await deps.reader.readFresh(name, signal);
+  // guard: an instance that has become a node is not deleted as one without
+  // guard: the rest of an atomic group that is in use is not deleted
+  if (node === undefined || (isRestOfGroup(instance, deps) && isUnused(node.pods))) return undefined;
+  return `instance ${instance.instanceId} has become node ${node.node.name}`;
 }
 
 function watchedNodes({ reader, clock }: Pick<DrainDeps, 'reader' | 'clock'>): ReadonlyMap<string, NodeName> {

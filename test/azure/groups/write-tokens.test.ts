@@ -1,21 +1,21 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WriteTokens } from '../../../src/azure/groups/own-writes.ts';
+import { OwnWrites } from '../../../src/azure/groups/own-writes.ts';
 
 const MINUTE = 60_000;
 
 describe('writes to one scale set', () => {
   it('allows increases ten writes at once and then one in 15 seconds, and deletes two more', () => {
-    const writes = new WriteTokens();
+    const writes = new OwnWrites();
     for (let write = 0; write < 10; write++) {
       expect(writes.increaseHeldReason('a', 1_000)).toBeUndefined();
-      writes.noteWrite('a', 1_000);
+      writes.noteScaleSetWrite('a', 1_000);
     }
     expect(writes.increaseHeldReason('a', 1_000)).toMatch(/^it has used up its writes/);
     expect(writes.increaseHeldReason('b', 1_000)).toBeUndefined();
     expect(writes.deletionWaitMs('a', 1_000)).toBe(0);
-    writes.noteWrite('a', 1_000);
-    writes.noteWrite('a', 1_000);
+    writes.noteScaleSetWrite('a', 1_000);
+    writes.noteScaleSetWrite('a', 1_000);
     expect(writes.deletionWaitMs('a', 1_000)).toBe(15_000);
     expect(writes.deletionWaitMs('a', 16_000)).toBe(0);
     expect(writes.increaseHeldReason('a', 45_999)).toBeDefined();
@@ -26,14 +26,14 @@ describe('writes to one scale set', () => {
     const asked = fc.record({ gapMs: fc.integer({ min: 0, max: 20_000 }), removal: fc.boolean() });
     fc.assert(
       fc.property(fc.array(asked, { maxLength: 80 }), (all) => {
-        const writes = new WriteTokens();
+        const writes = new OwnWrites();
         const sent: number[] = [];
         let nowMs = 0;
         for (const { gapMs, removal } of all) {
           nowMs += gapMs;
           if (removal) nowMs += writes.deletionWaitMs('a', nowMs);
           else if (writes.increaseHeldReason('a', nowMs) !== undefined) continue;
-          writes.noteWrite('a', nowMs);
+          writes.noteScaleSetWrite('a', nowMs);
           sent.push(nowMs);
         }
         for (const [from, start] of sent.entries()) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { CountSyncs } from '../../../src/azure/groups/own-writes.ts';
+import { OwnWrites } from '../../../src/azure/groups/own-writes.ts';
 import type { ScaleSetReading } from '../../../src/azure/inventory/single-reads.ts';
 import { readAgentPool } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
@@ -65,18 +65,18 @@ describe('a count of AKS that may be brought in step', () => {
 
 describe('a pool whose count is being brought in step', () => {
   it('is written through AKS until the operation has ended, and for a minute after that', () => {
-    const syncs = new CountSyncs();
+    const syncs = new OwnWrites();
     expect(syncs.isThroughAks('user1', 0)).toBe(false);
-    syncs.begin('user1');
+    syncs.beginCountSync('user1');
     expect([syncs.isThroughAks('user1', 10_000_000), syncs.isThroughAks('user2', 0)]).toEqual([true, false]);
-    syncs.end('user1', 100_000);
+    syncs.endCountSync('user1', 100_000);
     expect([159_999, 160_000].map((nowMs) => syncs.isThroughAks('user1', nowMs))).toEqual([true, false]);
   });
 
   it('is written as before if AKS refused the count', () => {
-    const syncs = new CountSyncs();
-    syncs.begin('user1');
-    syncs.cancel('user1');
+    const syncs = new OwnWrites();
+    syncs.beginCountSync('user1');
+    syncs.cancelCountSync('user1');
     expect(syncs.isThroughAks('user1', 0)).toBe(false);
   });
 });

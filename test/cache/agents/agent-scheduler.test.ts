@@ -53,7 +53,7 @@ describe('when agents run', () => {
 
   it('requested runs keep to their rate, also those that a caller waits for', async () => {
     const at = world();
-    at.add('list', undefined, { policy: { ...POLICY, intervalMs: 300_000, requestedRate: { runs: 2, withinMs: MINUTE } } });
+    at.add('list', undefined, { policy: { ...POLICY, intervalMs: 300_000, requestedRate: { count: 2, withinMs: MINUTE } } });
     const running = at.run();
     for (let second = 0; second < 130; second += 5) {
       at.scheduler.dueNow('list');

@@ -1,5 +1,5 @@
 /** Suppresses repeated log lines. Must not know what the lines report. */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** Beyond this many distinct causes, the oldest are forgotten and their lines appear again. */
 const MAX_CAUSES = 2_000;
