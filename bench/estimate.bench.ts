@@ -1,5 +1,4 @@
 /** How fast scale-up thinks: whole plans, the estimate alone, and what keeping the snapshot costs. */
-import type { LoopState } from '../src/domain/loop-state.ts';
 import type { ClusterView, Observation } from '../src/domain/observation.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { groupPods } from '../src/planning/scale-up/pods/equivalence-groups.ts';
@@ -10,21 +9,9 @@ import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resour
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
 import { secondLookRows } from './second-look.bench.ts';
+import { aState } from '../test/support/state.ts';
 
 const RUNS = 7;
-const NO_STATE: LoopState = {
-  unneededSince: new Map(),
-  unremovable: new Map(),
-  backoffs: new Map(),
-  stockouts: [],
-  increases: new Map(),
-  deleting: new Map(),
-  lastScaleUpMs: 0,
-  lastScaleDownMs: 0,
-  lastScaleDownFailureMs: 0,
-  removals: [],
-};
-
 export async function estimateBench(): Promise<BenchRow[]> {
   return [
     await plainPlan(),
@@ -164,7 +151,7 @@ async function measurePlan(
   return measure(name, () => {
     const plan = planScaleUp({
       observation,
-      state: NO_STATE,
+      state: aState(),
       policy: aPolicy({ scaleUp: { maxNodesPerScaleUp: 5000 } }),
       names: resourceNames,
       snapshot,

@@ -6,11 +6,12 @@ import type { Policy } from '../src/domain/policy.ts';
 import { adviseClass, helplessClasses } from '../src/planning/explain/advice/advice.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
-import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
+import { reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames, START_MS } from '../test/support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { aState } from '../test/support/state.ts';
 
 const GROUPS = 20;
 const NODES_PER_GROUP = 50;
@@ -54,7 +55,7 @@ function loopsOf(observation: Observation, policy: Policy): readonly number[] {
 function adviceOf(observation: Observation, policy: Policy): readonly number[] {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
-  const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+  const state = reduceObservation(aState(), observation, policy);
   const input = { observation, state, policy, names: resourceNames, snapshot };
   const plan = planScaleUp(input);
   const [helpless] = helplessClasses(plan);
@@ -63,7 +64,7 @@ function adviceOf(observation: Observation, policy: Policy): readonly number[] {
 
 /** Everything of a loop that is not I/O. */
 function oneLoop(observation: Observation, snapshot: ClusterSnapshot, policy: Policy): void {
-  const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+  const state = reduceObservation(aState(), observation, policy);
   snapshot.sync(observation.cluster);
   const scaleUp = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
   const scaleUpPlanned = scaleUp.increases.length > 0;

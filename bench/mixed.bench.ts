@@ -9,14 +9,14 @@ import { waitedGroups } from '../src/planning/scale-down/full-groups.ts';
 import { decideScaleUpInSlices, planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { explainPlanInSlices } from '../src/planning/scale-up/plan-result.ts';
 import { finishAtOnce } from '../src/lib/slices.ts';
-import { emptyLoopState } from '../src/planning/state/loop-state.ts';
 import { rememberStop } from '../src/planning/state/stopped-plans.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
-import { resourceNames, type ShapeOptions, START_MS } from '../test/support/builders.ts';
+import { resourceNames, type ShapeOptions } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import { HOPELESS_KINDS, hopelessObservation } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation, type MixedSize } from './mixed-world.ts';
 import type { BenchRow } from './row.ts';
+import { aState } from '../test/support/state.ts';
 
 const RUNS = 5;
 const POLICY = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000, enforceMinSize: false } });
@@ -53,7 +53,7 @@ function hopelessRow(name: string, shapeOf: (at: number) => ShapeOptions): Bench
   const explainMs: number[] = [];
   const served: number[] = [];
   const free: number[] = [];
-  let state = emptyLoopState(START_MS);
+  let state = aState();
   for (let loopId = 1; loopId <= LOOPS; loopId++) {
     const seen = { ...observation, loopId };
     snapshot.sync(seen.cluster);
@@ -140,5 +140,5 @@ function measure(size: MixedSize): Measured {
 }
 
 function planOf(observation: Observation, snapshot: ClusterSnapshot): ScaleUpPlan {
-  return planScaleUp({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
+  return planScaleUp({ observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
 }

@@ -11,12 +11,13 @@ import { estimateInSlices } from '../src/planning/scale-up/packing/estimate.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { groupPods } from '../src/planning/scale-up/pods/equivalence-groups.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
-import { emptyLoopState, reduceObservation } from '../src/planning/state/loop-state.ts';
+import { reduceObservation } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import { noOperations, type OperationCounts } from '../src/scheduling/snapshot/operation-counts.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames, START_MS } from '../test/support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import { FULL_SIZE, mixedObservation, type MixedSize } from './mixed-world.ts';
+import { aState } from '../test/support/state.ts';
 
 export interface PeerResult {
   /** New nodes, or nodes that are unneeded. Fewer of these go at once here than upstream, since drains that share a destination take turns. */
@@ -59,7 +60,7 @@ function growing(observation: Observation, policy: Policy): () => PeerResult {
   return () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+    const state = reduceObservation(aState(), observation, policy);
     const { increases } = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
     return { nodes: increases.reduce((sum, { from, to }) => sum + to - from, 0), operations: snapshot.operations };
   };
@@ -76,7 +77,7 @@ function scaleDown(count: number): () => PeerResult {
   return () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+    const state = reduceObservation(aState(), observation, policy);
     const plan = planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned: false });
     return { nodes: plan.unneeded.size, operations: snapshot.operations };
   };

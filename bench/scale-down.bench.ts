@@ -12,11 +12,12 @@ import type { DisruptionBudget } from '../src/domain/workloads.ts';
 import { RemovalAdviser } from '../src/planning/explain/removal-advice/removal-advice.ts';
 import { totalsByBlocker } from '../src/planning/explain/unremovable-nodes.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
-import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
+import { reduceObservation, reduceScaleDownPlan } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aBudget, aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames, START_MS } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { aState } from '../test/support/state.ts';
 
 const GROUPS = 50;
 const NODES_PER_GROUP = 100;
@@ -36,12 +37,12 @@ export async function scaleDownBench(): Promise<readonly BenchRow[]> {
   const observation = largeCluster();
   const cold = Array.from({ length: COLD_RUNS }, () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
-    return time(() => oneLoop(observation, emptyLoopState(START_MS), snapshot));
+    return time(() => oneLoop(observation, aState(), snapshot));
   });
   const coldPlan = Array.from({ length: COLD_RUNS }, () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    return time(() => oneLoop(observation, emptyLoopState(START_MS), snapshot));
+    return time(() => oneLoop(observation, aState(), snapshot));
   });
   const { samples, worked, summary, plan, due } = steady(observation);
   const explained = Array.from({ length: RUNS }, () => time(() => totalsByBlocker(plan, observation)));
@@ -59,7 +60,7 @@ export async function scaleDownBench(): Promise<readonly BenchRow[]> {
 /** The search for the smallest change that frees the node, from an empty model on. */
 function adviceOf({ kept }: ScaleDownPlan, observation: Observation): Pick<BenchRow, 'samples' | 'note'> {
   const blocked = kept.find(({ blocker }) => blocker?.reason === 'NotEnoughPdb')?.node ?? '';
-  const input = { observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames };
+  const input = { observation, state: aState(), policy: POLICY, names: resourceNames };
   let note = '';
   const samples = Array.from({ length: COLD_RUNS }, () =>
     time(() => {
@@ -73,7 +74,7 @@ function adviceOf({ kept }: ScaleDownPlan, observation: Observation): Pick<Bench
 /** The state is carried from loop to loop, as the daemon does; nothing is removed, so that every loop has all the work. */
 function steady(observation: Observation) {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
-  let state = emptyLoopState(START_MS);
+  let state = aState();
   const samples: number[] = [];
   const worked: number[] = [];
   let plan = oneLoop(observation, state, snapshot).plan;

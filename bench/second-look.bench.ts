@@ -3,7 +3,7 @@ import type { LoopState } from '../src/domain/loop-state.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import type { Pod } from '../src/domain/pod.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
-import { emptyLoopState, reduceIncrease, reduceObservation } from '../src/planning/state/loop-state.ts';
+import { reduceIncrease, reduceObservation } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import {
   aCloud,
@@ -19,6 +19,7 @@ import {
 } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { aState } from '../test/support/state.ts';
 
 const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
 const NODES = Array.from({ length: 2_000 }, (_, index) => aNode({ name: `node-${index}`, cpu: '10m' }));
@@ -28,7 +29,7 @@ type Measure = (name: string, run: () => string) => BenchRow;
 export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const pods = pendingPods();
   const first = observationOf(0, pods, 0);
-  const seen = reduceObservation(emptyLoopState(START_MS), first, policy);
+  const seen = reduceObservation(aState(), first, policy);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   const plan = (observation: Observation, state: LoopState) => {
     snapshot.sync(observation.cluster);
@@ -40,7 +41,7 @@ export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const asked = reduceIncrease(seen, { increase, outcome }, START_MS + 1_000, policy);
   const second = observationOf(increase.to, pods, 10_000);
   const remembered = reduceObservation(asked, second, policy);
-  const { accepted: _accepted, ...forgotten } = remembered;
+  const forgotten = { ...remembered, accepted: new Map(), knowsAccepted: false };
   const late = observationOf(increase.to, [...pods, aPod({ cpu: '2' })], 10_000);
   return [
     measure('plan: 5,000 pods of 1,000 shapes, 2,000 full nodes', () => plan(first, seen).summary),

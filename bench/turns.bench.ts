@@ -5,14 +5,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Turns, type SlicedWork } from '../src/lib/slices.ts';
 import { planScaleUpInSlices } from '../src/planning/scale-up/plan.ts';
-import { emptyLoopState } from '../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
-import { resourceNames, START_MS } from '../test/support/builders.ts';
+import { resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import { hostileObservation, HOSTILE_WORKLOADS } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation } from './mixed-world.ts';
 import type { BenchRow } from './row.ts';
+import { aState } from '../test/support/state.ts';
 
 const RUNS = 5;
 const SLICE_MS = 20;
@@ -46,7 +46,7 @@ function plansFor(observation: Observation): () => SlicedWork<unknown> {
   return () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    return planScaleUpInSlices({ observation, state: emptyLoopState(START_MS), policy: POLICY, names: resourceNames, snapshot });
+    return planScaleUpInSlices({ observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
   };
 }
 

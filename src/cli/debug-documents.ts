@@ -76,8 +76,8 @@ export function templatesOf(
   return templates.map((template) => {
     const id = nodeGroupId(template.group);
     const used = report?.observation?.cloud.groups.find((group) => group.id === id)?.template?.corrected;
-    const correction = describeCorrection(report?.state.broken?.get(id), used !== undefined);
-    const zoneCorrection = describeCorrection(report?.state.brokenZones?.get(id), used?.zones !== undefined);
+    const correction = describeCorrection(report?.state.broken.get(id), used !== undefined);
+    const zoneCorrection = describeCorrection(report?.state.brokenZones.get(id), used?.zones !== undefined);
     return { ...template, ...defined({ correction, zoneCorrection }) };
   });
 }

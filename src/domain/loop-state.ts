@@ -1,6 +1,7 @@
 /**
  * What one loop remembers for the next. The reducers in planning/state replace it once per loop. Safety does not depend on it: a start
- * may begin with an empty state and the cluster's taints.
+ * may begin with an empty state and the cluster's taints. Every member is there: what may be missing on disk gets its default where it is
+ * read, in planning/state/stored-state.ts.
  */
 import type { Closure } from '../lib/closure.ts';
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
@@ -13,14 +14,14 @@ import type { UnremovableReason } from './reasons.ts';
 export interface Backoff extends Closure {
   readonly lastFailureMs: number;
   readonly cause: string;
-  /** The kind of the error. Absent in a state of an earlier version. */
-  readonly kind?: ErrorKind['kind'];
-  /** Azure's message, for people, if there was one. */
-  readonly message?: string;
-  /** Azure's id of the failed request, for its support. Absent if there was none. */
-  readonly correlationId?: string;
+  /** The kind of the error. */
+  readonly kind: ErrorKind['kind'];
+  /** Azure's message, for people. undefined: there was none. */
+  readonly message: string | undefined;
+  /** Azure's id of the failed request, for its support. undefined: there was none. */
+  readonly correlationId: string | undefined;
   /** Azure refused the write itself, so this says nothing about nodes that were requested before. */
-  readonly refused?: true;
+  readonly refused: boolean;
 }
 
 /** A size, zone and priority that Azure lacks capacity for, and until when. */
@@ -39,15 +40,21 @@ export interface InFlightIncrease {
   readonly expectedByMs: number;
 }
 
+/** Nodes of a group that were requested at one time. */
+export interface RequestedNodes {
+  readonly atMs: number;
+  readonly nodes: number;
+}
+
 /** Pods of one class that an increase was made for and that are still pending. */
 export interface PodsOfClass {
   /** A short hash of the key of their shape, which is the same in every process. */
   readonly class: string;
   readonly count: number;
-  /** As many as `count`. Absent in a state of an earlier process until its first observation: then pods of the class are found by age. */
-  readonly uids?: readonly PodUid[];
-  /** When nodes of this group were first requested for one of these pods, milliseconds since the epoch. If absent, with this increase. */
-  readonly firstAskedAtMs?: number;
+  /** As many as `count`. undefined in a saved memory until the first observation: then pods of the class are found by age. */
+  readonly uids: readonly PodUid[] | undefined;
+  /** When nodes of this group were first requested for one of these pods, milliseconds since the epoch. */
+  readonly firstAskedAtMs: number;
 }
 
 /**
@@ -58,18 +65,18 @@ export interface AcceptedIncrease {
   /** How many nodes were requested. */
   readonly nodes: number;
   readonly acceptedAtMs: number;
-  /** When all its nodes were first seen registered. Absent while some are on their way. */
-  readonly joinedAtMs?: number;
-  /** When all its nodes were first seen ready and without startup taints. */
-  readonly readyAtMs?: number;
+  /** When all its nodes were first seen registered. undefined while some are on their way. */
+  readonly joinedAtMs: number | undefined;
+  /** When all its nodes were first seen ready and without startup taints. undefined until then. */
+  readonly readyAtMs: number | undefined;
   /** Some of its nodes failed or were given back: the others may not be enough for its pods. */
-  readonly incomplete?: true;
-  /** The hash of the template that it was planned with. Absent if the group had none. */
-  readonly template?: string;
+  readonly incomplete: boolean;
+  /** The hash of the template that it was planned with. undefined if the group had none. */
+  readonly template: string | undefined;
   /** Empty if the increase was to the minimum size, or if no pod of it is pending any more. */
   readonly pods: readonly PodsOfClass[];
   /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */
-  readonly planned?: readonly PodUid[];
+  readonly planned: readonly PodUid[];
 }
 
 /**
@@ -89,11 +96,11 @@ export interface BrokenPromise {
   readonly sinceMs: number;
   /** When it is tried again, although nothing changed. */
   readonly untilMs: number;
-  /** When it was reported: a young node may still become what was promised. Absent until then. */
-  readonly reportedAtMs?: number;
+  /** When it was reported: a young node may still become what was promised. undefined until then. */
+  readonly reportedAtMs: number | undefined;
 }
 
-/** When a group was last increased, lost a node and failed to remove one, milliseconds since the epoch. Absent if this process saw none. */
+/** When a group was last increased, lost a node and failed to remove one, milliseconds since the epoch. What never happened has no time. */
 export interface GroupTimes {
   readonly scaleUpMs?: number;
   readonly scaleDownMs?: number;
@@ -107,25 +114,25 @@ export interface RequestIncrease {
   readonly group: NodeGroupId;
   readonly to: number;
   readonly atMs: number;
-  /** Why not all of it will come. Absent while no failure is known. */
-  readonly failed?: string;
+  /** Why not all of it will come. undefined while no failure is known. */
+  readonly failed: string | undefined;
 }
 
 /** Why a node was unremovable at its last check, and until when that result holds. */
 export interface RememberedUnremovable {
   readonly reason: UnremovableReason;
   readonly untilMs: number;
-  /** What blocked it. Absent if no pod did. */
-  readonly blocker?: Blocker;
-  /** The failure, if there was one. */
-  readonly detail?: string;
+  /** What blocked it. undefined if no pod did. */
+  readonly blocker: Blocker | undefined;
+  /** The failure. undefined if there was none. */
+  readonly detail: string | undefined;
 }
 
 /** A deletion taint on a node. */
 export interface SeenDeletionTaint {
   readonly sinceMs: number;
-  /** Its value and its owner: another text is another taint. Absent in a state of an earlier version. */
-  readonly text?: string;
+  /** Its value and its owner: another text is another taint. */
+  readonly text: string;
 }
 
 /** What keeps a group from changing, and since when this process has seen it, milliseconds since the epoch. */
@@ -145,6 +152,15 @@ export interface StoppedPlan {
   readonly estimateFrom: number;
 }
 
+/** About ProvisioningRequests. */
+interface RequestMemory {
+  /** The last loop served one, so the next serves pods. */
+  readonly served: boolean;
+  readonly retries: ReadonlyMap<string, Closure>;
+  /** Increases for a request, by its uid, that have not all come. */
+  readonly orders: ReadonlyMap<string, readonly RequestIncrease[]>;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
@@ -152,50 +168,44 @@ export interface LoopState {
   readonly stockouts: readonly Stockout[];
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   /** Our own accepted increases, the oldest first. A group without an entry is not known: its upcoming nodes take any pod. */
-  readonly accepted?: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
+  readonly accepted: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
+  /** Whether `accepted` has all of our own increases: this process made one, or recalled those of an earlier one. */
+  readonly knowsAccepted: boolean;
   /**
    * How long the last increases of each group took, from their acceptance until all their nodes were ready: milliseconds, the oldest first.
-   * For people only; no decision reads it. If absent, none was seen.
+   * For people only; no decision reads it.
    */
-  readonly readyTimes?: ReadonlyMap<NodeGroupId, readonly number[]>;
-  /** Templates that real nodes disproved. If absent, none are known. */
-  readonly broken?: ReadonlyMap<NodeGroupId, BrokenPromise>;
-  /** Groups that bring no node in some of their zones: the templates are without these zones. If absent, none are known. */
-  readonly brokenZones?: ReadonlyMap<NodeGroupId, BrokenPromise>;
+  readonly readyTimes: ReadonlyMap<NodeGroupId, readonly number[]>;
+  /** Templates that real nodes disproved. */
+  readonly broken: ReadonlyMap<NodeGroupId, BrokenPromise>;
+  /** Groups that bring no node in some of their zones: the templates are without these zones. */
+  readonly brokenZones: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
-  /** Nodes requested within the last minute. If absent, none were. */
-  readonly asked?: ReadonlyMap<NodeGroupId, readonly { readonly atMs: number; readonly nodes: number }[]> | undefined;
+  readonly requestedLastMinute: ReadonlyMap<NodeGroupId, readonly RequestedNodes[]>;
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;
-  /** The same three times by group. If absent, nothing has happened yet. */
-  readonly groupTimes?: ReadonlyMap<NodeGroupId, GroupTimes>;
-  /** About ProvisioningRequests. `served`: the last loop served one, so the next serves pods. If absent, none was served yet. */
-  readonly requests?: {
-    readonly served: boolean;
-    /** When requests without room are tried again, by uid. */
-    readonly retries: ReadonlyMap<string, Closure>;
-    /** Increases for a request, by its uid, that have not all come. If absent, there are none. */
-    readonly orders?: ReadonlyMap<string, readonly RequestIncrease[]>;
-  };
+  /** The same three times by group. */
+  readonly groupTimes: ReadonlyMap<NodeGroupId, GroupTimes>;
+  readonly requests: RequestMemory;
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
-  /** The same of empty nodes, if they have a limit of their own. If absent, there are none. */
-  readonly emptyRemovals?: readonly number[];
+  /** The same of empty nodes, if they have a limit of their own. */
+  readonly emptyRemovals: readonly number[];
   /**
-   * When this process first saw each running instance that has no node. Absent until the first observation, which is how a start is
+   * When this process first saw each running instance that has no node. undefined until the first observation, which is how a start is
    * recognised.
    */
-  readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
-  /** Groups that cannot be changed at the moment. If absent, each can. */
-  readonly held?: ReadonlyMap<NodeGroupId, HeldGroup> | undefined;
-  /** Deletion taints on nodes. If absent, none are known. */
-  readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
-  /** If absent, the last plan came to its end. */
-  readonly stopped?: StoppedPlan | undefined;
-  /** The last known target sizes. Absent until the first observation, unless an earlier process saved them. */
-  readonly targets?: ReadonlyMap<NodeGroupId, number>;
+  readonly unregisteredSince: ReadonlyMap<InstanceKey, number> | undefined;
+  /** Groups that cannot be changed at the moment. */
+  readonly heldGroups: ReadonlyMap<NodeGroupId, HeldGroup>;
+  /** Deletion taints on nodes. */
+  readonly deletionTaints: ReadonlyMap<NodeName, SeenDeletionTaint>;
+  /** undefined: the last plan came to its end. */
+  readonly stopped: StoppedPlan | undefined;
+  /** The last known target sizes. Empty until the first observation, unless an earlier process saved them. */
+  readonly targets: ReadonlyMap<NodeGroupId, number>;
 }
 
 /** The part of the state that outlives a process. The rest is found again in the cluster and in Azure. */
@@ -206,10 +216,11 @@ export interface SavedMemory extends Pick<
   | 'stockouts'
   | 'increases'
   | 'accepted'
+  | 'knowsAccepted'
   | 'readyTimes'
   | 'broken'
   | 'brokenZones'
-  | 'asked'
+  | 'requestedLastMinute'
   | 'lastScaleUpMs'
   | 'lastScaleDownMs'
   | 'lastScaleDownFailureMs'

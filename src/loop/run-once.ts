@@ -162,7 +162,7 @@ async function updateState(input: RunOnceInput, observation: Observation): Promi
   const before = removalsBeforeRestart(observation, rules);
   const emptyBefore = removalsBeforeRestart(observation, { ...rules, maxRemovalsPerWindow: maxEmptyRemovalsPerWindow ?? 0 });
   runner.recall(before, emptyBefore);
-  const { removals, emptyRemovals = [] } = reduced;
+  const { removals, emptyRemovals } = reduced;
   return { state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] }, removed };
 }
 

@@ -7,6 +7,7 @@ import type { CapacityChange } from '../../src/domain/history.ts';
 import { grew, withPast } from './past.ts';
 import { aGroup } from '../support/builders.ts';
 import { documentInput } from './support.ts';
+import { aBackoff } from '../support/state.ts';
 
 const WRITE = 'Microsoft.Compute/virtualMachineScaleSets/write';
 const SCOPE = '/subscriptions/s/resourceGroups/mc/providers/Microsoft.Compute/virtualMachineScaleSets/a';
@@ -50,14 +51,14 @@ describe('a missing right', () => {
     const backoffs = new Map(
       Object.entries(kinds).map(([id, kind]) => [
         nodeGroupId(id),
-        {
+        aBackoff({
           untilMs: observation.nowMs + 60_000,
           durationMs: 60_000,
           lastFailureMs: observation.nowMs,
           cause: 'AuthorizationFailed',
           kind,
           message: AZURE,
-        },
+        }),
       ]),
     );
     return overviewOf({ ...input, report: { ...input.report, state: { ...state, backoffs } } }).act;

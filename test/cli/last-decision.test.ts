@@ -4,11 +4,11 @@ import { LastDecision } from '../../src/cli/last-decision.ts';
 import { Turns } from '../../src/lib/slices.ts';
 import { History } from '../../src/observers/history/history.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { nodes, observe, plan, pool } from '../planning/scale-down/world.ts';
 import { inputFor } from '../planning/scale-up/world.ts';
 import { aGroup, aPod, aTemplate, resourceNames, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
+import { aState } from '../support/state.ts';
 
 function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
   const input = inputFor({ groups: [group], pods: [aPod({ name: 'web', cpu: '1' })] });
@@ -46,7 +46,7 @@ describe('the answer about a pending pod', () => {
     const { decisions, turns } = decided();
     const world = { groups: [pool('q', 1, { minSize: 1 })], nodes: nodes('q-0') };
     const [observation, policy] = [observe(world), aPolicy()];
-    decisions.record({ observation, stateBefore: emptyLoopState(START_MS), scaleUp: [], scaleDown: plan(world), policy });
+    decisions.record({ observation, stateBefore: aState(), scaleUp: [], scaleDown: plan(world), policy });
     const answer = await decisions.answer({ kind: 'node', name: 'q-0' });
     expect(answer).toMatchObject({ verdict: 'stays', advice: { text: 'lower the minimum of q from 1 to 0' } });
     expect(turns.count).toBeGreaterThan(1);

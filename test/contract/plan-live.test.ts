@@ -11,6 +11,7 @@ import { systemClock } from '../../src/cli/process/process.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { writeMemory } from '../../src/loop/memory/memory-text.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
+import { aBackoff } from '../support/state.ts';
 
 let run: VirtualRun | undefined;
 let dir: string | undefined;
@@ -86,7 +87,7 @@ describe('plan --live', () => {
     world.cluster.apply(deployment({ name: 'wide', replicas: 3, cpu: '3' }));
     await here.advance(MINUTE);
     const nowMs = systemClock.now();
-    const backoff = { untilMs: nowMs + 10 * MINUTE, durationMs: 10 * MINUTE, lastFailureMs: nowMs, cause: 'AllocationFailed' };
+    const backoff = aBackoff({ untilMs: nowMs + 10 * MINUTE, durationMs: 10 * MINUTE, lastFailureMs: nowMs, cause: 'AllocationFailed' });
     const { text } = writeMemory({ ...emptyLoopState(nowMs), backoffs: new Map([[open, backoff]]) }, nowMs);
     const metadata = { name: 'aks-autoscaler-memory', namespace: 'kube-system' };
     world.cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'memory.json': text } });

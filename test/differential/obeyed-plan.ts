@@ -8,10 +8,11 @@ import { scheduleOne } from '../../world/simulator/cluster/scheduler/placement.t
 import { queueOrder } from '../../world/simulator/cluster/scheduler/scheduler.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../support/builders.ts';
-import { aPolicy, NO_STATE } from '../planning/scale-up/world.ts';
+import { aPolicy } from '../planning/scale-up/world.ts';
 import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
 import { HOSTNAME, NAMESPACES, nodeObject, ZONE, type NodeDraft } from './random-cluster.ts';
 import type { NodeTemplate } from '../../src/domain/node-template.ts';
+import { aState } from '../support/state.ts';
 
 /** A pool by what its nodes are like. */
 export interface Pool {
@@ -53,7 +54,7 @@ export function plan(world: World, scaleUp: Partial<ScaleUpPolicy> = {}): ScaleU
   const observation = anObservation(groups, cluster, { cloud: aCloud(groups, cluster) });
   return planScaleUp({
     observation,
-    state: NO_STATE,
+    state: aState(),
     policy: aPolicy({ expendablePriorityCutoff: -10, ...scaleUp }),
     names: resourceNames,
   });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { InstanceState } from '../../src/domain/node-group.ts';
-import { emptyLoopState, reduceObservation } from '../../src/planning/state/loop-state.ts';
+import { reduceObservation } from '../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
+import { aState } from '../support/state.ts';
 
 const MINUTE = 60_000;
 
@@ -13,7 +14,7 @@ function remembered(state: InstanceState, minutes: number): boolean {
   const group = { ...aGroup({ id: 'g', target: 1 }), instances: [anInstance({ node: 'g-0', state })] };
   const cluster = aCluster({ nodes: [aNode({ name: 'g-0' })] });
   const look = anObservation([group], cluster, { nowMs: START_MS + minutes * MINUTE });
-  return reduceObservation({ ...emptyLoopState(START_MS), deleting }, look, aPolicy()).deleting.has('g-0');
+  return reduceObservation(aState({ deleting }), look, aPolicy()).deleting.has('g-0');
 }
 
 describe('an accepted deletion', () => {

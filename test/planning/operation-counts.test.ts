@@ -8,21 +8,11 @@ import { PEER_WORKLOADS } from '../../bench/peer-worlds.ts';
 import { readRivalFile, readRivals } from '../../bench/rival-results.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import type { OperationCounts } from '../../src/scheduling/snapshot/operation-counts.ts';
-import {
-  aCluster,
-  aGroup,
-  anObservation,
-  aPod,
-  aShape,
-  aTemplate,
-  resourceNames,
-  type ShapeOptions,
-  START_MS,
-} from '../support/builders.ts';
+import { aCluster, aGroup, anObservation, aPod, aShape, aTemplate, resourceNames, type ShapeOptions } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
+import { aState } from '../support/state.ts';
 
 const BASELINE = readPeerBaseline();
 
@@ -45,7 +35,7 @@ function operationsOf(observation: Observation): OperationCounts {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const policy = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000 } });
-  planScaleUp({ observation, state: emptyLoopState(START_MS), policy, names: resourceNames, snapshot });
+  planScaleUp({ observation, state: aState(), policy, names: resourceNames, snapshot });
   return snapshot.operations;
 }
 

@@ -1,8 +1,8 @@
 /** What one loop did, as observers get it. */
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../src/domain/plan.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { START_MS } from './builders.ts';
+import { aState } from './state.ts';
 
 /** A loop without an observation that completed and did nothing, with `change`. */
 export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
@@ -19,7 +19,7 @@ export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
     stepMs: {},
     failures: [],
     outcome: 'completed',
-    state: emptyLoopState(START_MS),
+    state: aState(),
     ...change,
   };
 }

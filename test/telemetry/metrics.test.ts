@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { publishClusterAutoscalerGauges } from '../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { publishObservation } from '../../src/observers/metrics/loop-metrics.ts';
-import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics, ERROR_TYPES } from '../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, START_MS, type PodOptions } from '../support/builders.ts';
 import { aLoopReport } from '../support/loop-report.ts';
 import { aPolicy } from '../support/policy.ts';
+import { aState } from '../support/state.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
 const LABELS = new Set([
@@ -236,7 +236,7 @@ describe('the names of the Cluster Autoscaler', () => {
     'scale_down_in_cooldown with delays per group %j: the whole rests after a scale-up, or a group alone',
     async (delaysPerGroup, expected) => {
       const metrics = createMetrics();
-      const state = { ...emptyLoopState(START_MS), lastScaleUpMs: START_MS };
+      const state = aState({ lastScaleUpMs: START_MS });
       const policy = aPolicy({ scaleDown: { delayAfterAddMs: 600_000, delaysPerGroup } });
       publishClusterAutoscalerGauges(
         aLoopReport({ observation: anObservation([], aCluster()), state }),
@@ -290,7 +290,7 @@ describe('cardinality', () => {
       const groups = [1, 2, 3].map((pool) => aGroup({ id: `pool${pool}`, target: nodesPerPool }));
       const nodes = groups.flatMap(({ id }) => Array.from({ length: nodesPerPool }, (_, index) => aNode({ name: `${id}-${index}` })));
       const observation = anObservation(groups, aCluster({ nodes }));
-      const state = emptyLoopState(START_MS);
+      const state = aState();
       publishObservation(observation, state, metrics);
       publishClusterAutoscalerGauges(aLoopReport({ observation, state }), aPolicy(), compatible);
       return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;

@@ -183,7 +183,7 @@ function kindOf({ actor, outcome, from, to }: Pick<CapacityChange, 'actor' | 'ou
 /** What holds now, as far as it reaches into the past. */
 function spansOf(group: NodeGroup, { report: { state, observation } }: DocumentInput): readonly TimelineSpan[] {
   const backoff = state.backoffs.get(group.id);
-  const held = state.held?.get(group.id);
+  const held = state.heldGroups.get(group.id);
   const spans: TimelineSpan[] = [];
   if (backoff !== undefined && backoff.untilMs > observation.nowMs)
     spans.push({ from: isoTime(backoff.lastFailureMs), to: isoTime(backoff.untilMs), kind: 'backing-off', cause: backoff.cause });

@@ -2,12 +2,13 @@
  * Saves what the loop remembers for the next process or leader, and restores it. What cannot be read is left out with a warning:
  * the daemon then starts with an empty memory. Must not know where the text is stored, nor what is decided from it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { emptyLoopState } from '../../planning/state/loop-state.ts';
-import { readMemory, urgentParts, writeMemory, type MemoryText } from './memory-text.ts';
+import { readMemory, urgentParts, writeMemory, type MemoryText, type UrgentMemory } from './memory-text.ts';
 import { PacedText, type PacedTextDeps } from './paced-text.ts';
 
 // guard: the memory is written at most once in ten seconds
@@ -36,8 +37,8 @@ export class MemoryStore {
   readonly #text: PacedText;
   #last: Seen | undefined;
   /** As in the stored text. undefined: nothing is stored. */
-  #written: { readonly urgent: string; readonly idleAtMs: number | undefined } | undefined;
-  #dropped = '[]';
+  #written: { readonly urgent: UrgentMemory | 'unknown'; readonly idleAtMs: number | undefined } | undefined;
+  #dropped: readonly string[] = [];
 
   constructor(deps: MemoryStoreDeps) {
     this.#deps = deps;
@@ -52,7 +53,7 @@ export class MemoryStore {
       if (text === undefined) return;
       const read = readMemory(text);
       // Whatever is stored is replaced by the first state that differs.
-      this.#written = { urgent: '', idleAtMs: undefined };
+      this.#written = { urgent: 'unknown', idleAtMs: undefined };
       if (read.ok) this.#recall(read.memory);
       else log.warn({ reason: read.reason }, 'Stored memory not accepted; starting with an empty one');
     } catch (thrown) {
@@ -100,8 +101,7 @@ export class MemoryStore {
   }
 
   #isUrgent({ state }: Seen): boolean {
-    const urgent = urgentParts(state);
-    return urgent !== (this.#written?.urgent ?? NOTHING_URGENT);
+    return !isDeepStrictEqual(urgentParts(state), this.#written?.urgent ?? NOTHING_URGENT);
   }
 
   /** Running timers are news in every loop, since the time of the save counts. undefined: none runs, or none would count. */
@@ -120,8 +120,8 @@ export class MemoryStore {
   }
 
   #reportDropped({ dropped }: MemoryText): void {
-    const sections = JSON.stringify(Object.keys(dropped));
-    if (sections !== this.#dropped && sections !== '[]')
+    const sections = Object.keys(dropped);
+    if (sections.length > 0 && !isDeepStrictEqual(sections, this.#dropped))
       this.#deps.log.warn({ dropped }, 'Memory for the next process exceeds its size; the rest of it was not stored');
     this.#dropped = sections;
   }

@@ -7,6 +7,7 @@ import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { AcceptedIncrease, Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { withTimes } from '../../planning/state/state-times.ts';
+import { totalBackoff, totalIncrease, totalPromise, type StoredBackoff, type StoredIncrease } from '../../planning/state/stored-state.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { LONGEST_MS, savedMemory, SUFFIX_LENGTH } from './memory-schema.ts';
 
@@ -40,36 +41,41 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
     // guard: in-flight increases survive a restart
     increases: take('increases', [...state.increases.values()]),
-    broken: take('broken', [...(state.broken ?? [])]),
-    brokenZones: take('brokenZones', [...(state.brokenZones ?? [])]),
-    groupTimes: take('groupTimes', [...(state.groupTimes ?? [])]),
-    targets: take('targets', [...(state.targets ?? [])]),
-    asked: take('asked', [...(state.asked ?? [])]),
-    accepted: take('accepted', [...(state.accepted ?? [])].map(withoutUids)),
-    readyTimes: take('readyTimes', [...(state.readyTimes ?? [])]),
+    broken: take('broken', [...state.broken]),
+    brokenZones: take('brokenZones', [...state.brokenZones]),
+    groupTimes: take('groupTimes', [...state.groupTimes]),
+    targets: take('targets', [...state.targets]),
+    asked: take('asked', [...state.requestedLastMinute]),
+    accepted: take('accepted', [...state.accepted].map(savedIncreases)),
+    readyTimes: take('readyTimes', [...state.readyTimes]),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
   };
   return { text: JSON.stringify(body), dropped: dropped() };
 }
 
-/** What must be saved soon. The other parts are saved with it, or from time to time. */
-export function urgentParts({ backoffs, stockouts, increases, accepted: made, broken, brokenZones, groupTimes }: LoopState): string {
-  const byGroup = [[...(made ?? [])].map(withoutUids), [...(broken ?? [])], [...(brokenZones ?? [])], [...(groupTimes ?? [])]];
-  return JSON.stringify([[...backoffs], stockouts, [...increases], ...byGroup]);
+/** What must be saved soon. The other parts are saved with it, or from time to time. Equal parts need no save. */
+export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'increases' | 'broken' | 'brokenZones' | 'groupTimes'> & {
+  readonly accepted: readonly SavedIncreases[];
+};
+
+export function urgentParts({ backoffs, stockouts, increases, accepted, broken, brokenZones, groupTimes }: LoopState): UrgentMemory {
+  return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes };
 }
 
-/** Pods are found again by their class, those that exist only in plans are not. */
-function withoutUids([id, increases]: readonly [NodeGroupId, readonly AcceptedIncrease[]]): readonly [
-  NodeGroupId,
-  readonly AcceptedIncrease[],
-] {
+type SavedIncreases = readonly [NodeGroupId, readonly StoredIncrease[]];
+
+/** Pods are found again by their class, those that exist only in plans are not. A member without news is left out. */
+function savedIncreases([id, increases]: readonly [NodeGroupId, readonly AcceptedIncrease[]]): SavedIncreases {
   return [
     id,
     increases.map(({ planned: _planned, ...increase }) => ({
       ...increase,
+      incomplete: increase.incomplete ? true : undefined,
       // guard: the pods of in-flight increases survive a restart, by their class
-      pods: increase.pods.map(({ uids: _uids, ...pods }) => pods),
+      pods: increase.pods.map(({ uids: _uids, firstAskedAtMs, ...pods }) =>
+        firstAskedAtMs === increase.acceptedAtMs ? pods : { ...pods, firstAskedAtMs },
+      ),
     })),
   ];
 }
@@ -107,8 +113,8 @@ function withShortCode(lack: Stockout): Stockout {
   return { ...lack, code: shownText(lack.code, CODE_BYTES) };
 }
 
-function withoutMessage([id, { message: _apart, ...rest }]: readonly [NodeGroupId, Backoff]): readonly [NodeGroupId, Backoff] {
-  return [id, { ...rest, cause: shownText(rest.cause, CODE_BYTES) }];
+function withoutMessage([id, { message: _apart, ...rest }]: readonly [NodeGroupId, Backoff]): readonly [NodeGroupId, StoredBackoff] {
+  return [id, { ...rest, cause: shownText(rest.cause, CODE_BYTES), refused: rest.refused ? true : undefined }];
 }
 
 function messageOf([id, { message }]: readonly [NodeGroupId, Backoff]): readonly (readonly [NodeGroupId, string])[] {
@@ -184,38 +190,23 @@ function pathOf({ issues }: ZodError): string {
   return issues[0]?.path.slice(0, 3).join('.') ?? 'content';
 }
 
-function restored({
-  backoffs,
-  increases,
-  accepted: made,
-  broken,
-  brokenZones = [],
-  groupTimes: times,
-  targets,
-  asked,
-  readyTimes = [],
-  messages,
-  idle,
-  ...rest
-}: output<typeof savedMemory>): SavedMemory {
+function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory>): SavedMemory {
   const said = new Map(messages);
+  const { backoffs, increases, accepted, broken, brokenZones = [], groupTimes, targets, readyTimes = [], ...rest } = saved;
   return {
     ...rest,
-    backoffs: new Map(backoffs.map(([id, entry]) => [id, withMessage(entry, said.get(id))])),
+    backoffs: new Map(backoffs.map(([id, entry]) => [id, totalBackoff({ ...entry, message: said.get(id) })])),
     increases: new Map(increases.map((increase) => [increase.group, increase])),
-    accepted: new Map(made),
-    ...(broken.length === 0 ? {} : { broken: new Map(broken) }),
-    ...(brokenZones.length === 0 ? {} : { brokenZones: new Map(brokenZones) }),
-    groupTimes: new Map(times),
-    ...(readyTimes.length === 0 ? {} : { readyTimes: new Map(readyTimes) }),
+    accepted: new Map(accepted.map(([id, entries]) => [id, entries.map(totalIncrease)])),
+    knowsAccepted: true,
+    broken: new Map(broken.map(([id, promise]) => [id, totalPromise(promise)])),
+    brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),
+    groupTimes: new Map(groupTimes),
+    readyTimes: new Map(readyTimes),
     targets: new Map(targets),
-    asked: new Map(asked),
+    requestedLastMinute: new Map(asked),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
   };
-}
-
-function withMessage(entry: Backoff, message: string | undefined): Backoff {
-  return message === undefined ? entry : { ...entry, message };
 }
 
 function timersOf([prefix, nodes]: IdleEntry, savedAtMs: number): readonly (readonly [NodeName, number])[] {

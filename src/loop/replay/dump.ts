@@ -11,6 +11,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
+import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
 const DUMP_VERSION = 1;
 
@@ -37,7 +38,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
   const body = {
     version: DUMP_VERSION,
     observation: encode(record.observation),
-    state: encode(record.stateBefore),
+    state: encode(storedForm(record.stateBefore)),
     policy: record.policy,
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,
@@ -55,9 +56,10 @@ export function readDump(text: string, names: ResourceNames): Dump {
   const body = parse(text);
   const shapes = (body['shapes'] as readonly unknown[]).map((shape) => decodeValue(shape, names, []) as PodShape);
   const decode = (value: unknown): unknown => decodeValue(value, names, shapes);
+  const observation = decode(body['observation']) as Observation;
   return {
-    observation: decode(body['observation']) as Observation,
-    state: decode(body['state']) as LoopState,
+    observation,
+    state: withDefaults(decode(body['state']) as StoredState, observation.nowMs),
     policy: body['policy'] as Policy,
     excluded: body['excluded'] as readonly string[],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,

@@ -30,12 +30,12 @@ export async function runScaleUpTurn(input: RoundsInput, signal: AbortSignal): P
   const due = capacity === undefined ? [] : dueRequests(observation, state, capacity);
   if (due.length === 0) return runScaleUpRounds({ ...input, state: withPodsNext(state) }, signal);
   const podsWait = countUnschedulablePods({ observation, state, policy: deps.policy, names: deps.names }) > 0;
-  if (!podsWait || state.requests?.served !== true) return serveRequests(input, { due, podsWait }, signal);
+  if (!podsWait || !state.requests.served) return serveRequests(input, { due, podsWait }, signal);
   return runScaleUpRounds({ ...input, state: withPodsNext(state), keep: (outcome) => keep({ ...outcome, replanSoon: true }) }, signal);
 }
 
 function withPodsNext(state: LoopState): LoopState {
-  return state.requests?.served === true ? { ...state, requests: { ...state.requests, served: false } } : state;
+  return state.requests.served ? { ...state, requests: { ...state.requests, served: false } } : state;
 }
 
 interface Queue {

@@ -37,7 +37,7 @@ export class ScaleUpFollower {
   #increases: readonly FollowedIncrease[] = [];
   readonly #learned = new LearnedDurations();
   /** As the loop remembers them. */
-  #readyTimes: LoopState['readyTimes'];
+  #readyTimes: LoopState['readyTimes'] = new Map();
   /** Of earlier processes, the oldest first. */
   readonly #ended: Recent<EndedScaleUp>;
   readonly #sink: HistorySink;
@@ -82,7 +82,7 @@ export class ScaleUpFollower {
   }
 
   timeToReady(group: NodeGroupId): DurationSummary | undefined {
-    return summarizeDurations(this.#readyTimes?.get(group) ?? []);
+    return summarizeDurations(this.#readyTimes.get(group) ?? []);
   }
 
   get #open(): readonly FollowedIncrease[] {

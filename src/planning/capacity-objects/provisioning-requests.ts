@@ -50,7 +50,7 @@ export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, p
   return (capacity.requests ?? [])
     .filter((request) => request.problem === undefined && isServed(request, policy) && !isOver(request))
     .filter((request) => !isTrue(request.status, 'Provisioned'))
-    .filter(({ ref }) => (state.requests?.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
+    .filter(({ ref }) => (state.requests.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
     .filter((request) => nowMs - request.ref.createdAtMs <= WEEK_MS && hasTemplates(request, capacity))
     .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || compareText(left.ref.uid, right.ref.uid));
 }
@@ -211,7 +211,7 @@ export function rememberTurn(
   outcome: RequestOutcome,
   input: { readonly policy: CapacityPolicy; readonly nowMs: number },
 ): LoopState {
-  const retries = new Map<string, Closure>(state.requests?.retries);
+  const retries = new Map<string, Closure>(state.requests.retries);
   const before = retries.get(uid);
   retries.delete(uid);
   if (outcome === 'not-found') {

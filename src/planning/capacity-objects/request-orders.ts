@@ -20,17 +20,19 @@ export function recordRequestIncreases(
   nowMs: number,
 ): LoopState {
   const orders = increases.flatMap(({ increase, outcome }): readonly RequestIncrease[] =>
-    outcome.kind === 'accepted' && increase.cause === 'pods' ? [{ group: increase.group, to: outcome.target, atMs: nowMs }] : [],
+    outcome.kind === 'accepted' && increase.cause === 'pods'
+      ? [{ group: increase.group, to: outcome.target, atMs: nowMs, failed: undefined }]
+      : [],
   );
   const { requests } = state;
-  if (orders.length === 0 || requests === undefined) return state;
-  return { ...state, requests: { ...requests, orders: new Map([...(requests.orders ?? []), [uid, orders]]) } };
+  if (orders.length === 0) return state;
+  return { ...state, requests: { ...requests, orders: new Map([...requests.orders, [uid, orders]]) } };
 }
 
 /** Drops increases that came or whose request is gone, and records failures. Returns the same state if nothing changes. */
 export function trackRequestIncreases(state: LoopState, { cluster, cloud, nowMs }: Observation): LoopState {
   const { requests } = state;
-  if (requests?.orders === undefined) return state;
+  if (requests.orders.size === 0) return state;
   const asked = new Set((cluster.capacity?.requests ?? []).map(({ ref }) => ref.uid));
   const groups = new Map(cloud.groups.map((group) => [group.id, group]));
   const orders = [...requests.orders].flatMap(([uid, parts]) => {
@@ -38,8 +40,7 @@ export function trackRequestIncreases(state: LoopState, { cluster, cloud, nowMs 
     const open = young.flatMap((part) => updateRequestIncrease(part, groups.get(part.group), state) ?? []);
     return open.length === 0 ? [] : [[uid, open] as const];
   });
-  const { orders: _before, ...rest } = requests;
-  return { ...state, requests: orders.length === 0 ? rest : { ...rest, orders: new Map(orders) } };
+  return { ...state, requests: { ...requests, orders: new Map(orders) } };
 }
 
 /** undefined: all of its nodes came. */
@@ -64,5 +65,5 @@ function isAlive({ state }: Instance): boolean {
 
 /** Why not all nodes of a request will come. undefined: no failure is known. */
 export function failedRequestIncrease({ requests }: LoopState, uid: string): string | undefined {
-  return requests?.orders?.get(uid)?.find(({ failed }) => failed !== undefined)?.failed;
+  return requests.orders.get(uid)?.find(({ failed }) => failed !== undefined)?.failed;
 }

@@ -34,8 +34,8 @@ const MOST_SHOWING = 3;
 /** Finds promises that were broken, kept after all, or are too old to matter. After a large increase it looks at the nodes of every group. */
 export function* checkPromises(input: PromiseInput): SlicedWork<LoopState> {
   const { state, before, observation } = input;
-  const ids = new Set<NodeGroupId>([...(before?.keys() ?? []), ...(state.accepted?.keys() ?? []), ...(state.broken?.keys() ?? [])]);
-  if (ids.size === 0 && state.brokenZones === undefined) return state;
+  const ids = new Set<NodeGroupId>([...before.keys(), ...state.accepted.keys(), ...state.broken.keys()]);
+  if (ids.size === 0 && state.brokenZones.size === 0) return state;
   const context = makePromiseContext(input);
   const broken = new Map<NodeGroupId, BrokenPromise>();
   for (const group of observation.cloud.groups) {
@@ -44,17 +44,16 @@ export function* checkPromises(input: PromiseInput): SlicedWork<LoopState> {
     yield;
   }
   const brokenZones = yield* checkZones(context);
-  const { broken: _known, brokenZones: _zones, ...rest } = state;
-  return { ...rest, ...(broken.size === 0 ? {} : { broken }), ...(brokenZones.size === 0 ? {} : { brokenZones }) };
+  return { ...state, broken, brokenZones };
 }
 
 function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
   const { nowMs } = context.observation;
-  const known = context.state.broken?.get(group.id);
+  const known = context.state.broken.get(group.id);
   const found = askNodes(group, known, context);
   if (found === 'kept') return undefined;
   if (found !== undefined) return known === undefined ? found : renewed(known, found, nowMs);
-  return known === undefined || nowMs >= known.untilMs + TRIAL_MS ? undefined : { ...known, ...reportTime(known, nowMs) };
+  return known === undefined || nowMs >= known.untilMs + TRIAL_MS ? undefined : { ...known, reportedAtMs: reportTime(known, nowMs) };
 }
 
 /**
@@ -70,19 +69,19 @@ function renewed(known: BrokenPromise, found: BrokenPromise, nowMs: number): Bro
 
 function confirmed(known: BrokenPromise, found: BrokenPromise, nowMs: number): BrokenPromise {
   const classes = [...new Set([...known.classes, ...found.classes])].slice(0, MOST_CLASSES);
-  return { ...known, ...reportTime(known, nowMs), nodes: found.nodes, template: found.template, classes };
+  return { ...known, reportedAtMs: reportTime(known, nowMs), nodes: found.nodes, template: found.template, classes };
 }
 
 /** A node that was removed before it settled did not become what was promised, either. */
-function reportTime({ reportedAtMs = Infinity, sinceMs }: BrokenPromise, nowMs: number): Pick<BrokenPromise, 'reportedAtMs'> {
-  const atMs = nowMs - sinceMs < SETTLED_AFTER_MS ? reportedAtMs : Math.min(reportedAtMs, nowMs);
-  return atMs === Infinity ? {} : { reportedAtMs: atMs };
+function reportTime({ reportedAtMs, sinceMs }: BrokenPromise, nowMs: number): number | undefined {
+  if (nowMs - sinceMs < SETTLED_AFTER_MS) return reportedAtMs;
+  return reportedAtMs === undefined ? nowMs : Math.min(reportedAtMs, nowMs);
 }
 
 /** What the nodes of increases say: that a promise was broken, that a broken one is kept now, or nothing. */
 function askNodes(group: NodeGroup, known: BrokenPromise | undefined, context: PromiseContext): BrokenPromise | 'kept' | undefined {
   const { state, before, names } = context;
-  const entries = [...(before?.get(group.id) ?? []), ...(state.accepted?.get(group.id) ?? [])];
+  const entries = [...(before.get(group.id) ?? []), ...(state.accepted.get(group.id) ?? [])];
   const offers = offersOf(group, { entries, known }, context);
   const [newest] = offers;
   const template = newest === undefined ? undefined : templateOf(group, context);
@@ -166,7 +165,7 @@ function brokenBy(
   const [offer] = offers;
   if (offer === undefined) return undefined;
   const difference = differenceOf(offer, template, names, reasons);
-  if (context.state.broken?.has(group.id) !== true && isEmptyDifference(difference)) return undefined;
+  if (!context.state.broken.has(group.id) && isEmptyDifference(difference)) return undefined;
   const { nowMs } = observation;
   return {
     difference,
@@ -176,5 +175,6 @@ function brokenBy(
     classes: classes.slice(0, MOST_CLASSES),
     sinceMs: nowMs,
     untilMs: nowMs + CORRECTED_MS,
+    reportedAtMs: undefined,
   };
 }

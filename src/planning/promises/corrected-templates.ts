@@ -27,7 +27,7 @@ type Findings = Pick<LoopState, 'broken' | 'brokenZones'>;
 
 /** All of them, with their groups. */
 export function disprovedTemplates({ broken, brokenZones }: Findings): readonly (readonly [NodeGroupId, BrokenPromise])[] {
-  return [...(broken ?? []), ...(brokenZones ?? [])];
+  return [...broken, ...brokenZones];
 }
 
 /** What a new node of the group depends on besides its template. */
@@ -48,7 +48,7 @@ export function withCorrectedTemplates(observation: Observation, state: Findings
 }
 
 function withoutDisprovedParts(observation: Observation, { broken }: Findings, names: ResourceNames): Observation {
-  if (broken === undefined || broken.size === 0) return observation;
+  if (broken.size === 0) return observation;
   const { cloud, nowMs } = observation;
   const groups = cloud.groups.map((group) => {
     const promise = broken.get(group.id);

@@ -19,7 +19,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 const ONE_INCREASE_MS = 60_000;
 
 /** Groups without such a zone are absent. */
-export function* checkZones(context: PromiseContext): SlicedWork<NonNullable<LoopState['brokenZones']>> {
+export function* checkZones(context: PromiseContext): SlicedWork<LoopState['brokenZones']> {
   const found = new Map<NodeGroupId, BrokenPromise>();
   for (const group of context.observation.cloud.groups) {
     const next = (group.template?.zones.length ?? 0) < 2 ? undefined : checkGroupZones(group, context);
@@ -30,8 +30,8 @@ export function* checkZones(context: PromiseContext): SlicedWork<NonNullable<Loo
 }
 
 function checkGroupZones(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
-  const known = context.state.brokenZones?.get(group.id);
-  const entries = [...(context.before?.get(group.id) ?? []), ...(context.state.accepted?.get(group.id) ?? [])];
+  const known = context.state.brokenZones.get(group.id);
+  const entries = [...(context.before.get(group.id) ?? []), ...(context.state.accepted.get(group.id) ?? [])];
   if (known === undefined && entries.length === 0) return undefined;
   const arrivals = arrivalsOf(group, context);
   const held = known !== undefined && holds(known, group, arrivals, context.observation.nowMs) ? known : undefined;

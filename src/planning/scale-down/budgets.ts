@@ -39,7 +39,7 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
     drains: Math.max(0, policy.scaleDown.maxParallelDrains - drains.length),
     window: Math.max(0, maxRemovalsPerWindow - spent(state.removals)),
     nodesOf: new Map([...context.draining].map(([group, nodes]) => [group, nodes.length])),
-    emptyWindow: maxEmpty === undefined ? undefined : Math.max(0, maxEmpty - spent(state.emptyRemovals ?? [])),
+    emptyWindow: maxEmpty === undefined ? undefined : Math.max(0, maxEmpty - spent(state.emptyRemovals)),
   };
 }
 

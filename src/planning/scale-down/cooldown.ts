@@ -44,7 +44,7 @@ export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: n
  * does that after a failure, which may be its own alone. The others apply to all groups together, or by the policy to each group.
  */
 export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
-  const times = state.groupTimes?.get(id);
+  const times = state.groupTimes.get(id);
   if (times === undefined) return undefined;
   const rules = policy.scaleDown.delaysPerGroup === true ? policy.scaleDown : undefined;
   const delays: readonly (readonly [sinceMs: number | undefined, delayMs: number | undefined])[] = [

@@ -9,7 +9,7 @@ import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { factsOf } from '../scale-up/pods/pod-list-facts.ts';
-import { awaitsDevices } from '../state/unpublished-devices.ts';
+import { awaitsDevices } from '../scale-up/groups/unpublished-devices.ts';
 import { isReservation } from '../state/assumed-pods.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';

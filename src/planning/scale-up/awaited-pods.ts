@@ -26,7 +26,7 @@ export type AwaitedPods = ReadonlyMap<PodUid, NodeGroupId>;
 export function findAwaitedPods(input: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[], pods: readonly Pod[]): AwaitedPods {
   const { state, observation } = input;
   const isRefusedAgain = repeatedRefusals(observation.cluster);
-  if (state.accepted === undefined)
+  if (!state.knowsAccepted)
     return podsToLookAt(
       upcoming,
       pods.filter((pod) => !isRefusedAgain(pod)),
@@ -60,7 +60,7 @@ function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Po
 
 /** Groups with nodes on their way that no remembered increase explains. */
 export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[]): readonly UpcomingGroupNodes[] {
-  return upcoming.filter(({ template }) => state.accepted?.has(template.group.id) !== true);
+  return upcoming.filter(({ template }) => !state.accepted.has(template.group.id));
 }
 
 /**
@@ -103,11 +103,11 @@ function withoutNodes(input: ScaleUpInput, removed: ReadonlyMap<NodeGroupId, Rem
   const groups = cloud.groups.map((group) => withoutUpcoming(group, removed.get(group.id)?.count, instanceOfNode));
   const increases = new Map([...state.increases].filter(([group]) => !removed.has(group)));
   // Whatever is left of these groups needs no explanation.
-  const accepted = new Map([...(state.accepted ?? []), ...[...removed.keys()].map((group) => [group, []] as const)]);
+  const accepted = new Map([...state.accepted, ...[...removed.keys()].map((group) => [group, []] as const)]);
   return {
     ...input,
     observation: { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups, groupOfNode, instanceOfNode } },
-    state: { ...state, increases, accepted },
+    state: { ...state, increases, accepted, knowsAccepted: true },
   };
 }
 

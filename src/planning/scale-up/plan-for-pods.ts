@@ -13,7 +13,7 @@ import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.t
 import { reasonNotToAct } from '../state/cluster-health.ts';
 import { displacedPods, isReservation, nominatedPods } from '../state/assumed-pods.ts';
 import { estimateFrom } from '../state/stopped-plans.ts';
-import { withConfirmedDevices } from '../state/unpublished-devices.ts';
+import { withConfirmedDevices } from './groups/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
 import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';

@@ -11,7 +11,6 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 import { stableHash } from '../../lib/random.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
 import {
@@ -71,20 +70,23 @@ export function rememberAccepted(
     readonly template?: NodeTemplate | undefined;
   },
   nowMs: number,
-): NonNullable<LoopState['accepted']> {
+): LoopState['accepted'] {
   const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
   const planned = increase.pods.filter(isOnlyPlanned).map(({ uid }) => uid);
   const moved = new Set([...planned, ...real.map(({ uid }) => uid)]);
-  const askedBefore = firstAskedTimes(accepted?.get(increase.group) ?? []);
-  const earlier = [...(accepted ?? [])].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
+  const askedBefore = firstAskedTimes(accepted.get(increase.group) ?? []);
+  const earlier = [...accepted].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
   const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
   const { template } = increase;
   const entry: AcceptedIncrease = {
     nodes: increase.nodes,
     acceptedAtMs: nowMs,
-    ...defined({ template: template === undefined ? undefined : templateHash(template) }),
-    pods: podsByClass(real).map((some) => withFirstAsked(some, askedBefore)),
-    ...(planned.length === 0 ? {} : { planned }),
+    template: template === undefined ? undefined : templateHash(template),
+    pods: podsByClass(real, nowMs).map((some) => withFirstAsked(some, askedBefore)),
+    planned,
+    incomplete: false,
+    joinedAtMs: undefined,
+    readyAtMs: undefined,
   };
   return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
 }
@@ -95,7 +97,7 @@ export function trackAccepted(
   { observation, before }: { readonly observation: Observation; readonly before: LoopState },
   policy: Policy,
 ): LoopState {
-  if (state.accepted === undefined || state.accepted.size === 0) return state;
+  if (state.accepted.size === 0) return state;
   const { cluster, cloud } = observation;
   const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
   // guard: pods that a controller creates have the nodes that were requested for their copies
@@ -110,7 +112,7 @@ export function trackAccepted(
     const left = tracked.filter((entry) => isNeeded(entry, observation.nowMs, maxProvisionMs));
     if (left.length > 0) accepted.set(group.id, left);
   }
-  return { ...state, accepted, ...defined({ readyTimes }) };
+  return { ...state, accepted, readyTimes };
 }
 
 /** Of each group: the newest are the best forecast. */
@@ -123,9 +125,9 @@ function withNewReadyTimes(
   entries: readonly AcceptedIncrease[],
   nowMs: number,
 ): LoopState['readyTimes'] {
-  const ended = entries.filter(({ readyAtMs, incomplete }) => readyAtMs === nowMs && incomplete !== true);
+  const ended = entries.filter(({ readyAtMs, incomplete }) => readyAtMs === nowMs && !incomplete);
   if (ended.length === 0) return known;
-  const times = [...(known?.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
+  const times = [...(known.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
   return new Map(known).set(group, times.slice(-MOST_READY_TIMES));
 }
 
@@ -142,7 +144,7 @@ function trackNodes(entries: readonly AcceptedIncrease[], seen: SeenGroup): read
   const newestFirst = entries.toReversed().map((entry): AcceptedIncrease => {
     const isJoined = missing <= 0;
     missing -= entry.nodes;
-    const marked = seen.lostNodes && entry.joinedAtMs === undefined ? { ...entry, incomplete: true as const } : entry;
+    const marked = seen.lostNodes && entry.joinedAtMs === undefined ? { ...entry, incomplete: true } : entry;
     return isJoined ? withJoined(marked, seen) : marked;
   });
   return newestFirst.toReversed();
@@ -172,13 +174,13 @@ function hasStartupTaint({ taints }: Node, { template }: NodeGroup): boolean {
 /** A failure backs off the group, and nodes that are given back or removed lower its target. */
 function hasLostNodes(group: NodeGroup, state: LoopState, before: LoopState): boolean {
   const failed = state.backoffs.get(group.id);
-  const isNewFailure = failed !== undefined && failed.refused !== true && failed !== before.backoffs.get(group.id);
-  const target = before.targets?.get(group.id);
+  const isNewFailure = failed !== undefined && !failed.refused && failed !== before.backoffs.get(group.id);
+  const target = before.targets.get(group.id);
   return isNewFailure || (group.target.known && target !== undefined && group.target.value < target);
 }
 
 /** Whether nodes of the increase, or pods of it, are still expected to come to rest. */
-function isNeeded({ joinedAtMs, readyAtMs, pods, planned = [] }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
+function isNeeded({ joinedAtMs, readyAtMs, pods, planned }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
   const isAwaiting = pods.length > 0 || (planned.length > 0 && readyAtMs === undefined);
   return joinedAtMs === undefined || (isAwaiting && nowMs - joinedAtMs < maxProvisionMs);
 }
@@ -188,17 +190,17 @@ function isNeeded({ joinedAtMs, readyAtMs, pods, planned = [] }: AcceptedIncreas
  * group. No other node is requested for them. `refused` are pods that kube-scheduler has looked at again with all nodes of the cluster.
  */
 export function awaitedPods(
-  { accepted = new Map() }: Pick<LoopState, 'accepted'>,
+  { accepted }: Pick<LoopState, 'accepted'>,
   nowMs: number,
   refused: ReadonlySet<PodUid> = new Set(),
 ): ReadonlyMap<PodUid, NodeGroupId> {
   const awaited = new Map<PodUid, NodeGroupId>();
   for (const [group, entries] of accepted) {
     for (const entry of entries) {
-      if (entry.incomplete === true || !isAwaited(entry, nowMs)) continue;
+      if (entry.incomplete || !isAwaited(entry, nowMs)) continue;
       const all = entry.pods.flatMap((some) => some.uids ?? []);
       const uids = entry.readyAtMs === undefined ? all : all.filter((uid) => !refused.has(uid));
-      for (const uid of [...uids, ...(entry.planned ?? [])]) awaited.set(uid, group);
+      for (const uid of [...uids, ...entry.planned]) awaited.set(uid, group);
     }
   }
   return awaited;

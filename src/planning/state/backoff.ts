@@ -51,21 +51,16 @@ function ownTimes(group: NodeGroup | undefined, policy: BackoffPolicy): BackoffP
  * The Cluster Autoscaler's rule. The first failure backs off for `initialMs`. A failure during a backoff restarts the same duration. A
  * failure after it doubles the duration, up to `maxMs`.
  */
-export function nextBackoff(
-  known: Backoff | undefined,
-  failure: Pick<GroupFailure, 'cause' | 'atMs'> & Partial<Pick<GroupFailure, 'detail' | 'message' | 'correlationId' | 'waitMs'>>,
-  policy: BackoffPolicy,
-): Backoff {
+export function nextBackoff(known: Backoff | undefined, failure: Omit<GroupFailure, 'groupId' | 'group'>, policy: BackoffPolicy): Backoff {
   const durationMs = nextDuration(known, failure.atMs, policy);
-  const kind = failure.detail === undefined ? {} : { kind: failure.detail.kind };
-  const { message, correlationId } = failure;
+  const { cause, message, correlationId, detail } = failure;
   const untilMs = failure.atMs + Math.max(durationMs, failure.waitMs ?? 0);
-  return { untilMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...defined({ message, correlationId }) };
+  return { untilMs, durationMs, lastFailureMs: failure.atMs, cause, kind: detail.kind, message, correlationId, refused: false };
 }
 
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {
   // A refused write with times of its own says nothing about this failure.
-  if (known === undefined || known.refused === true || atMs >= known.lastFailureMs + policy.resetAfterMs) return policy.initialMs;
+  if (known === undefined || known.refused || atMs >= known.lastFailureMs + policy.resetAfterMs) return policy.initialMs;
   return atMs < known.untilMs ? known.durationMs : nextDurationMs({ firstMs: policy.initialMs, longestMs: policy.maxMs }, known);
 }
 

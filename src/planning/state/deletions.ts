@@ -58,17 +58,20 @@ export function deletionTaintedAtMs(taints: Node['taints']): number | undefined 
 }
 
 /** Since when nodes have a deletion taint: by the taint's value, or by when it was first seen. A taint that was written again is new. */
-export function trackDeletionTaints(state: Pick<LoopState, 'marks'>, { cluster, nowMs }: Observation): LoopState['marks'] {
-  const marks = new Map<NodeName, SeenDeletionTaint>();
+export function trackDeletionTaints(
+  { deletionTaints: before }: Pick<LoopState, 'deletionTaints'>,
+  { cluster, nowMs }: Observation,
+): LoopState['deletionTaints'] {
+  const seen = new Map<NodeName, SeenDeletionTaint>();
   for (const node of nodeListFacts(cluster.nodes).deletionTainted) {
     const { name } = node;
     const text = deletionTaintText(node);
     if (text === undefined) continue;
-    const known = state.marks?.get(name);
+    const known = before.get(name);
     const sinceMs = Math.min(nowMs, deletionTaintedAtMs(node.taints) ?? nowMs);
-    marks.set(name, known?.text === text ? known : { sinceMs, text });
+    seen.set(name, known?.text === text ? known : { sinceMs, text });
   }
-  return marks.size === 0 ? undefined : marks;
+  return seen;
 }
 
 /** Equal texts are the same write of the taint. undefined: the node has neither of the taints that a removal writes. */
@@ -80,26 +83,26 @@ function deletionTaintText({ taints, deletionOwner = '' }: Node): string | undef
 /** Whether the owner of the node's deletion taint may still be removing the node: it is another process, not known to have ended. */
 export function mayBeInUse(
   { name, deletionOwner = '' }: Pick<Node, 'name' | 'deletionOwner'>,
-  { marks }: Pick<LoopState, 'marks'>,
+  { deletionTaints }: Pick<LoopState, 'deletionTaints'>,
   { self, nowMs }: { readonly self: string; readonly nowMs: number },
 ): boolean {
-  const mark = marks?.get(name);
+  const seen = deletionTaints.get(name);
   // guard: the taint of a daemon that may be at work is not removed
-  return mark !== undefined && !isOwnerOver(deletionOwner, self) && nowMs - mark.sinceMs < DELETION_TAINT_TRUSTED_MS;
+  return seen !== undefined && !isOwnerOver(deletionOwner, self) && nowMs - seen.sinceMs < DELETION_TAINT_TRUSTED_MS;
 }
 
 /** Nodes whose deletion taint is new since the previous state, and whose owner may be removing them. */
 export function newForeignDeletionTaints(
-  before: Pick<LoopState, 'marks'>,
+  before: Pick<LoopState, 'deletionTaints'>,
   after: LoopState,
   self: string,
   observation: Observation,
 ): readonly NodeName[] {
   const { cluster, nowMs } = observation;
-  return [...(after.marks ?? [])]
+  return [...after.deletionTaints]
     .flatMap(([name, { text }]) => {
       const node = cluster.nodes.get(name);
-      const isNew = node !== undefined && before.marks?.get(name)?.text !== text;
+      const isNew = node !== undefined && before.deletionTaints.get(name)?.text !== text;
       return isNew && mayBeInUse(node, after, { self, nowMs }) ? [name] : [];
     })
     .sort();

@@ -14,22 +14,22 @@ const LASTING_MS = 600_000;
 type Hold = Omit<HeldGroup, 'sinceMs'>;
 
 /** Groups that are held now, and since when. If the state or its reason changes, the time starts again. */
-export function trackHeldGroups({ held }: Pick<LoopState, 'held'>, { cloud, nowMs }: Observation): LoopState['held'] {
+export function trackHeldGroups({ heldGroups }: Pick<LoopState, 'heldGroups'>, { cloud, nowMs }: Observation): LoopState['heldGroups'] {
   const next = new Map<NodeGroupId, HeldGroup>();
   for (const group of cloud.groups) {
-    const known = held?.get(group.id);
+    const known = heldGroups.get(group.id);
     const now = holdOf(group, known);
     if (now !== undefined) next.set(group.id, { ...now, sinceMs: known !== undefined && isSame(known, now) ? known.sinceMs : nowMs });
   }
-  return next.size === 0 ? undefined : next;
+  return next;
 }
 
 /** The groups whose hold has lasted for ten minutes, and its age in milliseconds. */
 export function lastingHolds(
-  { held }: Pick<LoopState, 'held'>,
+  { heldGroups }: Pick<LoopState, 'heldGroups'>,
   nowMs: number,
 ): ReadonlyMap<NodeGroupId, HeldGroup & { readonly ageMs: number }> {
-  const aged = [...(held ?? [])].map(([id, hold]) => [id, { ...hold, ageMs: nowMs - hold.sinceMs }] as const);
+  const aged = [...heldGroups].map(([id, hold]) => [id, { ...hold, ageMs: nowMs - hold.sinceMs }] as const);
   return new Map(aged.filter(([, { ageMs }]) => ageMs >= LASTING_MS));
 }
 

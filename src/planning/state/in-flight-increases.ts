@@ -25,7 +25,7 @@ export function trackIncreases(
   return {
     ...tracked,
     increases: new Map([...tracked.increases].filter(([group]) => present.has(group))),
-    targets: new Map([...(tracked.targets ?? [])].filter(([group]) => present.has(group))),
+    targets: new Map([...tracked.targets].filter(([group]) => present.has(group))),
   };
 }
 
@@ -86,7 +86,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   const next = {
     ...state,
     increases: withIncrease(state.increases, entry),
-    targets: new Map([...(state.targets ?? []), [group.id, target]]),
+    targets: new Map([...state.targets, [group.id, target]]),
   };
   return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
 }
@@ -126,8 +126,8 @@ function increaseFoundNow(
 function unexplainedIncrease(state: LoopState, { group, nowMs }: GroupUpdate, target: number): number {
   const backoff = state.backoffs.get(group.id);
   // During a backoff, a target that rises again after a failure does not mean new nodes.
-  if (backoff !== undefined && backoff.refused !== true && backoff.untilMs > nowMs) return 0;
-  return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
+  if (backoff !== undefined && !backoff.refused && backoff.untilMs > nowMs) return 0;
+  return Math.max(0, target - (state.targets.get(group.id) ?? 0));
 }
 
 function withIncrease(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
@@ -146,7 +146,7 @@ function failOnFailedInstance(
   if (known === undefined) return state;
   const first = seen.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
   const backoff = state.backoffs.get(seen.group.id);
-  const lastFailureMs = backoff === undefined || backoff.refused === true ? -Infinity : backoff.lastFailureMs;
+  const lastFailureMs = backoff === undefined || backoff.refused ? -Infinity : backoff.lastFailureMs;
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;

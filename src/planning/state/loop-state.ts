@@ -21,7 +21,6 @@ import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases, LONG_AGO_MS, settleScaleUpTimes } from './increases/scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
-import { defined } from '../../lib/defined.ts';
 
 /** The state of a new process. */
 export function emptyLoopState(nowMs: number): LoopState {
@@ -32,11 +31,25 @@ export function emptyLoopState(nowMs: number): LoopState {
     backoffs: new Map(),
     stockouts: [],
     increases: new Map(),
+    accepted: new Map(),
+    knowsAccepted: false,
+    readyTimes: new Map(),
+    broken: new Map(),
+    brokenZones: new Map(),
     deleting: new Map(),
+    requestedLastMinute: new Map(),
     lastScaleUpMs: longAgo,
     lastScaleDownMs: longAgo,
     lastScaleDownFailureMs: longAgo,
+    groupTimes: new Map(),
+    requests: { served: false, retries: new Map(), orders: new Map() },
     removals: [],
+    emptyRemovals: [],
+    unregisteredSince: undefined,
+    heldGroups: new Map(),
+    deletionTaints: new Map(),
+    stopped: undefined,
+    targets: new Map(),
   };
 }
 
@@ -55,14 +68,14 @@ export function reduceObservation(state: LoopState, observation: Observation, po
       nowMs,
       policy.backoff,
     ),
-    ...(tracked.asked === undefined ? {} : { asked: recentIncreases(tracked.asked, nowMs) }),
+    requestedLastMinute: recentIncreases(tracked.requestedLastMinute, nowMs),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation, policy),
-    marks: trackDeletionTaints(state, observation),
-    held: trackHeldGroups(state, observation),
+    deletionTaints: trackDeletionTaints(state, observation),
+    heldGroups: trackHeldGroups(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
-    emptyRemovals: (tracked.emptyRemovals ?? []).filter((startMs) => startMs > windowStart),
+    emptyRemovals: tracked.emptyRemovals.filter((startMs) => startMs > windowStart),
   };
 }
 
@@ -132,8 +145,12 @@ export function reduceIncrease(
     increases: new Map([...state.increases, [increase.group, entry]]),
     // guard: an increase remembers the pods that it was made for
     accepted: rememberAccepted(state.accepted, { group, nodes, pods, template: result.group?.template }, nowMs),
-    targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
-    asked: addRecentIncrease(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
+    knowsAccepted: true,
+    targets: new Map([...state.targets, [increase.group, outcome.target]]),
+    requestedLastMinute: addRecentIncrease(state.requestedLastMinute, increase.group, {
+      atMs: nowMs,
+      nodes: outcome.target - increase.from,
+    }),
     lastScaleUpMs: nowMs,
     groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };
@@ -153,7 +170,7 @@ const COSTLY_REASONS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 
 function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Remembered[] {
   if (!COSTLY_REASONS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
   const { reason, recheckAtMs: untilMs, blocker } = kept;
-  return [[kept.node, { reason, untilMs, ...defined({ blocker }) }]];
+  return [[kept.node, { reason, untilMs, blocker, detail: undefined }]];
 }
 
 /** What removals change of the state, while their outcomes are taken in. */
@@ -175,20 +192,14 @@ export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutco
     deleting: new Map(state.deleting),
     unneededSince: new Map(state.unneededSince),
     unremovable: new Map(state.unremovable),
-    groupTimes: new Map(state.groupTimes ?? []),
+    groupTimes: new Map(state.groupTimes),
     removals: [...state.removals],
-    emptyRemovals: [...(state.emptyRemovals ?? [])],
+    emptyRemovals: [...state.emptyRemovals],
     lastScaleDownMs: state.lastScaleDownMs,
     lastScaleDownFailureMs: state.lastScaleDownFailureMs,
   };
   for (const outcome of outcomes) takeInRemoval(changes, outcome, nowMs);
-  const { groupTimes, emptyRemovals, ...rest } = changes;
-  return {
-    ...state,
-    ...rest,
-    ...(state.groupTimes === undefined && groupTimes.size === 0 ? {} : { groupTimes }),
-    ...(state.emptyRemovals === undefined && emptyRemovals.length === 0 ? {} : { emptyRemovals }),
-  };
+  return { ...state, ...changes };
 }
 
 function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: number): void {
@@ -219,7 +230,7 @@ function takeInUndone(changes: RemovalChanges, outcome: Extract<RemovalOutcome, 
   const { node, group, step, atMs } = outcome;
   changes.deleting.delete(node);
   const reason: UnremovableReason = step === 'evict' || step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
-  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal failed (${step}): ${outcome.message}` };
+  const verdict = { reason, untilMs: outcome.retryAtMs, blocker: undefined, detail: `its removal failed (${step}): ${outcome.message}` };
   if (outcome.retryAtMs > nowMs) {
     changes.unremovable.set(node, verdict);
   }
@@ -232,5 +243,5 @@ function takeInUndone(changes: RemovalChanges, outcome: Extract<RemovalOutcome, 
 
 /** Outcomes of one group arrive in order of time. */
 function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): ReadonlyMap<NodeGroupId, GroupTimes> {
-  return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
+  return new Map([...state.groupTimes, [group, { ...state.groupTimes.get(group), ...times }]]);
 }

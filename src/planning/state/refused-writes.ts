@@ -7,7 +7,6 @@ import type { AutoscalerError, ErrorKind } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState } from '../../domain/loop-state.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
-import { defined } from '../../lib/defined.ts';
 
 /**
  * The time until the next try; it doubles with each refusal. `alike`: groups refused for the same kind of reason take turns, since
@@ -94,7 +93,7 @@ export function backOffRefused(
     for (const [id, entry] of alike) next.set(id, { ...entry, untilMs: Math.max(entry.untilMs, atMs + grownMs) });
   const { code: cause = error.kind, message, kind } = error;
   const correlationId = correlationIdOf(error);
-  return next.set(group, { untilMs, durationMs, lastFailureMs: atMs, cause, kind, message, refused: true, ...defined({ correlationId }) });
+  return next.set(group, { untilMs, durationMs, lastFailureMs: atMs, cause, kind, message, refused: true, correlationId });
 }
 
 /** Azure's id of the refused request; undefined if the refusal has none. */
@@ -105,16 +104,16 @@ export function correlationIdOf({ context: { correlationId } }: Pick<AutoscalerE
 /** A write of the group was accepted: its backoff ends, and groups refused alike need no longer take turns. */
 export function withAccepted(backoffs: LoopState['backoffs'], group: NodeGroupId): LoopState['backoffs'] {
   const accepted = backoffs.get(group);
-  if (accepted?.refused !== true) return backoffs;
+  if (accepted === undefined || !accepted.refused) return backoffs;
   const others = [...backoffs].filter(([id]) => id !== group);
   return new Map(
     others.map(([id, entry]) => {
-      const isSame = entry.refused === true && entry.kind === accepted.kind;
+      const isSame = entry.refused && entry.kind === accepted.kind;
       return [id, isSame ? { ...entry, untilMs: Math.min(entry.untilMs, entry.lastFailureMs + entry.durationMs) } : entry];
     }),
   );
 }
 
 function isAlike(entry: Backoff, error: AutoscalerError): boolean {
-  return entry.refused === true && entry.kind === error.kind;
+  return entry.refused && entry.kind === error.kind;
 }

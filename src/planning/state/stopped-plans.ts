@@ -8,16 +8,16 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 
 /** Takes in the last plan of a loop for pods. `loopId` is that of the loop. */
 export function rememberStop(state: LoopState, plan: Pick<ScaleUpPlan, 'verdicts' | 'cutShortAfter'>, loopId: number): LoopState {
-  const { stopped, ...rest } = state;
+  const { stopped } = state;
   const { cutShortAfter } = plan;
   const { inVain, unsearched, explained, unexplained } = sortPods(plan);
-  if (cutShortAfter === undefined && unexplained.length === 0) return rest;
+  if (cutShortAfter === undefined && unexplained.length === 0) return { ...state, stopped: undefined };
   const next: StoppedPlan = {
     searched: hadTheirTurn(stopped?.searched, inVain, unsearched),
     explained: hadTheirTurn(stopped?.explained, explained, [...unexplained, ...unsearched]),
     estimateFrom: cutShortAfter === undefined ? loopId + 1 : estimateFrom(state, loopId) + cutShortAfter,
   };
-  return { ...rest, stopped: next };
+  return { ...state, stopped: next };
 }
 
 /** Estimates begin with another family of groups in every loop. After a plan that was cut short, they begin where it stopped. */

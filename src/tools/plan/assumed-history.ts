@@ -5,6 +5,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import { isTaintedForDeletion } from '../../planning/state/deletions.ts';
+import { emptyLoopState } from '../../planning/state/loop-state.ts';
 import type { Terminal } from '../../cli/process/process.ts';
 
 /** Longer ago than any timer lasts. */
@@ -12,14 +13,7 @@ const LONG_AGO_MS = -1e15;
 
 /** A file has no history: every node counts as unneeded for long, and every back-off as expired. */
 export function stateWithoutHistory(observation: Observation): LoopState {
-  return {
-    unremovable: new Map(),
-    backoffs: new Map(),
-    stockouts: [],
-    increases: new Map(),
-    deleting: nodesInDeletion(observation),
-    ...expiredTimers(observation),
-  };
+  return { ...emptyLoopState(observation.nowMs), deleting: nodesInDeletion(observation), ...expiredTimers(observation) };
 }
 
 /** A file shows a removal in progress by the deletion taint only. The daemon remembers its removals. */

@@ -5,17 +5,17 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { MemoryStore } from '../../../src/loop/memory/memory-store.ts';
 import { writeMemory } from '../../../src/loop/memory/memory-text.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aCluster, anObservation, START_MS } from '../../support/builders.ts';
 import { aLoopReport } from '../../support/loop-report.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const SECOND = 1_000;
 const SIGNAL = new AbortController().signal;
 
 const backoffs = (cause: string): LoopState['backoffs'] =>
-  new Map([[nodeGroupId('g'), { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause }]]);
+  new Map([[nodeGroupId('g'), aBackoff({ untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause })]]);
 const unneededSince = new Map([['n', START_MS]]);
 
 function stage(kept?: string, candidateTtlMs = 120_000) {
@@ -43,7 +43,7 @@ function stage(kept?: string, candidateTtlMs = 120_000) {
       },
     },
   });
-  const empty = emptyLoopState(START_MS);
+  const empty = aState();
   const report = (change: Partial<LoopState>): LoopReport =>
     aLoopReport({
       startedAtMs: clock.now(),
@@ -135,7 +135,7 @@ describe('the store of the memory', () => {
 });
 
 describe('at the start, the store', () => {
-  const good = writeMemory({ ...emptyLoopState(START_MS), backoffs: backoffs('a') }, START_MS).text;
+  const good = writeMemory(aState({ backoffs: backoffs('a') }), START_MS).text;
 
   it.each([
     ['passes on what is good, and says so', good, 1, 1],

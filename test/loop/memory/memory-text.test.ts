@@ -1,15 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import type { Backoff, LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
 import { readMemory, writeMemory } from '../../../src/loop/memory/memory-text.ts';
 import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
-import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
 import { FULL_STATE, timesIn } from '../../support/full-state.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { planFor } from '../../planning/scale-up/world.ts';
+import { totalBackoff, totalIncrease, totalPromise } from '../../../src/planning/state/stored-state.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const POLICY = aPolicy({ scaleDown: { candidateTtlMs: 2 * MINUTE } });
@@ -80,7 +82,7 @@ const remembered = fc
     accepted: some(fc.array(accepted, { maxLength: 2 })),
     broken: some(broken),
     readyTimes: some(fc.array(fc.integer({ min: 0, max: 30 * MINUTE }), { maxLength: 3 })),
-    asked: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
+    requestedLastMinute: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
     lastScaleUpMs: atMs,
     lastScaleDownMs: atMs,
     lastScaleDownFailureMs: atMs,
@@ -88,10 +90,16 @@ const remembered = fc
     targets: some(fc.integer({ min: 0, max: 9 })),
     idle: fc.array(fc.tuple(fc.constantFrom('a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'), atMs), { maxLength: 4 }),
   })
-  .map(({ nodes, idle, broken: promises, readyTimes, ...rest }): LoopState => {
+  .map(({ nodes, idle, backoffs, accepted: made, broken: promises, ...rest }): LoopState => {
     const increases = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
-    const known = { ...(promises.size === 0 ? {} : { broken: promises }), ...(readyTimes.size === 0 ? {} : { readyTimes }) };
-    return { ...emptyLoopState(START_MS), ...rest, ...known, increases, unneededSince: new Map(idle) };
+    return aState({
+      ...rest,
+      backoffs: new Map([...backoffs].map(([group, entry]) => [group, totalBackoff(entry)])),
+      accepted: new Map([...made].map(([group, entries]) => [group, entries.map(totalIncrease)])),
+      broken: new Map([...promises].map(([group, entry]) => [group, totalPromise(entry)])),
+      increases,
+      unneededSince: new Map(idle),
+    });
   });
 
 function loaded(state: LoopState): SavedMemory {
@@ -114,7 +122,7 @@ describe('a saved memory', () => {
     const pods = [1, 2, 3].map((cpu) => aPod({ name: `p-${cpu}`, cpu: String(cpu) }));
     fc.assert(
       fc.property(remembered, (state) => {
-        const recalled = recallMemory(emptyLoopState(START_MS), loaded(state), observation, POLICY.scaleDown);
+        const recalled = recallMemory(aState(), loaded(state), observation, POLICY.scaleDown);
         expect(sorted(recalled)).toEqual(sorted(state));
         expect(planFor({ groups: GROUPS, pods, state: recalled })).toEqual(planFor({ groups: GROUPS, pods, state }));
       }),
@@ -127,15 +135,26 @@ describe('a saved memory', () => {
     const made = new Map(
       [...FULL_STATE.accepted].map(([id, entries]) => [
         id,
-        entries.map(({ planned: _planned, pods, ...entry }) => ({ ...entry, pods: pods.map(({ uids: _uids, ...some }) => some) })),
+        entries.map(({ pods, ...entry }) => ({ ...entry, planned: [], pods: pods.map((some) => ({ ...some, uids: undefined })) })),
       ]),
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.
-    const { unneededSince, backoffs, stockouts, increases, readyTimes, broken, brokenZones, asked, groupTimes, targets } = FULL_STATE;
-    const { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
+    const { unneededSince, backoffs, stockouts, increases, readyTimes, broken, brokenZones, groupTimes, targets } = FULL_STATE;
+    const { requestedLastMinute, knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
     const last = { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs };
-    const maps = { unneededSince, backoffs, stockouts, increases, readyTimes, broken, brokenZones, asked, groupTimes, targets };
-    const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, accepted: made, savedAtMs: START_MS };
+    const maps = {
+      unneededSince,
+      backoffs,
+      stockouts,
+      increases,
+      readyTimes,
+      broken,
+      brokenZones,
+      groupTimes,
+      targets,
+      requestedLastMinute,
+    };
+    const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, accepted: made, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);
   });
 
@@ -144,50 +163,50 @@ describe('a saved memory', () => {
       readyTimes: _new,
       brokenZones: _newer,
       ...before
-    } = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Record<string, unknown>;
+    } = JSON.parse(writeMemory(aState(), START_MS).text) as Record<string, unknown>;
     expect(readMemory(JSON.stringify(before)).ok).toBe(true);
   });
 
   it('finds the pods of an increase again by their class', () => {
     const pods = ['p', 'q', 'r'].map((name, at) => aPod({ name, cpu: '1', createdAtMs: START_MS - 9 * MINUTE + at }));
     const [group] = GROUPS;
-    const accepted = rememberAccepted(undefined, { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2) }, START_MS - MINUTE);
+    const accepted = rememberAccepted(new Map(), { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2) }, START_MS - MINUTE);
     const inFlight = { group: nodeGroupId('a'), nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 9 * MINUTE };
-    const state = { ...emptyLoopState(START_MS), accepted, increases: new Map([[inFlight.group, inFlight]]) };
+    const state = aState({ accepted, increases: new Map([[inFlight.group, inFlight]]) });
     const observation = anObservation(group === undefined ? [] : [{ ...group, instances: [] }], aCluster({ pods }));
     expect(writeMemory(state, START_MS).text).not.toContain(pods[0]?.uid);
-    const recalled = recallMemory(emptyLoopState(START_MS), loaded(state), observation, POLICY.scaleDown);
+    const recalled = recallMemory(aState(), loaded(state), observation, POLICY.scaleDown);
     expect(recalled.accepted).not.toEqual(accepted);
     expect(reduceObservation(recalled, observation, POLICY).accepted).toEqual(accepted);
   });
 
   it('holds no credential', () => {
     const message = 'Refused: Bearer abcdefghijklmnop and https://x/?sig=verysecret';
-    const entry = { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause: 'x', message };
-    const { text: written } = writeMemory({ ...emptyLoopState(START_MS), backoffs: new Map([[nodeGroupId('a'), entry]]) }, START_MS);
+    const entry = aBackoff({ message });
+    const { text: written } = writeMemory(aState({ backoffs: new Map([[nodeGroupId('a'), entry]]) }), START_MS);
     expect(written).toContain('Refused');
     expect(written).not.toMatch(/abcdefgh|verysecret/);
   });
 });
 
 describe('a memory that is too large', () => {
-  const many = (count: number): LoopState => ({
-    ...emptyLoopState(START_MS),
-    stockouts: [{ scope: { vmSize: 's' }, code: 'x', sinceMs: START_MS, untilMs: START_MS }],
-    unneededSince: new Map(
-      Array.from({ length: count }, (_, at) => [`aks-pool${at % 50}-12345678-vmss${String(at).padStart(6, '0')}`, START_MS - (count - at)]),
-    ),
-  });
+  const many = (count: number): LoopState =>
+    aState({
+      stockouts: [{ scope: { vmSize: 's' }, code: 'x', sinceMs: START_MS, untilMs: START_MS }],
+      unneededSince: new Map(
+        Array.from({ length: count }, (_, at) => [
+          `aks-pool${at % 50}-12345678-vmss${String(at).padStart(6, '0')}`,
+          START_MS - (count - at),
+        ]),
+      ),
+    });
   const withBackoffs = (state: LoopState, count: number): LoopState => ({
     ...state,
     backoffs: new Map(
-      Array.from(
-        { length: count },
-        (_, at): [NodeGroupId, LoopState['backoffs'] extends ReadonlyMap<unknown, infer Entry> ? Entry : never] => [
-          nodeGroupId(`group-${at}`),
-          { untilMs: START_MS + at, durationMs: 1, lastFailureMs: START_MS, cause: 'AllocationFailed', message: 'm'.repeat(3_000) },
-        ],
-      ),
+      Array.from({ length: count }, (_, at): [NodeGroupId, Backoff] => [
+        nodeGroupId(`group-${at}`),
+        aBackoff({ untilMs: START_MS + at, durationMs: 1, message: 'm'.repeat(3_000) }),
+      ]),
     ),
   });
 
@@ -261,7 +280,7 @@ describe('a stored text with a time in the far future', () => {
 });
 
 describe('a stored text is refused if it', () => {
-  const good = JSON.parse(writeMemory(emptyLoopState(START_MS), START_MS).text) as Readonly<Record<string, unknown>>;
+  const good = JSON.parse(writeMemory(aState(), START_MS).text) as Readonly<Record<string, unknown>>;
   const entry = (change: object) => [['a', { untilMs: START_MS, durationMs: 1, lastFailureMs: START_MS, cause: 'x', ...change }]];
 
   it.each([

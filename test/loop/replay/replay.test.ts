@@ -8,11 +8,11 @@ import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.t
 import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { templateHash } from '../../../src/planning/state/accepted-increases.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
+import { aState } from '../../support/state.ts';
 
 /** A process of another day: it has met other extended resources first, so its indexes differ. */
 function otherProcess(): ResourceNames {
@@ -75,8 +75,9 @@ describe('a dumped decision', () => {
       classes: pod === undefined ? [] : [podClass(pod.shape)],
       sinceMs: START_MS - 60_000,
       untilMs: START_MS + 60_000,
+      reportedAtMs: undefined,
     };
-    stage.loop.recall({ ...emptyLoopState(START_MS), broken: new Map([[nodeGroupId('a'), promise]]), savedAtMs: START_MS });
+    stage.loop.recall({ ...aState({ broken: new Map([[nodeGroupId('a'), promise]]) }), savedAtMs: START_MS });
     await stage.runOnce();
     const up = stage.records.find((record) => record.scaleUp.length > 0);
     if (up === undefined) throw new Error('no scale-up was recorded');

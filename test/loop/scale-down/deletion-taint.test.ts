@@ -7,11 +7,11 @@ import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { CORDONED_BEFORE_TAINT, DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
 import { undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
 import { updateSoftTaints } from '../../../src/loop/scale-down/soft-taint.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { aState } from '../../support/state.ts';
 
 const SIGNAL = new AbortController().signal;
 const SECONDS = String(START_MS / 1000);
@@ -260,8 +260,8 @@ describe('leftovers', () => {
   it.each(cases)('$name: freed $freed', async (row) => {
     const { cluster, observation } = setUp(row);
     const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
-    const marks = row.agedMs === undefined ? undefined : new Map([['g-0', { sinceMs: START_MS - row.agedMs }]]);
-    const state: LoopState = { ...emptyLoopState(START_MS), marks, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
+    const deletionTaints = new Map(row.agedMs === undefined ? [] : [['g-0', { sinceMs: START_MS - row.agedMs, text: '' }]]);
+    const state: LoopState = aState({ deletionTaints, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) });
     const ports = {
       tainter: cluster,
       events: cluster,
@@ -281,7 +281,7 @@ describe('leftovers', () => {
   it('reports a node that cannot be restored now, and tries again in the next call', async () => {
     const { cluster, observation } = setUp({ node: { taints: [going], unschedulable: true } });
     const ports = { tainter: cluster, events: cluster, clock: new FakeClock(START_MS), log: silentLog(), cordon: true, self: SELF };
-    const input = { ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() };
+    const input = { ...ports, observation, state: aState(), inFlight: new Set<string>() };
     cluster.onCall = () => {
       throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');
     };
@@ -306,7 +306,7 @@ describe('leftovers', () => {
       const base = anObservation([group], aCluster({ nodes: [...cluster.nodes.values()] }));
       const instanceOfNode = new Map(names.map((name) => [name, keyOf(name)]));
       const observation = { ...base, loopId, cloud: { ...base.cloud, instanceOfNode } };
-      const undone = undoLeftovers({ ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() }, SIGNAL);
+      const undone = undoLeftovers({ ...ports, observation, state: aState(), inFlight: new Set<string>() }, SIGNAL);
       await clock.advance(10_000);
       freed.push(...(await undone));
     }

@@ -4,7 +4,7 @@ import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
-import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
+import { reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
 import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
 import { aCluster, aGroup, anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
@@ -13,6 +13,7 @@ import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from './removal-stage.ts';
 import { valueOf } from '../support.ts';
+import { aState } from '../../support/state.ts';
 
 describe('a removal', () => {
   it('marks, waits, deletes by id, and leaves the mark on the node that goes', async () => {
@@ -75,7 +76,7 @@ describe('a removal', () => {
     expect(outcome).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('the API server is tired') });
     expect(outcome).toMatchObject({ atMs: START_MS, retryAtMs: START_MS + 5 * MINUTE });
     expect(isMarked(world)).toBe(false);
-    const state = reduceRemovals(emptyLoopState(START_MS), outcome === undefined ? [] : [outcome], START_MS);
+    const state = reduceRemovals(aState(), outcome === undefined ? [] : [outcome], START_MS);
     expect(state.unremovable.get('g-0')).toMatchObject({ reason: 'UnexpectedError', untilMs: START_MS + 5 * MINUTE });
     expect(state.lastScaleDownFailureMs).toBeLessThan(START_MS);
   });

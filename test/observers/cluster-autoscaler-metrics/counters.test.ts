@@ -9,12 +9,12 @@ import type { UnremovableNode } from '../../../src/domain/plan.ts';
 import { removalLatency } from '../../../src/observers/cluster-autoscaler-metrics/removal-latency.ts';
 import { failedNodeCreations, unregisteredRemovals } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
 import { aLoopReport, aScaleDownPlan, aScaleUpPlan } from '../../support/loop-report.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -58,7 +58,7 @@ function aReport({ atMs, instances = [], events = [], awaited = 0, backoffs = ne
     rounds: rest.rounds ?? [],
     scaleDown: aScaleDownPlan({ unneeded: new Map(Object.entries(unneeded)), kept: rest.kept ?? [] }),
     removed: rest.removed ?? [],
-    state: { ...emptyLoopState(START_MS), backoffs, increases: awaited === 0 ? new Map() : new Map([[A, inFlight]]) },
+    state: aState({ backoffs, increases: awaited === 0 ? new Map() : new Map([[A, inFlight]]) }),
   });
 }
 
@@ -67,7 +67,7 @@ const broken = (index: number): Instance =>
   anInstance({ node: `new-${index}`, state: 'failed', error: { detail, code: 'AllocationFailed', message: '' } });
 const lateFailure = { kind: 'increase-failed', group: A, requested: 3, error: { detail, code: 'AllocationFailed', message: '' } } as const;
 const timeout = (atMs: number): LoopState['backoffs'] =>
-  new Map([[A, { untilMs: atMs + MINUTE, durationMs: MINUTE, lastFailureMs: atMs, cause: 'timeout' }]]);
+  new Map([[A, aBackoff({ untilMs: atMs + MINUTE, durationMs: MINUTE, lastFailureMs: atMs, cause: 'timeout' })]]);
 
 describe('nodes that were asked for and did not come', () => {
   const failed = async (value: (series: string) => Promise<number | undefined>) => [

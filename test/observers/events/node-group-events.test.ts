@@ -9,10 +9,10 @@ import type { Policy } from '../../../src/domain/policy.ts';
 import type { SkipReason } from '../../../src/domain/reasons.ts';
 import { failedInstances } from '../../../src/observers/events/failed-instances.ts';
 import { describeNodeGroupEvents } from '../../../src/observers/events/node-group-events.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, aNode, anInstance, START_MS } from '../../support/builders.ts';
 import { aLoopReport, aScaleUpPlan } from '../../support/loop-report.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const A = nodeGroupId('a');
 const key = instanceKey('sub|rg|vmss|a|1');
@@ -45,7 +45,7 @@ function told({
     observation: { loopId: 1, nowMs: START_MS, cluster, cloud },
     rounds: [{ plan, increases: [] }],
     removed,
-    state: { ...emptyLoopState(START_MS), ...state },
+    state: aState(state),
   });
   const rules = { ...aPolicy({ scaleUp: { maxNodesTotal: 5 } }), ...policy };
   return describeNodeGroupEvents(report, { policy: rules, namespace: 'kube-system', startedAtMs: START_MS - upMs }).map(
@@ -69,7 +69,7 @@ const instances = { kind: 'instances', group: A, instances: [key], cause: 'faile
 const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, drained: true, atMs: START_MS } as const;
 const begun = { kind: 'started', group: A, node: 'a-0', instance: key, pods: [], utilization: 0, atMs: START_MS } as const;
 const timedOut = (atMs: number) => ({
-  backoffs: new Map([[A, { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' }]]),
+  backoffs: new Map([[A, aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' })]]),
 });
 
 describe('events about groups and the cluster', () => {

@@ -7,6 +7,7 @@ import { aGroup, anInstance, aNode, aPod, START_MS } from '../../support/builder
 import { collectGarbage } from '../../support/collect-garbage.ts';
 import { aHistory } from '../../support/history.ts';
 import { aRecord, aReport, GROUP, type Look } from './support.ts';
+import { aBackoff } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const WEB = [aPod({ name: 'web-1' }), aPod({ name: 'web-2' })];
@@ -21,7 +22,7 @@ function seen(...looks: readonly Look[]) {
 const soldOut = new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'No capacity.', { code: 'AllocationFailed' });
 const external = (from: number, to: number, afterMs = 0) =>
   ({ kind: 'external-change', group: GROUP, from, to, atMs: START_MS + afterMs }) as const;
-const BACKOFF = { untilMs: 0, durationMs: 5 * MINUTE, lastFailureMs: 0, cause: 'AllocationFailed' };
+const BACKOFF = aBackoff({ untilMs: 0, durationMs: 5 * MINUTE, lastFailureMs: 0, cause: 'AllocationFailed' });
 const BACKING_OFF = { backoffs: new Map([[GROUP, BACKOFF]]) };
 const announced = { noticedAtMs: START_MS, deadlineMs: START_MS + 30_000, notice: 'Preempt' };
 const evicted = { instances: [anInstance({ node: 'a-0' })], nodes: [aNode({ name: 'a-0', preemption: announced })] };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { publishObservation } from '../../../src/observers/metrics/loop-metrics.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, aRef, aShape, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, aRef, aShape } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { aStage, valueOf } from '../../loop/support.ts';
+import { aState } from '../../support/state.ts';
 
 describe('sizes of a group', () => {
   const sick = { ready: false, sinceMs: 0, reason: 'down' };
@@ -18,7 +18,7 @@ describe('sizes of a group', () => {
     const metrics = createMetrics();
     const observation = anObservation([{ ...aGroup({ id: 'a', target }), instances }], aCluster({ nodes }));
 
-    publishObservation(observation, emptyLoopState(START_MS), metrics);
+    publishObservation(observation, aState(), metrics);
 
     const size = (kind: string) => valueOf(metrics.cluster.groupSize, { node_group: 'a', kind });
     expect([await size('upcoming'), await size('ready'), await size('target')]).toEqual([upcoming, ready, target]);

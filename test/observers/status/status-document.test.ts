@@ -6,13 +6,13 @@ import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { describeStatus, goTime, type Transitions } from '../../../src/observers/status/status-document.ts';
 import { StatusPublisher } from '../../../src/observers/status/status-publisher.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import type { AutoscalerStatus } from '../../../src/domain/ports/records.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
 import { aLoopReport } from '../../support/loop-report.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const A = nodeGroupId('a');
@@ -32,7 +32,7 @@ const noPlan = { removals: [], instanceRemovals: [], kept: [], inhibited: undefi
 function described({ nodes = [], groups = [aGroup({ id: 'a' })], state = {}, unneeded = [], nowMs = START_MS, before = new Map() }: Scene) {
   const observation = anObservation(groups, aCluster({ nodes }), { nowMs });
   const scaleDown = { ...noPlan, unneeded: new Map(unneeded.map((name) => [name, nowMs])) };
-  return describeStatus({ observation, state: { ...emptyLoopState(START_MS), ...state }, scaleDown, policy: aPolicy(), before });
+  return describeStatus({ observation, state: aState(state), scaleDown, policy: aPolicy(), before });
 }
 
 describe('the status document', () => {
@@ -104,8 +104,12 @@ describe('the status document', () => {
     expect(text).not.toContain('candidates');
   });
 
-  const resting = new Map([[A, { untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'AllocationFailed' }]]);
-  const rested = new Map([[A, { untilMs: START_MS, durationMs: MINUTE, lastFailureMs: START_MS - MINUTE, cause: 'AllocationFailed' }]]);
+  const resting = new Map([
+    [A, aBackoff({ untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'AllocationFailed' })],
+  ]);
+  const rested = new Map([
+    [A, aBackoff({ untilMs: START_MS, durationMs: MINUTE, lastFailureMs: START_MS - MINUTE, cause: 'AllocationFailed' })],
+  ]);
   const growing = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + MINUTE }]]);
   const bad = Array.from({ length: 4 }, (_, index) => aNode({ name: `a-${index}`, readiness: unready }));
 
@@ -121,7 +125,7 @@ describe('the status document', () => {
 
   it('says why a group rests, and not at any length', () => {
     const long = new Map([
-      [A, { untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'c', message: 'x'.repeat(600) }],
+      [A, aBackoff({ untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'c', message: 'x'.repeat(600) })],
     ]);
     const text = JSON.stringify(described({ state: { backoffs: long } }).document);
     const message = /"errorMessage":"([^"]*)"/.exec(text)?.[1] ?? '';

@@ -7,12 +7,12 @@ import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capa
 import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
 import { withAssumedPods } from '../../../src/planning/state/assumed-pods.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aGroup, aNode, aPod, aRef, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, observe, pool, sinceMinutes } from '../scale-down/world.ts';
 import { growth, planFor } from '../scale-up/world.ts';
+import { aState } from '../../support/state.ts';
 
 const STRATEGY = 'buffer.x-k8s.io/active-capacity';
 const condition = (type: string, status: StatusCondition['status']): StatusCondition => ({
@@ -193,7 +193,7 @@ describe('the room of buffers', () => {
     const observation = withAssumedPods(observe({ groups: [pool('p', 2)], nodes, pods }), held);
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const state = { ...emptyLoopState(START_MS), unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 };
+    const state = aState({ unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 });
     return planScaleDown({ observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false });
   };
   const claims = (replicas: number, cpu: string, node: string): readonly AssumedPod[] =>

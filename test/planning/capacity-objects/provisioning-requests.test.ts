@@ -25,7 +25,6 @@ import {
   recordRequestIncreases,
   trackRequestIncreases,
 } from '../../../src/planning/capacity-objects/request-orders.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
   aCluster,
@@ -41,7 +40,8 @@ import {
   START_MS,
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
-import { growth, NO_STATE } from '../scale-up/world.ts';
+import { growth } from '../scale-up/world.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
@@ -92,7 +92,7 @@ function observe({ requests, nodes = 1, pods = [], max = 10, nowMs = START_MS, g
 
 function turn(setting: Setting, uid: string, granted: readonly string[] = []) {
   const observation = observe(setting);
-  return planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames, request: { uid, granted } });
+  return planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: { uid, granted } });
 }
 const kinds = (plan: ReturnType<typeof turn>): readonly string[] =>
   [...plan.verdicts].filter(([pod]) => pod.holds === 'request').map(([, { kind }]) => kind);
@@ -100,7 +100,7 @@ const words = (status: CapacityStatus): readonly string[] =>
   status.conditions.map(({ type, status: truth, reason }) => `${type} ${truth} ${reason}`);
 
 describe('whose turn it is', () => {
-  const due = (request: ProvisioningRequest, state: LoopState = NO_STATE, change: Partial<typeof on> = {}): boolean =>
+  const due = (request: ProvisioningRequest, state: LoopState = aState(), change: Partial<typeof on> = {}): boolean =>
     dueRequests(observe({ requests: [request] }), state, { ...on, ...change }).length === 1;
   it.each([
     ['a new one', aRequest('r'), true],
@@ -118,13 +118,13 @@ describe('whose turn it is', () => {
 
   it('an instance serves those that name it; turned off, it serves none', () => {
     const named = aRequest('r', { parameters: { processorInstance: 'mine' } });
-    expect(due(named, NO_STATE, { processorInstance: 'mine' })).toBe(true);
-    expect(due(aRequest('r'), NO_STATE, { processorInstance: 'mine' })).toBe(false);
-    expect(due(aRequest('r'), NO_STATE, { requests: false })).toBe(false);
+    expect(due(named, aState(), { processorInstance: 'mine' })).toBe(true);
+    expect(due(aRequest('r'), aState(), { processorInstance: 'mine' })).toBe(false);
+    expect(due(aRequest('r'), aState(), { requests: false })).toBe(false);
   });
 
   it('after a turn without room it waits a minute, then two, ten at most; the oldest memories go first', () => {
-    let state: LoopState = NO_STATE;
+    let state: LoopState = aState();
     const waits: number[] = [];
     for (let tries = 0; tries < 6; tries++) {
       state = rememberTurn(state, 'uid-r', 'not-found', { policy: on, nowMs: START_MS });
@@ -178,7 +178,7 @@ describe('what a turn finds', () => {
     const plan = (maxSize: number, part: Partial<Parameters<typeof aGroup>[0]> = {}) => {
       const groups = [aGroup({ id: 'a', target: 1, maxSize }), aGroup({ id: 'b', target: 0, maxSize, ...part })];
       const observation = observe({ requests: [request], groups });
-      return planScaleUp({ observation, state: NO_STATE, policy: balanced, names: resourceNames, request: { uid: 'uid-r', granted: [] } });
+      return planScaleUp({ observation, state: aState(), policy: balanced, names: resourceNames, request: { uid: 'uid-r', granted: [] } });
     };
     const served = plan(3);
     expect(growth(served)).toEqual(['a 1->3', 'b 0->2']);
@@ -232,12 +232,12 @@ describe('what is granted', () => {
     const other = aPod({ name: 'other', cpu: '3' });
     const own = aPod({ name: 'own', cpu: '3', consumes: 'r' });
     const observation = observe({ requests: [granted], nodes: 2, pods: [other, own] });
-    const plan = planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames });
+    const plan = planScaleUp({ observation, state: aState(), policy, names: resourceNames });
     expect(growth(plan)).toEqual(['a 2->3']);
     expect(plan.verdicts.get(other)).toEqual({ kind: 'triggered', group: 'a' });
     expect(plan.verdicts.get(own)).toEqual({ kind: 'ignored', reason: 'consumes-request' });
     expect(plan.held).toHaveLength(2);
-    const off = planScaleUp({ observation, state: NO_STATE, policy: aPolicy(), names: resourceNames });
+    const off = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames });
     expect(growth(off)).toEqual([]);
   });
 
@@ -291,10 +291,11 @@ describe('what is granted', () => {
 describe('an all-or-nothing increase', () => {
   const A = nodeGroupId('a');
   const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
-  const started: LoopState = { ...emptyLoopState(START_MS), requests: { served: true, retries: new Map() } };
+  const started: LoopState = aState({ requests: { served: true, retries: new Map(), orders: new Map() } });
   const ordered = recordRequestIncreases(started, 'uid-r', [{ increase, outcome: { kind: 'accepted', group: A, target: 2 } }], START_MS);
   const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
-  const failed = (atMs: number) => new Map([[A, { untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' }]]);
+  const failed = (atMs: number) =>
+    new Map([[A, aBackoff({ untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' })]]);
   const look = (state: Partial<LoopState>, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
     const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
     const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
@@ -314,7 +315,7 @@ describe('an all-or-nothing increase', () => {
     ['is of a request that is gone', undefined, 0, [{ increases: coming }, ['running'], { requests: [] }]],
     ['is of an hour ago', undefined, 0, [{ increases: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
   ])('%s: %s', (_name, cause, kept, given) => {
-    expect([why(...given), look(...given).requests?.orders?.size ?? 0]).toEqual([cause, kept]);
+    expect([why(...given), look(...given).requests.orders.size]).toEqual([cause, kept]);
   });
 
   it('does not exist if nothing was accepted', () => {

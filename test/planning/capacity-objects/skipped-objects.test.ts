@@ -5,7 +5,6 @@ import type { AutoscalerEvent } from '../../../src/domain/ports/records.ts';
 import { skippedObjectEvents } from '../../../src/observers/events/skipped-objects.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bookedPods, dueRequests, statusOverTime } from '../../../src/planning/capacity-objects/provisioning-requests.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import {
   aCluster,
   aGroup,
@@ -20,6 +19,7 @@ import {
 import { aLoopReport } from '../../support/loop-report.ts';
 import { aCapacityPolicy } from '../../support/policy.ts';
 import { growth, planFor } from '../scale-up/world.ts';
+import { aState } from '../../support/state.ts';
 
 const shape = aShape({ cpu: '1m', memory: '1Mi' });
 const podTemplates: NonNullable<CapacityObjects['podTemplates']> = new Map([
@@ -124,7 +124,7 @@ describe('a ProvisioningRequest with a count that no cluster can have', () => {
   it('is not served, fails with the reason, and gets an event; another one is served', () => {
     const bad = request('bad', { problem, podSets: [] });
     const observation = observe([bad, request('good')]);
-    expect(dueRequests(observation, emptyLoopState(START_MS), policy).map(({ ref }) => ref.name)).toEqual(['good']);
+    expect(dueRequests(observation, aState(), policy).map(({ ref }) => ref.name)).toEqual(['good']);
     expect(statusOverTime(bad, observation, policy).conditions).toMatchObject([
       { type: 'Failed', status: 'True', reason: 'InvalidPodSets', message: 'spec.podSets: a count is 2000000000.' },
     ]);

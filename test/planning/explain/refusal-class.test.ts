@@ -12,14 +12,15 @@ import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../supp
 import { valueOf } from '../../loop/support.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { inputFor, planFor, type World } from '../scale-up/world.ts';
+import { aBackoff } from '../../support/state.ts';
 
-const resting: Backoff = {
+const resting: Backoff = aBackoff({
   untilMs: START_MS + 60_000,
   durationMs: 60_000,
   lastFailureMs: START_MS,
   cause: 'SkuNotAvailable',
   kind: 'out-of-capacity',
-};
+});
 const quotas = [{ name: 'cores', title: 'region', used: 10, limit: 10 }];
 const drawing = aGroup({ id: 'a', target: 0 });
 const withDraws = { ...drawing, template: { ...drawing.template!, draws: [{ quota: 'cores', cores: 4 }] } };

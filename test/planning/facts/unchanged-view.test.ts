@@ -5,12 +5,13 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
+import { reduceObservation, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
 import { countNodes } from '../../../src/planning/state/node-counts.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const NODES = 40;
@@ -66,7 +67,7 @@ describe('a view that has not changed since the last loop', () => {
     { name: 'with other rules', laterMs: 1_000, rules: strict },
   ])('gives the same plans as a copy of it: $name', ({ laterMs, rules }) => {
     const first = oddCluster();
-    const { state } = loop(first, emptyLoopState(START_MS), policy);
+    const { state } = loop(first, aState(), policy);
     const later = { ...first, nowMs: START_MS + laterMs };
 
     expect(loop(later, state, rules)).toEqual(loop(structuredClone(later), state, rules));
@@ -81,7 +82,7 @@ describe('a view that has not changed since the last loop', () => {
     const members = (group?.instances ?? []).filter(({ instanceId }) => nodes.has(instanceId));
     const groups = cloud.groups.map((each) => ({ ...each, instances: members, target: { ...each.target, value: members.length } }));
     const observation: Observation = { ...rest, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups, groupOfNode, instanceOfNode } };
-    const { state } = loop(observation, emptyLoopState(START_MS), policy);
+    const { state } = loop(observation, aState(), policy);
     const walks = () => nodes.walks + groupOfNode.walks + instanceOfNode.walks;
     const before = walks();
 

@@ -12,9 +12,9 @@ import { checkPromises } from '../../../src/planning/promises/check-promises.ts'
 import { withCorrectedTemplates } from '../../../src/planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const G = nodeGroupId('g');
@@ -82,18 +82,18 @@ function stateOf({ broken, asked = [wide] }: World): LoopState {
   const accepted: LoopState['accepted'] =
     asked.length === 0
       ? new Map<typeof G, readonly AcceptedIncrease[]>()
-      : rememberAccepted(undefined, { group: G, nodes: 1, pods: asked }, START_MS);
-  return { ...emptyLoopState(START_MS), accepted, ...(broken === undefined ? {} : { broken: new Map([[G, broken]]) }) };
+      : rememberAccepted(new Map(), { group: G, nodes: 1, pods: asked }, START_MS);
+  return aState({ accepted, ...(broken === undefined ? {} : { broken: new Map([[G, broken]]) }) });
 }
 
 function check(world: World): LoopState {
   return finishAtOnce(
-    checkPromises({ state: stateOf(world), before: undefined, observation: look(world), policy: POLICY, names: resourceNames }),
+    checkPromises({ state: stateOf(world), before: new Map(), observation: look(world), policy: POLICY, names: resourceNames }),
   );
 }
 
 function brokenIn(world: World): BrokenPromise | undefined {
-  return check(world).broken?.get(G);
+  return check(world).broken.get(G);
 }
 
 describe('a promise is broken if a ready node does not fit the pods of its increase', () => {
@@ -410,8 +410,11 @@ describe('a broken promise', () => {
     const next = known(at, world);
     expect(next !== undefined).toBe(remembered);
     const observation = look({ ...world, at });
-    const [group] = withCorrectedTemplates(observation, { broken: next === undefined ? new Map() : new Map([[G, next]]) }, resourceNames)
-      .cloud.groups;
+    const [group] = withCorrectedTemplates(
+      observation,
+      { broken: next === undefined ? new Map() : new Map([[G, next]]), brokenZones: new Map() },
+      resourceNames,
+    ).cloud.groups;
     expect(group?.template?.corrected !== undefined).toBe(corrected);
   });
 

@@ -8,9 +8,9 @@ import { checkPromises } from '../../../src/planning/promises/check-promises.ts'
 import { withCorrectedTemplates } from '../../../src/planning/promises/corrected-templates.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -46,18 +46,17 @@ function check({ arrivals, at = 120, pods = [pinned], held, group = {}, requeste
   );
   const own = aGroup({ id: 'g', target: 1 + requested, maxSize: 20, template: aTemplate({ zones: ZONES }), instances: list, ...group });
   const observation = { ...anObservation([own], aCluster({ pods })), nowMs };
-  const state: LoopState = {
-    ...emptyLoopState(START_MS),
+  const state: LoopState = aState({
     accepted: acceptedFor(pods, again),
     increases: new Map([[G, { group: G, nodes: requested, requestedAtMs: nowMs - MINUTE, expectedByMs: nowMs + 9 * MINUTE }]]),
     ...(held === undefined ? {} : { brokenZones: new Map([[G, held]]) }),
-  };
-  const next = finishAtOnce(checkPromises({ state, before: undefined, observation, policy: POLICY, names: resourceNames }));
-  return { next, observation, found: next.brokenZones?.get(G) };
+  });
+  const next = finishAtOnce(checkPromises({ state, before: new Map(), observation, policy: POLICY, names: resourceNames }));
+  return { next, observation, found: next.brokenZones.get(G) };
 }
 
 function acceptedFor(pods: readonly Pod[], again: number | undefined): ReadonlyMap<typeof G, readonly AcceptedIncrease[]> {
-  const first = rememberAccepted(undefined, { group: G, nodes: 1, pods }, START_MS);
+  const first = rememberAccepted(new Map(), { group: G, nodes: 1, pods }, START_MS);
   return again === undefined ? first : rememberAccepted(first, { group: G, nodes: 1, pods }, START_MS + again * SECOND);
 }
 

@@ -16,6 +16,8 @@ describe('eligibility', () => {
   });
 
   const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
+  const remembered = (untilMs: number) =>
+    new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs, blocker: undefined, detail: undefined }]]);
   it.each([
     { name: 'of nobody', world: { ...base, nodes: nodes('x', 'p-0') }, node: 'x', reason: 'NotAutoscaled' },
     {
@@ -34,7 +36,7 @@ describe('eligibility', () => {
     { name: 'no instance', world: { ...base, cloud: { instanceOfNode: new Map() } }, node: 'p-0', reason: 'InstanceUnknown' },
     {
       name: 'EL10: blocked three minutes ago',
-      world: { ...base, state: { unremovable: new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS + 2 * MINUTE }]]) } },
+      world: { ...base, state: { unremovable: remembered(START_MS + 2 * MINUTE) } },
       node: 'p-0',
       reason: 'RecentlyUnremovable',
     },
@@ -106,8 +108,7 @@ describe('eligibility', () => {
   });
 
   it('EL10: an expired verdict is checked again', () => {
-    const unremovable = new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS }]]);
-    expect(keptReasons(plan({ ...base, state: { unremovable } }))['p-0']).toBe('NotUnneededLongEnough');
+    expect(keptReasons(plan({ ...base, state: { unremovable: remembered(START_MS) } }))['p-0']).toBe('NotUnneededLongEnough');
   });
 
   it('a pod that is protected for a time blocks until then, and is looked at again at its end', () => {

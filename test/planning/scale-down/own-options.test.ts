@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
 import { backOffGroup } from '../../../src/planning/state/backoff.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
 import { aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
+import { aState } from '../../support/state.ts';
 
 const withOptions = (id: string, size: number, options: NodeGroupOptions) => pool(id, size, { options });
 
@@ -131,7 +131,7 @@ describe("a group's own rules about pods that block", () => {
 describe("a group's own backoff", () => {
   const policy = aPolicy().backoff;
   const failed = (options: NodeGroupOptions, times: number): readonly number[] => {
-    let state = emptyLoopState(START_MS);
+    let state = aState();
     let atMs = START_MS;
     return Array.from({ length: times }, () => {
       const group = withOptions('p', 1, options);

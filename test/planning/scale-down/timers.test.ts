@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { dumpRecord, readDump } from '../../../src/loop/replay/dump.ts';
 import { replayDump } from '../../../src/loop/replay/replay.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, observe, plan, pool, sinceMinutes, type World } from './world.ts';
+import { aState } from '../../support/state.ts';
 
 const names = ['p-0', 'p-1', 'p-2', 'p-3'];
 const WORLD: World = {
@@ -88,7 +88,7 @@ describe('a loop without the time to look at all nodes', () => {
 
   it('is replayed to where it was cut', () => {
     const observation = observe(WORLD);
-    const state = { ...emptyLoopState(START_MS), ...WORLD.state };
+    const state = aState(WORLD.state);
     const record = { observation, stateBefore: state, scaleUp: [], scaleDown: plan(cut(2)), policy: aPolicy(), scaleUpPlanned: false };
     const again = replayDump(readDump(dumpRecord(record, resourceNames), resourceNames), resourceNames);
     expect(again.equal).toBe(true);

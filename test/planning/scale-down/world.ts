@@ -8,10 +8,10 @@ import type { Policy } from '../../../src/domain/policy.ts';
 import type { DisruptionBudget } from '../../../src/domain/workloads.ts';
 import type { FullGroups } from '../../../src/planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 export const MINUTE = 60_000;
 
@@ -46,7 +46,7 @@ export function plan(world: World): ScaleDownPlan {
   snapshot.sync(observation.cluster);
   return planScaleDown({
     observation,
-    state: { ...emptyLoopState(START_MS), ...world.state },
+    state: aState(world.state),
     policy: world.policy ?? aPolicy(),
     names: resourceNames,
     snapshot,

@@ -9,7 +9,8 @@ import { reduceIncrease, reduceObservation } from '../../../src/planning/state/l
 import { byPrecedence } from '../../../src/planning/scale-up/pods/unschedulable-pods.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { anInstance, resourceNames, START_MS } from '../../support/builders.ts';
-import { aPolicy, NO_STATE, observationOf, type World } from './world.ts';
+import { aPolicy, observationOf, type World } from './world.ts';
+import { aState } from '../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';
@@ -29,7 +30,7 @@ export interface Applied {
 export function afterPlan(world: World, plan: ScaleUpPlan, applied: Applied): World {
   const { nowMs = START_MS } = world;
   const policy = aPolicy(world.policy);
-  const before = reduceObservation({ ...NO_STATE, ...world.state }, observationOf(world), policy);
+  const before = reduceObservation(aState(world.state), observationOf(world), policy);
   const state = plan.increases.reduce((next, increase) => {
     const outcome = { kind: 'accepted', group: increase.group, target: increase.to } as const;
     const group = world.groups.find(({ id }) => id === increase.group);
@@ -43,11 +44,11 @@ export function afterPlan(world: World, plan: ScaleUpPlan, applied: Applied): Wo
 
 /** The state as after one more observation. */
 export function look(world: World): World {
-  return { ...world, state: reduceObservation({ ...NO_STATE, ...world.state }, observationOf(world), aPolicy(world.policy)) };
+  return { ...world, state: reduceObservation(aState(world.state), observationOf(world), aPolicy(world.policy)) };
 }
 
-function withoutPods({ accepted: _accepted, ...state }: LoopState): LoopState {
-  return state;
+function withoutPods(state: LoopState): LoopState {
+  return { ...state, accepted: new Map(), knowsAccepted: false };
 }
 
 interface Growth {

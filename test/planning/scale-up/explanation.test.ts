@@ -9,7 +9,8 @@ import { decideScaleUpInSlices, planScaleUp } from '../../../src/planning/scale-
 import { explainPlanInSlices } from '../../../src/planning/scale-up/plan-result.ts';
 import { rememberStop } from '../../../src/planning/state/stopped-plans.ts';
 import { aGroup, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
-import { growth, inputFor, NO_STATE, planFor, verdictOf } from './world.ts';
+import { growth, inputFor, planFor, verdictOf } from './world.ts';
+import { aState } from '../../support/state.ts';
 
 const noise = Array.from({ length: 12 }, (_, at) => {
   const namespace = 'team-a';
@@ -41,7 +42,7 @@ describe('the increases of a plan', () => {
 describe('the explanation of pods that stay pending', () => {
   /** Of two groups each, so four kinds of pods in each plan. */
   const loops = (count: number, pods: readonly Pod[] = world.pods) => {
-    let state: LoopState = NO_STATE;
+    let state: LoopState = aState();
     return Array.from({ length: count }, (_, at) => {
       const plan = planScaleUp({ ...inputFor({ ...world, pods, state, loopId: at + 1 }), mostExplained: 8 });
       state = rememberStop(state, plan, at + 1);

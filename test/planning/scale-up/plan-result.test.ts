@@ -7,7 +7,8 @@ import type { Node } from '../../../src/domain/node.ts';
 import { explainFit } from '../../../src/planning/explain/obstacles.ts';
 import { explainRefusal } from '../../../src/planning/explain/refusals.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
-import { aPolicy, NO_STATE } from './world.ts';
+import { aPolicy } from './world.ts';
+import { aState } from '../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const labels = { app: 'web' };
@@ -32,7 +33,7 @@ function refusal(shape: {
   const waiting = aPod({ name: 'p', shape: { cpu: '3', labels, ...shape } });
   const group = aGroup({ id: 'one', target: 0, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) });
   const observation = anObservation([group], aCluster({ nodes, pods: [...residents, waiting] }));
-  const plan = planScaleUp({ observation, state: NO_STATE, policy: aPolicy(), names: resourceNames });
+  const plan = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames });
   const verdict = plan.verdicts.get(waiting);
   return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit : verdict;
 }
@@ -71,7 +72,7 @@ describe('the refusal of a pod names every obstacle', () => {
     const residents = nodes.map(({ name }) => aPod({ nodeName: name, shape: { cpu: '100m', labels } }));
     const pod = aPod({ shape: aShape({ labels, ...shape }) });
     const observation = anObservation([aGroup({ id: 'one', target: 0, template })], aCluster({ nodes, pods: [...residents, pod] }));
-    const verdict = planScaleUp({ observation, state: NO_STATE, policy: aPolicy(), names: resourceNames }).verdicts.get(pod);
+    const verdict = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames }).verdicts.get(pod);
     return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit?.map(explainFit) : verdict?.kind;
   };
 

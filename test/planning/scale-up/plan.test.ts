@@ -16,7 +16,8 @@ import {
   resourceNames,
   START_MS,
 } from '../../support/builders.ts';
-import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf } from './world.ts';
+import { aPolicy, growth, planFor, skipOf, verdictOf } from './world.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';
@@ -139,7 +140,7 @@ describe('planScaleUp: pod selection', () => {
 });
 
 describe('planScaleUp: groups that may not grow', () => {
-  const backoff = { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: START_MS, cause: 'quota' };
+  const backoff = aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: START_MS, cause: 'quota' });
   const stockout = { scope: { vmSize: 'standard_d4S_v5' }, code: 'AllocationFailed', sinceMs: START_MS, untilMs: START_MS + 1 };
   it('lets the sizes of one pool grow together up to the limit of the pool, and names it for the pods that are left', () => {
     const sharedPool = { name: 'pool', limit: 1_000, room: 4 };
@@ -414,7 +415,7 @@ describe('planScaleUp: as a value', () => {
       const observation = anObservation(groups, cluster);
       const plan = planScaleUp({
         observation,
-        state: NO_STATE,
+        state: aState(),
         policy: aPolicy(),
         names: resourceNames,
         ...(snapshot ? { snapshot } : {}),

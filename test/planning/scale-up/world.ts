@@ -11,19 +11,7 @@ import type { IsLate } from '../../../src/planning/scale-up/pods/try-limits.ts';
 import type { ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
 import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
-
-export const NO_STATE: LoopState = {
-  unneededSince: new Map(),
-  unremovable: new Map(),
-  backoffs: new Map(),
-  stockouts: [],
-  increases: new Map(),
-  deleting: new Map(),
-  lastScaleUpMs: 0,
-  lastScaleDownMs: 0,
-  lastScaleDownFailureMs: 0,
-  removals: [],
-};
+import { aState } from '../../support/state.ts';
 
 /** No minimum sizes unless a test is about them. */
 export function aPolicy(scaleUp: Partial<ScaleUpPolicy> = {}): Policy {
@@ -59,7 +47,7 @@ export function inputFor(world: World): ScaleUpInput {
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
   return {
     observation: observationOf(world),
-    state: { ...NO_STATE, ...world.state },
+    state: aState(world.state),
     policy: {
       ...aPolicy(world.policy),
       ...(world.capacityPolicy === undefined ? {} : { capacity: aCapacityPolicy(world.capacityPolicy) }),

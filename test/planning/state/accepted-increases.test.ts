@@ -8,9 +8,10 @@ import type { Node } from '../../../src/domain/node.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { awaitedPods, schedulerWaitMs, templateHash } from '../../../src/planning/state/accepted-increases.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
-import { emptyLoopState, reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { anAcceptedIncrease, aState } from '../../support/state.ts';
 
 const G = nodeGroupId('g');
 const policy = aPolicy();
@@ -52,7 +53,7 @@ const joined = (index: number, afterMs: number, readiness: Partial<Node['readine
   const node = aNode({ name: `g-${index}` });
   return { ...node, createdAtMs: START_MS + afterMs, readiness: { ...node.readiness, ...readiness } };
 };
-const START = look(emptyLoopState(START_MS), 0, { target: 0 });
+const START = look(aState(), 0, { target: 0 });
 
 describe('accepted increases', () => {
   const [big, small, other] = [aPod({ cpu: '3' }), aPod({ cpu: '1' }), aPod({ cpu: '1' })];
@@ -61,7 +62,7 @@ describe('accepted increases', () => {
   it('remember their pods by class and uid, and the template that they were planned with', () => {
     const state = grow(START, 1, { from: 0, to: 2, pods });
     expect(entriesOf(state)).toEqual([
-      {
+      anAcceptedIncrease({
         nodes: 2,
         acceptedAtMs: START_MS + 1,
         template: templateHash(groupOf(0).template ?? aTemplate()),
@@ -69,7 +70,7 @@ describe('accepted increases', () => {
           { class: podClass(big.shape), count: 1, uids: [big.uid] },
           { class: podClass(small.shape), count: 2, uids: [small.uid, other.uid] },
         ],
-      },
+      }),
     ]);
     expect(awaited(state, 2)).toEqual(pods.map(({ uid }) => uid));
   });
@@ -153,7 +154,7 @@ describe('accepted increases', () => {
   it('find their pods after a restart by class and age', () => {
     const old = [1, 2].map(() => aPod({ cpu: '1', createdAtMs: START_MS }));
     const late = aPod({ cpu: '1', createdAtMs: START_MS + MINUTE });
-    const saved = { nodes: 2, acceptedAtMs: START_MS + 1, pods: [{ class: podClass(late.shape), count: 3 }] };
+    const saved = anAcceptedIncrease({ nodes: 2, acceptedAtMs: START_MS + 1, pods: [{ class: podClass(late.shape), count: 3 }] });
     const state = look({ ...START, accepted: new Map([[G, [saved]]]) }, 2 * MINUTE, { target: 2, pods: [late, ...old] });
     expect(awaited(state, 2 * MINUTE)).toEqual(old.map(({ uid }) => uid));
   });
@@ -161,7 +162,7 @@ describe('accepted increases', () => {
   it('of a group that vanished are forgotten', () => {
     const asked = grow(START, 1, { from: 0, to: 2, pods });
     const cluster = aCluster({ pods });
-    expect(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy).accepted?.size).toBe(0);
+    expect(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy).accepted.size).toBe(0);
   });
 });
 

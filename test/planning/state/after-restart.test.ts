@@ -5,13 +5,14 @@ import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aBackoff, aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const SECOND = 1_000;
 const G = nodeGroupId('g');
 
 function memoryOf(state: Partial<LoopState>, savedAtMs = START_MS): SavedMemory {
-  return { ...emptyLoopState(START_MS), ...state, savedAtMs };
+  return { ...aState(state), savedAtMs };
 }
 
 /** The memory as the next process has it, `laterMs` after the save. */
@@ -42,7 +43,7 @@ describe('idle timers after a restart', () => {
 });
 
 describe('back-offs and cooldowns after a restart', () => {
-  const backoff = { untilMs: START_MS + 5 * MINUTE, durationMs: 5 * MINUTE, lastFailureMs: START_MS, cause: 'x' };
+  const backoff = aBackoff({ untilMs: START_MS + 5 * MINUTE, durationMs: 5 * MINUTE, lastFailureMs: START_MS, cause: 'x' });
   const memory = memoryOf({
     backoffs: new Map([[G, backoff]]),
     lastScaleUpMs: START_MS - MINUTE,
@@ -70,11 +71,7 @@ describe('in-flight increases after a restart', () => {
     nowMs: START_MS + laterMs,
   });
   const after = (target: number, laterMs: number, saved: Partial<LoopState>): LoopState =>
-    reduceObservation(
-      recallMemory(emptyLoopState(START_MS), memoryOf(saved), look(target, laterMs), policy.scaleDown),
-      look(target, laterMs),
-      policy,
-    );
+    reduceObservation(recallMemory(aState(), memoryOf(saved), look(target, laterMs), policy.scaleDown), look(target, laterMs), policy);
   const saved = { increases: new Map([[G, increase]]), targets: new Map([[G, 2]]) };
 
   it('keep their time limit, also when processes start again and again', () => {

@@ -4,8 +4,8 @@ import type { PodVerdict } from '../../../src/domain/reasons.ts';
 import type { Taint } from '../../../src/domain/taints.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { arrivingPods, awaitsSuccessor, nominatedNode, reservedPods } from '../../../src/planning/state/assumed-pods.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, keyOf, START_MS, type NodeOptions } from '../../support/builders.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const going: Taint = { key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' };
@@ -35,7 +35,7 @@ describe('a nomination', () => {
     const pod = aPod({ nominatedNodeName: 'a-0', ...(bound === undefined ? {} : { nodeName: bound }) });
     const observation = anObservation([group], aCluster({ nodes, pods: [pod] }));
     const entry = { group: group.id, instance: keyOf('a-0'), sinceMs: START_MS };
-    const state = { ...emptyLoopState(START_MS), deleting: new Map(leaving === true ? [['a-0', entry]] : []) };
+    const state = aState({ deleting: new Map(leaving === true ? [['a-0', entry]] : []) });
     expect(nominatedNode(pod, { observation, state })).toBe(holds ? 'a-0' : undefined);
   });
 });

@@ -12,13 +12,13 @@ const leaving = (...names: readonly string[]) => names.map((node) => anInstance(
 
 /** One look each minute. Returns the sentence after the last one; undefined: nothing lasts. */
 function watch(looks: readonly Partial<NodeGroup>[]): string | undefined {
-  let held: LoopState['held'];
+  let heldGroups: LoopState['heldGroups'] = new Map();
   const cluster = aCluster({});
   looks.forEach((look, minute) => {
     const cloud = aCloud([aGroup({ ...look, id: 'g' })], cluster);
-    held = trackHeldGroups({ held }, { loopId: minute, nowMs: minute * MINUTE, cluster, cloud });
+    heldGroups = trackHeldGroups({ heldGroups }, { loopId: minute, nowMs: minute * MINUTE, cluster, cloud });
   });
-  const hold = lastingHolds({ held }, (looks.length - 1) * MINUTE).get(G);
+  const hold = lastingHolds({ heldGroups }, (looks.length - 1) * MINUTE).get(G);
   return hold === undefined ? undefined : describeHold(hold);
 }
 const during = (minutes: number, look: (minute: number) => Partial<NodeGroup>) => Array.from({ length: minutes + 1 }, (_, at) => look(at));

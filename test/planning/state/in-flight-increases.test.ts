@@ -8,6 +8,7 @@ import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { emptyLoopState, reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -42,7 +43,7 @@ class Pool {
     ];
     this.#kind = kind;
     this.#stray = stray;
-    this.state = emptyLoopState(START_MS);
+    this.state = aState();
   }
 
   get target(): number {

@@ -7,22 +7,17 @@ import type { CloudEvent } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome, RemovalStep } from '../../../src/domain/outcome.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
-import {
-  emptyLoopState,
-  reduceIncrease,
-  reduceObservation,
-  reduceRemovals,
-  reduceScaleDownPlan,
-} from '../../../src/planning/state/loop-state.ts';
+import { reduceIncrease, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
 import { nextBackoff } from '../../../src/planning/state/backoff.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const G = nodeGroupId('g');
 const policy = aPolicy();
-const START = emptyLoopState(START_MS);
+const START = aState();
 
 /** A look at one group of which `registered` nodes have joined. */
 function look(group: NodeGroup, registered: number, at = START_MS, events: readonly CloudEvent[] = []) {
@@ -50,7 +45,7 @@ const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
 describe('backoff', () => {
   it('CS09: 5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
     const fail = (known: ReturnType<typeof nextBackoff> | undefined, atMs: number) =>
-      nextBackoff(known, { cause: 'x', atMs }, policy.backoff);
+      nextBackoff(known, { cause: 'x', atMs, detail: NO_STOCK, message: '' }, policy.backoff);
     const first = fail(undefined, 0);
     expect(first).toMatchObject({ untilMs: 5 * MINUTE, durationMs: 5 * MINUTE });
     const during = fail(first, 2 * MINUTE);

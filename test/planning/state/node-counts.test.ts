@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { RESOURCE_NOT_READY, type Node } from '../../../src/domain/node.ts';
 import { countNodes, type NodeCounts } from '../../../src/planning/state/node-counts.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anInstance, anObservation, aNode, START_MS, type GroupOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const unready = (reason = 'Ready=Unknown: NodeStatusUnknown') => ({ ready: false, sinceMs: START_MS - MINUTE, reason });
@@ -26,7 +26,7 @@ function counted({ node = {}, group = {}, instance = {}, listed = true }: Case):
   const instances = listed ? [anInstance({ node: 'a-0', ...instance })] : [];
   const observation = anObservation([aGroup({ id: 'a', target: 1, instances, ...group })], cluster);
   const cloud = { ...observation.cloud, groupOfNode: new Map([['a-0', observation.cloud.groups[0]!.id]]) };
-  const { byGroup } = countNodes({ observation: { ...observation, cloud }, state: emptyLoopState(START_MS), policy: aPolicy() });
+  const { byGroup } = countNodes({ observation: { ...observation, cloud }, state: aState(), policy: aPolicy() });
   const [counts] = byGroup.values();
   return Object.fromEntries(Object.entries(counts ?? {}).filter(([, value]: [string, number]) => value > 0));
 }
@@ -133,7 +133,7 @@ describe('what a node counts as', () => {
   ])('a machine without a node, $name', ({ options, expected }) => {
     const lost = anInstance({ node: 'lost', firstSeenMs: START_MS - 30 * MINUTE });
     const observation = anObservation([aGroup({ id: 'a', target: 1, instances: [lost], options })], aCluster());
-    const { total } = countNodes({ observation, state: emptyLoopState(START_MS), policy: aPolicy() });
+    const { total } = countNodes({ observation, state: aState(), policy: aPolicy() });
     expect(total).toMatchObject({ unregistered: 0, longUnregistered: 0, ...expected });
   });
 });

@@ -51,7 +51,7 @@ describe('a refused capacity write', () => {
   });
 
   it('of a quota backs off as long as configured, and never shorter than its Retry-After', () => {
-    const failure = { cause: 'QuotaExceeded', atMs: 0 };
+    const failure = { cause: 'QuotaExceeded', atMs: 0, detail: { kind: 'quota' as const, quota: 'cores' }, message: '' };
     expect(nextBackoff(undefined, failure, policy).untilMs).toBe(5 * MINUTE);
     expect(nextBackoff(undefined, { ...failure, waitMs: 9 * MINUTE }, policy).untilMs).toBe(9 * MINUTE);
     // A short backoff before it does not shorten it.
@@ -87,7 +87,7 @@ describe('a refused capacity write', () => {
     expect([secondsOf(both, A), secondsOf(both, B)]).toEqual([150, 90]);
     const after = withAccepted(both, A);
     expect([after.has(A), secondsOf(after, B)]).toEqual([false, 30]);
-    const late = new Map([[A, nextBackoff(undefined, { cause: 'timeout', atMs: 0 }, policy)]]);
+    const late = new Map([[A, nextBackoff(undefined, { cause: 'timeout', atMs: 0, detail: UNAVAILABLE, message: '' }, policy)]]);
     expect(withAccepted(late, A)).toBe(late);
   });
 

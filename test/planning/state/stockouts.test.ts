@@ -6,10 +6,11 @@ import type { LoopState, Stockout } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
 import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
-import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy as fullPolicy } from '../../support/policy.ts';
 import { growth, planFor, skipOf, verdictOf } from '../scale-up/world.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const D4 = 'Standard_D4s_v5';
@@ -29,7 +30,7 @@ const lack = (scope: StockScope, endsInMs: number): Stockout => ({
 });
 
 /** The state after one increase of the group failed so. */
-function after(detail: ErrorKind, failed: NodeGroup, state: LoopState = emptyLoopState(START_MS), atMs = START_MS): LoopState {
+function after(detail: ErrorKind, failed: NodeGroup, state: LoopState = aState(), atMs = START_MS): LoopState {
   const error = { detail, code: 'Code', message: 'no' };
   return seeing({ kind: 'increase-failed', group: failed.id, requested: 2, error, atMs }, [failed], state, atMs);
 }
@@ -168,7 +169,7 @@ describe('when a lack is over', () => {
   });
 
   it('a node that came ends it; one of another size does not', () => {
-    const state = { ...emptyLoopState(START_MS), stockouts: over };
+    const state = aState({ stockouts: over });
     const came = (id: string): CloudEvent => ({ kind: 'increase-succeeded', group: nodeGroupId(id), atMs: START_MS });
     const groups = [group('a'), group('b', { vmSize: 'Standard_E4s_v5' })];
     expect(seeing(came('b'), groups, state, START_MS).stockouts).toHaveLength(1);
@@ -181,12 +182,12 @@ describe('when a lack is over', () => {
     const plan = planFor({ groups: [group('a'), larger], pods: pods(3), state: { stockouts: [refusedAgain] } });
     expect(growth(plan)).toEqual(['b 1->2']);
     const came: CloudEvent = { kind: 'increase-succeeded', group: larger.id, atMs: START_MS };
-    const state = { ...emptyLoopState(START_MS), stockouts: [refusedAgain] };
+    const state = aState({ stockouts: [refusedAgain] });
     expect(seeing(came, [group('a'), larger], state, START_MS).stockouts.map(({ scope }) => scope)).toEqual([{ vmSize: D4 }]);
   });
 
   it('a success that began before it does not end a lack that lasts', () => {
-    const state = { ...emptyLoopState(START_MS), stockouts: [lack({ vmSize: D4 }, MINUTE)] };
+    const state = aState({ stockouts: [lack({ vmSize: D4 }, MINUTE)] });
     const came: CloudEvent = { kind: 'increase-succeeded', group: nodeGroupId('a'), atMs: START_MS };
     expect(seeing(came, [group('a')], state, START_MS).stockouts).toHaveLength(1);
   });

@@ -6,10 +6,11 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from '../../../src/planning/scale-up/groups/upcoming-nodes.ts';
-import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -23,7 +24,7 @@ function observed(nodes: readonly string[], atMs: number, minSize = 0): Observat
 }
 
 function decide(seen: readonly Observation[]) {
-  let state = emptyLoopState(START_MS);
+  let state = aState();
   for (const observation of seen) state = reduceObservation(state, observation, POLICY);
   const observation = seen.at(-1) ?? observed([], START_MS);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
@@ -101,24 +102,22 @@ describe('a process that begins while machines are awaited', () => {
 
   it('what is awaited fails at its own time, not at that of the process', () => {
     const rests = (minutes: number): string | undefined => {
-      const state = reduceObservation(reduceObservation(emptyLoopState(START_MS), born(5), POLICY), born(5, at(minutes)), POLICY);
+      const state = reduceObservation(reduceObservation(aState(), born(5), POLICY), born(5, at(minutes)), POLICY);
       return [...state.backoffs.values()][0]?.cause;
     };
     expect([rests(10), rests(10.01)]).toEqual([undefined, 'timeout']);
   });
 
   it('what has been coming for too long is no room to come, but as long as the order is believed in', () => {
-    const coming = (minutesAgo: number, state = emptyLoopState(START_MS)): number => {
+    const coming = (minutesAgo: number, state = aState()): number => {
       const observation = born(minutesAgo);
       const [group] = observation.cloud.groups;
       return findUpcomingNodes(group!, indexUpcomingNodes({ observation, state, policy: POLICY })).unregistered.length;
     };
     expect([coming(14), coming(15), coming(31)]).toEqual([1, 0, 1]);
     const group = nodeGroupId('p');
-    const ordered = (expectedByMs: number): LoopState => ({
-      ...emptyLoopState(START_MS),
-      increases: new Map([[group, { group, nodes: 1, requestedAtMs: at(-15), expectedByMs }]]),
-    });
+    const ordered = (expectedByMs: number): LoopState =>
+      aState({ increases: new Map([[group, { group, nodes: 1, requestedAtMs: at(-15), expectedByMs }]]) });
     expect([coming(15, ordered(START_MS)), coming(15, ordered(START_MS - 1))]).toEqual([1, 0]);
   });
 });
@@ -133,7 +132,7 @@ describe('nodes of another writer on top of ours', () => {
       nowMs: atMs,
     });
     const looks = [seen(2, at(0)), seen(3, at(10)), seen(3, at(20))];
-    const state = looks.reduce((next, look) => reduceObservation(next, look, POLICY), emptyLoopState(START_MS));
+    const state = looks.reduce((next, look) => reduceObservation(next, look, POLICY), aState());
     expect([...state.increases.values()]).toMatchObject([{ nodes: 2, expectedByMs: at(25) }]);
   });
 });

@@ -4,7 +4,6 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { NO_STATE } from '../../planning/scale-up/world.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { runCommand } from '../../support/run-command.ts';
@@ -17,6 +16,7 @@ import { History } from '../../../src/observers/history/history.ts';
 import { aRecord, aReport } from '../../observers/history/support.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { aBackoff, anAcceptedIncrease, aState } from '../../support/state.ts';
 
 const POOLS = `
 - {name: gpua100, vmSize: Standard_D4s_v5, min: 0, max: 1, price: 2.5}
@@ -172,21 +172,21 @@ describe('explain on a dump', () => {
   ];
   const waiting = aPod({ name: 'web', cpu: '3', unschedulable: { sinceMs: START_MS - 24 * MINUTE, message: '' } });
   const observation = anObservation(groups, aCluster({ nodes, pods: [waiting, aPod({ name: 'old', nodeName: 'n-0', cpu: '3' })] }));
-  const backoff = {
+  const backoff = aBackoff({
     untilMs: START_MS + 4 * MINUTE,
     durationMs: 5 * MINUTE,
     lastFailureMs: START_MS - MINUTE,
     cause: 'AllocationFailed',
     message: 'No capacity in zone 2.',
     correlationId: '5f0c2a8e',
-  };
+  });
   const stockout = {
     scope: { vmSize: 'Standard_F16s_v2', priority: 'Regular' as const },
     code: 'AllocationFailed',
     sinceMs: START_MS - 10 * MINUTE,
     untilMs: START_MS + 4 * MINUTE,
   };
-  const state = { ...NO_STATE, backoffs: new Map([[nodeGroupId('resting'), backoff]]), stockouts: [stockout] };
+  const state = aState({ backoffs: new Map([[nodeGroupId('resting'), backoff]]), stockouts: [stockout] });
   const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
   const record: LoopRecord = {
     observation,
@@ -220,12 +220,11 @@ From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
       [
         nodeGroupId('n'),
         [
-          {
-            nodes: 1,
+          anAcceptedIncrease({
             acceptedAtMs: START_MS - 9 * MINUTE,
             joinedAtMs: START_MS - 5 * MINUTE,
-            pods: [{ class: 'c', count: 1, uids: [waiting.uid] }],
-          },
+            pods: [{ uids: [waiting.uid] }],
+          }),
         ],
       ],
     ]);
@@ -233,7 +232,7 @@ From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
       [aGroup({ id: 'n', target: 3, agentPool: { name: 'n', count: 3 }, template: aTemplate({ cpu: '4', memory: '18Gi' }) })],
       aCluster({ nodes: ['n-0', 'n-1'].map((name) => aNode({ name, cpu: '3900m' })), pods: [waiting] }),
     );
-    const changed = { ...record, observation: real, stateBefore: { ...state, accepted } };
+    const changed = { ...record, observation: real, stateBefore: { ...state, accepted, knowsAccepted: true } };
     const dump = { 'd.json': dumpRecord(changed, resourceNames) };
     const pool = (await explain(['pool', 'n', '--dump', 'd.json'], dump)).out;
     expect(pool).toContain(

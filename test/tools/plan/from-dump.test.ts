@@ -10,8 +10,8 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { aStage } from '../../loop/support.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, aPod, aRef, aShape, resourceNames, START_MS } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
-import { NO_STATE } from '../../planning/scale-up/world.ts';
 import { plan } from './support.ts';
+import { aState } from '../../support/state.ts';
 
 const quick = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } });
 
@@ -48,10 +48,10 @@ describe('plan --dump', () => {
       [2, 'roomy'],
     ] as const) {
       const observation = { ...anObservation(groups, cluster), loopId };
-      const input = { observation, state: NO_STATE, policy: quick, names: resourceNames };
+      const input = { observation, state: aState(), policy: quick, names: resourceNames };
       const scaleUp = planScaleUp({ ...input, isLate: (made) => made >= 1 });
       expect(scaleUp).toMatchObject({ cutShortAfter: 1, increases: [{ group: first }] });
-      const record = { observation, stateBefore: NO_STATE, scaleUp: [scaleUp], scaleDown: undefined, policy: quick };
+      const record = { observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy: quick };
       await expectSame(record);
       expect((await asked(record, '--set-max=roomy=7')).scaleUp.increases).toMatchObject([{ group: 'roomy' }]);
     }
@@ -77,7 +77,7 @@ describe('plan --dump', () => {
       [aGroup({ id: 'a', target: 2 })],
       aCluster({ nodes: [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })] }),
     );
-    const state = { ...NO_STATE, unneededSince: new Map(['a-0', 'a-1'].map((name) => [name, START_MS - 1e7] as const)) };
+    const state = aState({ unneededSince: new Map(['a-0', 'a-1'].map((name) => [name, START_MS - 1e7] as const)) });
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: 'unknown' });
@@ -113,9 +113,9 @@ describe('plan --dump', () => {
     const observation = anObservation([aGroup({ id: 'a', target: 0 })], { ...aCluster(), capacity });
     const policy = { ...quick, capacity: aCapacityPolicy({ requests: true }) };
     const turn = { uid: ref.uid, granted: [] };
-    const scaleUp = planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames, request: turn });
+    const scaleUp = planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: turn });
     expect(scaleUp.increases).toMatchObject([{ to: 2 }]);
-    await expectSame({ observation, stateBefore: NO_STATE, scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });
+    await expectSame({ observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });
   });
 
   it('reports deletions of instances without a node', async () => {
@@ -125,7 +125,7 @@ describe('plan --dump', () => {
     const observation = anObservation(groups, aCluster({ nodes: [aNode({ name: 'a-0' })] }));
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const state = { ...NO_STATE, unregisteredSince: new Map([[lost.key, lost.firstSeenMs]]) };
+    const state = aState({ unregisteredSince: new Map([[lost.key, lost.firstSeenMs]]) });
     const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: false });
     expect(scaleDown.instanceRemovals).toHaveLength(2);
     const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: false };

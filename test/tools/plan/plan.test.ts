@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
-import { aPolicy, NO_STATE } from '../../planning/scale-up/world.ts';
+import { aPolicy } from '../../planning/scale-up/world.ts';
 import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+import { aState } from '../../support/state.ts';
 
 const POOLS =
   '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 5}\n- {name: gpu, vmSize: Standard_NC4as_T4_v3, min: 0, max: 0, taints: ["sku=gpu:NoSchedule"]}\n';
@@ -226,8 +227,8 @@ spec: {containers: [{name: c, resources: {limits: {cpu: 3500m}}}]}
     const pods = [aPod({ name: 'p-0', cpu: '3' }), aPod({ name: 'p-1', cpu: '3' })];
     const observation = anObservation(groups, aCluster({ pods }));
     const policy = aPolicy();
-    const scaleUp = [planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames })];
-    const dump = dumpRecord({ observation, stateBefore: NO_STATE, scaleUp, scaleDown: undefined, policy }, resourceNames);
+    const scaleUp = [planScaleUp({ observation, state: aState(), policy, names: resourceNames })];
+    const dump = dumpRecord({ observation, stateBefore: aState(), scaleUp, scaleDown: undefined, policy }, resourceNames);
     const asked = await plan(['--dump=d.json', '--json', '--set-max=pool=2'], { 'd.json': dump });
     expect(asked).toMatchObject({ code: 0, err: '' });
     expect(SHAPE.parse(JSON.parse(asked.out)).scaleUp.increases).toMatchObject([{ group: 'pool', from: 0, to: 2 }]);

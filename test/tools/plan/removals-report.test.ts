@@ -6,8 +6,8 @@ import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, anObservation, aNode, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+import { aState } from '../../support/state.ts';
 
 const POOLS = '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 9, price: 0.2}\n';
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
@@ -115,11 +115,10 @@ describe('why nodes stay, in full', () => {
       aCluster({ nodes: [aNode({ name: 'g-0' }), aNode({ name: 'g-1' })], pods: [aPod({ nodeName: 'g-1', cpu: '1' })] }),
     );
     const blocker = { pod: 'default/pet', reason: 'NotReplicated' as const, detail: 'no controller' };
-    const state = {
-      ...emptyLoopState(START_MS),
+    const state = aState({
       unneededSince: new Map([['g-0', START_MS - 60_000]]),
-      unremovable: new Map([['g-1', { reason: 'BlockedByPod' as const, untilMs: START_MS + 60_000, blocker }]]),
-    };
+      unremovable: new Map([['g-1', { reason: 'BlockedByPod' as const, untilMs: START_MS + 60_000, blocker, detail: undefined }]]),
+    });
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const input = { observation, state, policy: aPolicy(), names: resourceNames };

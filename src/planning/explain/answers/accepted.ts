@@ -18,7 +18,7 @@ export interface RememberedIncrease {
 }
 
 export function increasesForPod(uid: string, state: LoopState): readonly RememberedIncrease[] {
-  return [...(state.accepted ?? [])].flatMap(([group, increases]) =>
+  return [...state.accepted].flatMap(([group, increases]) =>
     increases
       .filter(({ pods }) => pods.some(({ uids }) => uids?.includes(uid) === true))
       .map((increase) => remembered(group, increase, state)),
@@ -26,7 +26,7 @@ export function increasesForPod(uid: string, state: LoopState): readonly Remembe
 }
 
 export function increasesOfGroup(group: NodeGroupId, state: LoopState): readonly RememberedIncrease[] {
-  return (state.accepted?.get(group) ?? []).map((increase) => remembered(group, increase, state));
+  return (state.accepted.get(group) ?? []).map((increase) => remembered(group, increase, state));
 }
 
 function remembered(group: NodeGroupId, increase: AcceptedIncrease, { increases }: LoopState): RememberedIncrease {

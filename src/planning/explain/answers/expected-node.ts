@@ -23,9 +23,9 @@ type StateInput = Pick<ScaleUpInput, 'state' | 'observation'>;
 
 /** A pod that this decision itself requests a node for has none in the memory yet. */
 export function expectedNode(uid: PodUid, group: NodeGroupId, { state, observation }: StateInput): ExpectedNode {
-  const increase = increaseFor(uid, state.accepted?.get(group) ?? []);
+  const increase = increaseFor(uid, state.accepted.get(group) ?? []);
   const requestedMs = increase?.acceptedAtMs ?? observation.nowMs;
-  const { p50Ms, p90Ms, count: seen } = summarizeDurations(state.readyTimes?.get(group) ?? []) ?? { count: 0 };
+  const { p50Ms, p90Ms, count: seen } = summarizeDurations(state.readyTimes.get(group) ?? []) ?? { count: 0 };
   const times = { readyAt: isoAfter(requestedMs, p50Ms), lateAfter: isoAfter(requestedMs, p90Ms) };
   return { pool: group, requestedAt: new Date(requestedMs).toISOString(), seen, ...defined({ ...times, p50Ms, p90Ms }) };
 }

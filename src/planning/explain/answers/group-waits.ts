@@ -59,7 +59,7 @@ function backoffWait(
   const { lastFailureMs, message, correlationId, durationMs: backoffMs, refused } = backoff;
   // A refused write has times of its own.
   const times = { firstMs: policy.backoff.initialMs, longestMs: policy.backoff.maxMs };
-  const nextBackoffMs = refused === true ? undefined : nextDurationMs(times, backoff);
+  const nextBackoffMs = refused ? undefined : nextDurationMs(times, backoff);
   return { ...known, since: isoOf(lastFailureMs), backoffMs, ...defined({ message, correlationId, nextBackoffMs }) };
 }
 

@@ -118,7 +118,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   const { observation, state, policy } = input;
   return defined({
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
-    readyTime: summarizeDurations(state.readyTimes?.get(group.id) ?? []),
+    readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
     perHour: priceOf(policy.scaleUp, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,

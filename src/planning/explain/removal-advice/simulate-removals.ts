@@ -80,13 +80,14 @@ export class RemovalSimulator {
 
 /** Nodes that are unneeded already keep their turn; cooldowns and earlier failures are over. */
 function withPassedTimers(state: LoopState, { cluster, nowMs }: Observation): LoopState {
-  const { groupTimes: _times, emptyRemovals: _empty, ...rest } = state;
   const sinceOf = (name: NodeName): number => (state.unneededSince.get(name) ?? nowMs) - PASSED_MS;
   return {
-    ...rest,
+    ...state,
     unneededSince: new Map([...cluster.nodes.keys()].map((name) => [name, sinceOf(name)])),
     unremovable: new Map(),
     removals: [],
+    emptyRemovals: [],
+    groupTimes: new Map(),
     lastScaleUpMs: nowMs - PASSED_MS,
     lastScaleDownMs: nowMs - PASSED_MS,
     lastScaleDownFailureMs: nowMs - PASSED_MS,

@@ -13,7 +13,7 @@ import { absentInstances, membershipFacts } from '../../facts/instance-facts.ts'
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
 import { isStarting, startupMsOf } from '../../state/node-counts.ts';
-import { awaitsDevices } from '../../state/unpublished-devices.ts';
+import { awaitsDevices } from './unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
@@ -117,7 +117,7 @@ function unlistedPromise(group: NodeGroup, index: UpcomingNodesIndex): number {
   const increase = state.increases.get(group.id);
   const backoff = state.backoffs.get(group.id);
   if (!group.target.known || increase === undefined || increase.expectedByMs <= observation.nowMs) return 0;
-  const hasFailed = backoff !== undefined && backoff.refused !== true && backoff.untilMs > observation.nowMs;
+  const hasFailed = backoff !== undefined && !backoff.refused && backoff.untilMs > observation.nowMs;
   if (hasFailed && !mayBeUnlisted(increase, group)) return 0;
   return Math.max(0, group.target.value - countKnownMembers(group, index));
 }

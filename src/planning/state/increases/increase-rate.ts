@@ -10,22 +10,21 @@ import type { SkipReason } from '../../../domain/reasons.ts';
 
 const MINUTE_MS = 60_000;
 
-type RecentIncreases = LoopState['asked'];
+type RecentIncreases = LoopState['requestedLastMinute'];
 
 /** Records nodes that were just requested. */
 export function addRecentIncrease(
-  asked: RecentIncreases,
+  recent: RecentIncreases,
   group: NodeGroupId,
   request: { readonly atMs: number; readonly nodes: number },
 ): RecentIncreases {
-  if (request.nodes < 1) return asked;
-  return new Map([...(asked ?? []), [group, [...(asked?.get(group) ?? []), request]]]);
+  if (request.nodes < 1) return recent;
+  return new Map([...recent, [group, [...(recent.get(group) ?? []), request]]]);
 }
 
 /** Drops requests that are older than a minute. */
-export function recentIncreases(asked: RecentIncreases, nowMs: number): RecentIncreases {
-  if (asked === undefined) return undefined;
-  const left = [...asked].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
+export function recentIncreases(before: RecentIncreases, nowMs: number): RecentIncreases {
+  const left = [...before].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
   return new Map(left.filter(([, requests]) => requests.length > 0));
 }
 
@@ -39,11 +38,11 @@ export interface IncreaseCeiling {
 export function rateCeiling(
   group: NodeGroup,
   { maxNodesPerGroupPerMinute: most = 0 }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
-  { asked }: Pick<LoopState, 'asked'>,
+  { requestedLastMinute }: Pick<LoopState, 'requestedLastMinute'>,
   nowMs: number,
 ): IncreaseCeiling {
   if (most <= 0 || isWhole(group) || !group.target.known) return { ceiling: group.maxSize, reason: undefined };
-  const recent = (asked?.get(group.id) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
+  const recent = (requestedLastMinute.get(group.id) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
   const room = Math.max(0, most - recent.reduce((sum, { nodes }) => sum + nodes, 0));
   const ceiling = group.target.value + room;
   if (ceiling >= group.maxSize) return { ceiling: group.maxSize, reason: undefined };

@@ -8,7 +8,7 @@ import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { stableHash } from '../../../lib/random.ts';
 
-type Accepted = NonNullable<LoopState['accepted']>;
+type Accepted = LoopState['accepted'];
 
 /** The class of pods with this shape: equal in every process, also after a restart. */
 export function podClass({ key }: Pick<PodShape, 'key'>): string {
@@ -20,7 +20,8 @@ export function isOnlyPlanned({ injected, holds }: Pick<Pod, 'injected' | 'holds
   return injected === true || holds === 'buffer';
 }
 
-export function podsByClass(pods: readonly Pod[]): readonly PodsOfClass[] {
+/** `firstAskedAtMs`: when nodes were first requested for them. */
+export function podsByClass(pods: readonly Pod[], firstAskedAtMs: number): readonly PodsOfClass[] {
   const classOf = new Map<string, string>();
   const uids = new Map<string, PodUid[]>();
   for (const { uid, shape } of pods) {
@@ -30,14 +31,14 @@ export function podsByClass(pods: readonly Pod[]): readonly PodsOfClass[] {
     if (known === undefined) uids.set(name, [uid]);
     else known.push(uid);
   }
-  return [...uids].map(([name, own]) => ({ class: name, count: own.length, uids: own }));
+  return [...uids].map(([name, own]) => ({ class: name, count: own.length, uids: own, firstAskedAtMs }));
 }
 
 /** When nodes of one group were first requested for pods, by the increases that still have them. */
 export function firstAskedTimes(entries: readonly AcceptedIncrease[]): ReadonlyMap<PodUid, number> {
   const times = new Map<PodUid, number>();
-  for (const { pods, acceptedAtMs } of entries) {
-    for (const { uids = [], firstAskedAtMs = acceptedAtMs } of pods) for (const uid of uids) times.set(uid, firstAskedAtMs);
+  for (const { pods } of entries) {
+    for (const { uids, firstAskedAtMs } of pods) for (const uid of uids ?? []) times.set(uid, firstAskedAtMs);
   }
   return times;
 }
@@ -49,7 +50,7 @@ export function withFirstAsked(pods: PodsOfClass, times: ReadonlyMap<PodUid, num
 
 export function withoutPods(entry: AcceptedIncrease, moved: ReadonlySet<PodUid>): AcceptedIncrease {
   const left = onlyPods(entry, (uid) => !moved.has(uid));
-  return left.planned === undefined ? left : { ...left, planned: left.planned.filter((uid) => !moved.has(uid)) };
+  return { ...left, planned: left.planned.filter((uid) => !moved.has(uid)) };
 }
 
 /** Drops pods whose uid is known and not accepted. */
@@ -94,7 +95,7 @@ export function withCreatedPods(accepted: Accepted, pending: readonly Pod[]): Ac
   const entries = [...accepted.values()].flat();
   const copies = copiesByController(entries);
   if (copies.size === 0) return accepted;
-  const known = new Set(entries.flatMap(({ pods }) => pods.flatMap(({ uids = [] }) => uids)));
+  const known = new Set(entries.flatMap(({ pods }) => pods.flatMap(({ uids }) => uids ?? [])));
   const created = new Map<PodUid, Pod>();
   for (const pod of pending) {
     const own = known.has(pod.uid) ? undefined : copies.get(pod.controller?.uid ?? '');
@@ -117,7 +118,7 @@ interface Copy {
 /** The highest numbers last. */
 function copiesByController(entries: readonly AcceptedIncrease[]): ReadonlyMap<string, Copy[]> {
   const copies = new Map<string, Copy[]>();
-  for (const { planned = [], acceptedAtMs } of entries) {
+  for (const { planned, acceptedAtMs } of entries) {
     for (const uid of planned) {
       const at = uid.lastIndexOf('-');
       const own = copies.get(uid.slice(0, at)) ?? [];
@@ -130,7 +131,11 @@ function copiesByController(entries: readonly AcceptedIncrease[]): ReadonlyMap<s
 }
 
 function withPodsOfCopies(entry: AcceptedIncrease, created: ReadonlyMap<PodUid, Pod>): AcceptedIncrease {
-  const pods = (entry.planned ?? []).flatMap((uid) => created.get(uid) ?? []);
+  const pods = entry.planned.flatMap((uid) => created.get(uid) ?? []);
   if (pods.length === 0) return entry;
-  return { ...entry, pods: [...entry.pods, ...podsByClass(pods)], planned: entry.planned?.filter((uid) => !created.has(uid)) ?? [] };
+  return {
+    ...entry,
+    pods: [...entry.pods, ...podsByClass(pods, entry.acceptedAtMs)],
+    planned: entry.planned.filter((uid) => !created.has(uid)),
+  };
 }

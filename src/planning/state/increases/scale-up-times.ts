@@ -9,7 +9,7 @@ import { defined } from '../../../lib/defined.ts';
 
 /** Notes which increases brought a node, and takes back the times of those that ended without one. `before`: in flight until now. */
 export function settleScaleUpTimes(state: LoopState, before: LoopState['increases'], observation: Observation): LoopState {
-  const open = [...(state.groupTimes ?? [])].filter(([, { scaleUpMs, nodeCameMs }]) => scaleUpMs !== undefined && scaleUpMs !== nodeCameMs);
+  const open = [...state.groupTimes].filter(([, { scaleUpMs, nodeCameMs }]) => scaleUpMs !== undefined && scaleUpMs !== nodeCameMs);
   if (open.length === 0) return state;
   const newest = newestNodes(observation);
   return open.reduce((next, [group, times]) => {
@@ -24,7 +24,7 @@ export function followIncreases(state: LoopState, { cloud }: Observation): LoopS
   return cloud.events.reduce((next, event) => {
     if (event.kind !== 'external-change' || event.followed !== true || event.to <= event.from) return next;
     const { group, atMs: scaleUpMs } = event;
-    const times = { ...next.groupTimes?.get(group), scaleUpMs };
+    const times = { ...next.groupTimes.get(group), scaleUpMs };
     return withGroupTimes({ ...next, lastScaleUpMs: Math.max(next.lastScaleUpMs, scaleUpMs) }, group, times);
   }, state);
 }
@@ -47,12 +47,12 @@ function proven(times: GroupTimes): GroupTimes {
 function takenBack(state: LoopState, group: NodeGroupId, { scaleUpMs: failedMs, ...times }: GroupTimes): LoopState {
   const next = withGroupTimes(state, group, { ...times, ...defined({ scaleUpMs: times.nodeCameMs }) });
   if (failedMs !== state.lastScaleUpMs) return next;
-  const others = [...(next.groupTimes ?? [])].flatMap(([, { scaleUpMs }]) => (scaleUpMs === undefined ? [] : [scaleUpMs]));
+  const others = [...next.groupTimes].flatMap(([, { scaleUpMs }]) => (scaleUpMs === undefined ? [] : [scaleUpMs]));
   return { ...next, lastScaleUpMs: Math.max(failedMs - LONG_AGO_MS, ...others) };
 }
 
 function withGroupTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): LoopState {
-  return { ...state, groupTimes: new Map([...(state.groupTimes ?? []), [group, times]]) };
+  return { ...state, groupTimes: new Map([...state.groupTimes, [group, times]]) };
 }
 
 /** At a start the "last" times lie this long ago, so that a start is not a cooldown. */

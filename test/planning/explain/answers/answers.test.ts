@@ -12,7 +12,7 @@ import { aRecord, aReport } from '../../../observers/history/support.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aHistory } from '../../../support/history.ts';
 import { aPolicy } from '../../../support/policy.ts';
-import { NO_STATE } from '../../scale-up/world.ts';
+import { anAcceptedIncrease, aState } from '../../../support/state.ts';
 
 const MINUTE = 60_000;
 const A = nodeGroupId('a');
@@ -30,7 +30,7 @@ function answers({ state = {}, pods = [pod], maxSize = 10, others = [] }: Answer
   const observation = anObservation([aGroup({ id: 'a', target: 1, maxSize, instances: [] }), ...others], aCluster({ pods }));
   const input = {
     observation,
-    state: { ...NO_STATE, ...state },
+    state: aState(state),
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };
@@ -75,7 +75,7 @@ it('a pool with reserved capacity says how many nodes fit into it, and what is u
 
 describe('the expected time of a node', () => {
   const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
-  const accepted = new Map([[A, [{ nodes: 1, acceptedAtMs: START_MS - MINUTE, pods: [{ class: 'c', count: 1, uids: [pod.uid] }] }]]]);
+  const accepted = new Map([[A, [anAcceptedIncrease({ acceptedAtMs: START_MS - MINUTE, pods: [{ uids: [pod.uid] }] })]]]);
   const readyTimes = new Map([[A, [3 * MINUTE, 2 * MINUTE, 9 * MINUTE]]]);
 
   it.each<[string, Partial<LoopState>, object]>([

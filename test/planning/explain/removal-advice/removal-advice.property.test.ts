@@ -13,11 +13,11 @@ import type { DisruptionBudget } from '../../../../src/domain/workloads.ts';
 import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import type { Change, RemovalFix } from '../../../../src/planning/explain/fix.ts';
 import { planScaleDown } from '../../../../src/planning/scale-down/plan.ts';
-import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aBudget, aNode, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { observe, pool } from '../../scale-down/world.ts';
+import { aState } from '../../../support/state.ts';
 
 const HOST = 'kubernetes.io/hostname';
 const APPS = ['a', 'b', 'c'];
@@ -144,7 +144,7 @@ function removedInTime(world: World): ReadonlySet<string> {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const passed = new Map(now.nodes.map(({ name }) => [name, START_MS - 10_000_000]));
-    const state = { ...emptyLoopState(START_MS), unneededSince: passed };
+    const state = aState({ unneededSince: passed });
     const plan = planScaleDown({ observation, state, policy: now.policy, names: resourceNames, snapshot, scaleUpPlanned: false });
     const [removal] = plan.removals;
     if (removal === undefined) return gone;
@@ -253,7 +253,7 @@ function changeWorld(world: World, change: Change, app: string): World {
 
 /** How many nodes each fix of the world frees by its own word, and when it is followed. */
 function followed(world: World, exactUpToNodes?: number) {
-  const input = { observation: observe(world), state: emptyLoopState(START_MS), policy: world.policy, names: resourceNames };
+  const input = { observation: observe(world), state: aState(), policy: world.policy, names: resourceNames };
   const adviser = new RemovalAdviser(input, exactUpToNodes === undefined ? {} : { exactUpToNodes });
   return world.nodes.flatMap(({ name }) => {
     const { fix } = finishAtOnce(adviser.advise(name)) ?? {};

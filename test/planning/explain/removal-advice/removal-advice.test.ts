@@ -6,11 +6,11 @@ import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
 import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
-import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
-import { aBudget, aNode, anInstance, aPod, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
+import { aBudget, aNode, anInstance, aPod, resourceNames, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import type { OwnerStates } from '../../../../src/domain/workloads.ts';
 import { nodes, observe, plan, pool, type World as ScaleDownWorld } from '../../scale-down/world.ts';
+import { aState } from '../../../support/state.ts';
 
 interface World extends ScaleDownWorld {
   readonly owners?: OwnerStates;
@@ -52,7 +52,7 @@ function world(part: Partial<World> & { readonly pods: readonly Pod[] }, names: 
 function advise(of: World, node = 'p-0'): RemovalAdvice {
   const input = {
     observation: observeWithOwners(of),
-    state: { ...emptyLoopState(START_MS), ...of.state },
+    state: aState(of.state),
     policy: of.policy ?? aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.5 } } }),
     names: resourceNames,
     fullGroups: of.fullGroups,
@@ -465,10 +465,7 @@ describe('in a cluster of many nodes', () => {
       .map((name) => api(name, `busy-${name}`, { cpu: '3', controller: { ...API, name: 'busy' }, shape: { labels: { app: 'busy' } } }));
     const of = world({ pods: [...blocked.map((name) => api(name, `api-${name}`)), ...busy], budgets: [strict(3)] }, many);
     const { kept } = plan({ ...of, policy: aPolicy({ scaleDown: { maxParallelDrains: 10 } }) });
-    const adviser = new RemovalAdviser(
-      { observation: observe(of), state: emptyLoopState(START_MS), policy: aPolicy(), names: resourceNames },
-      { kept },
-    );
+    const adviser = new RemovalAdviser({ observation: observe(of), state: aState(), policy: aPolicy(), names: resourceNames }, { kept });
     expect(finishAtOnce(adviser.advise('p-0'))?.fix).toMatchObject({ text: 'run 4 replicas of payments/api', proof: { nodes: 3 } });
     // Others of its kind would go first, and then there is no more room for its pod.
     expect(finishAtOnce(adviser.advise('p-300'))).toMatchObject({ obstacle: 'utilization 75 %, above the threshold of 50 %' });

@@ -3,10 +3,10 @@ import type { LoopRecord } from '../../../../src/domain/ports/records.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { wasteRows } from '../../../../src/planning/explain/removal-advice/waste.ts';
 import { RememberedWaste } from '../../../../src/planning/explain/removal-advice/remembered-waste.ts';
-import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
-import { aBudget, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
+import { aBudget, aPod, resourceNames } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { nodes, observe, plan, pool, type World } from '../../scale-down/world.ts';
+import { aState } from '../../../support/state.ts';
 
 const PRICED = aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.5 } } });
 
@@ -41,7 +41,7 @@ function world(policy = PRICED): World {
 
 function recordOf(of: World): LoopRecord {
   const scaleDown = plan(of);
-  return { observation: observe(of), stateBefore: emptyLoopState(START_MS), scaleUp: [], scaleDown, policy: of.policy ?? PRICED };
+  return { observation: observe(of), stateBefore: aState(), scaleUp: [], scaleDown, policy: of.policy ?? PRICED };
 }
 
 describe('what keeps nodes', () => {

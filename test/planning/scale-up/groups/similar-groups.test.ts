@@ -8,6 +8,7 @@ import { aGroup, aPod, aTemplate, START_MS } from '../../../support/builders.ts'
 import { aPolicy } from '../../../support/policy.ts';
 import { growth, planFor, type World } from '../world.ts';
 import type { NodeTemplate } from '../../../../src/domain/node-template.ts';
+import { aBackoff } from '../../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const pods = (count: number, shape = {}) =>
@@ -155,7 +156,7 @@ describe('balancing', () => {
   });
 
   it('BL11: a group in backoff is left out', () => {
-    const backoff = { untilMs: START_MS + 60_000, durationMs: 60_000, lastFailureMs: START_MS, cause: 'quota' };
+    const backoff = aBackoff({ untilMs: START_MS + 60_000, durationMs: 60_000, lastFailureMs: START_MS, cause: 'quota' });
     const groups = [group('a', 0), group('b', 0), group('c', 0)];
     const state = { backoffs: new Map([[nodeGroupId('b'), backoff]]) };
     expect(balanced({ groups, pods: pods(4), state })).toEqual(['a 0->2', 'c 0->2']);

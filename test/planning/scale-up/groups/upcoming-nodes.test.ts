@@ -15,7 +15,8 @@ import {
   START_MS,
   type GroupOptions,
 } from '../../../support/builders.ts';
-import { aPolicy, growth, NO_STATE, planFor, verdictOf } from '../world.ts';
+import { aPolicy, growth, planFor, verdictOf } from '../world.ts';
+import { aBackoff, aState } from '../../../support/state.ts';
 
 const YOUNG = START_MS - 60_000;
 const starting = (name: string, rest: Partial<Node> = {}) =>
@@ -24,13 +25,13 @@ const instance = (node: string, rest: Partial<Instance> = {}) => anInstance({ no
 const A = nodeGroupId('a');
 const live = new Map([[A, { group: A, nodes: 2, requestedAtMs: YOUNG, expectedByMs: START_MS + 1 }]]);
 const expired = new Map([[A, { group: A, nodes: 2, requestedAtMs: YOUNG, expectedByMs: START_MS }]]);
-const backoffs = new Map([[A, { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: 0, cause: 'quota' }]]);
+const backoffs = new Map([[A, aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: 0, cause: 'quota' })]]);
 const deleting = new Map([['a-0', { group: A, instance: instance('a-0').key, sinceMs: YOUNG }]]);
 
 function count(group: GroupOptions, nodes: readonly Node[] = [], state: Partial<LoopState> = {}): number {
   const observation = anObservation([aGroup({ id: 'a', ...group })], aCluster({ nodes }));
   const [only] = observation.cloud.groups;
-  const index = indexUpcomingNodes({ observation, state: { ...NO_STATE, ...state }, policy: aPolicy() });
+  const index = indexUpcomingNodes({ observation, state: aState(state), policy: aPolicy() });
   const { unregistered, unready } = findUpcomingNodes(only!, index);
   return unregistered.length + unready.length;
 }

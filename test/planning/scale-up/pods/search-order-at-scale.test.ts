@@ -5,7 +5,8 @@ import { waitedGroups } from '../../../../src/planning/scale-down/full-groups.ts
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { rememberStop } from '../../../../src/planning/state/stopped-plans.ts';
 import { aGroup, aNode, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
-import { inputFor, NO_STATE, verdictOf } from '../world.ts';
+import { inputFor, verdictOf } from '../world.ts';
+import { aState } from '../../../support/state.ts';
 
 it('20,000 pods of one team that nothing can hold, at 5,000 nodes: another team is served within two loops, and removals go on', () => {
   const nodes = Array.from({ length: 5_000 }, (_, at) => aNode({ name: `n-${at}`, cpu: '2' }));
@@ -17,7 +18,7 @@ it('20,000 pods of one team that nothing can hold, at 5,000 nodes: another team 
   const groups = [aGroup({ id: 'a', target: 0, maxSize: 9 })];
   const input = inputFor({ groups, nodes, pods: [...noise, web], isLate: (_made, searches = 0) => searches >= 500 });
   const { observation } = input;
-  let state: LoopState = NO_STATE;
+  let state: LoopState = aState();
   const served: boolean[] = [];
   for (const loopId of [1, 2]) {
     const plan = planScaleUp({ ...input, state, observation: { ...observation, loopId } });

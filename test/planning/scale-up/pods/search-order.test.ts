@@ -8,7 +8,8 @@ import { replayDump } from '../../../../src/loop/replay/replay.ts';
 import { rememberStop } from '../../../../src/planning/state/stopped-plans.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aGroup, aNode, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
-import { growth, inputFor, NO_STATE, verdictOf, type World } from '../world.ts';
+import { growth, inputFor, verdictOf, type World } from '../world.ts';
+import { aState } from '../../../support/state.ts';
 
 const OLD_MS = START_MS - 600_000;
 /** All different, older than other pods, and for no node at all. */
@@ -27,7 +28,7 @@ interface Loop {
 
 /** Loops of a world in which nothing changes, each with what the one before remembers. */
 function loops(count: number, world: World): readonly Loop[] {
-  let before: LoopState = NO_STATE;
+  let before: LoopState = aState();
   return Array.from({ length: count }, (_, at) => {
     const input = inputFor({ ...world, state: before, loopId: at + 1, nowMs: START_MS + at * 10_000 });
     const loop = { plan: planScaleUp(input), before };
@@ -84,11 +85,11 @@ describe('the order of searches', () => {
 
   it('is that of precedence again after a plan that came to its end', () => {
     const { stopped, ...rest } = rememberStop(
-      { ...NO_STATE, stopped: { searched: [web.uid], explained: [], estimateFrom: 7 } },
+      aState({ stopped: { searched: [web.uid], explained: [], estimateFrom: 7 } }),
       { verdicts: new Map() },
       3,
     );
-    expect([stopped, rest]).toEqual([undefined, NO_STATE]);
+    expect([stopped, rest]).toEqual([undefined, aState()]);
   });
 
   it('is repeated by a replay of a plan that went on', () => {

@@ -5,14 +5,15 @@ import type { LoopState } from '../../../../src/domain/loop-state.ts';
 import { reduceIncrease, reduceObservation } from '../../../../src/planning/state/loop-state.ts';
 import { classifyVerdict } from '../../../../src/planning/explain/refusal-class.ts';
 import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../../support/builders.ts';
-import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf, type World } from '../../scale-up/world.ts';
+import { aPolicy, growth, planFor, skipOf, verdictOf, type World } from '../../scale-up/world.ts';
+import { aState } from '../../../support/state.ts';
 
 const A = nodeGroupId('a');
 /** One pod per node. */
 const pods = (count: number) => Array.from({ length: count }, (_, at) => aPod({ name: `p-${at}`, cpu: '3', shape: { cpu: '3' } }));
 const group = (id: string, part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id, target: 0, maxSize: 20, ...part });
 const asked = (nodes: number, secondsAgo: number): Partial<LoopState> => ({
-  asked: new Map([[A, [{ atMs: START_MS - secondsAgo * 1000, nodes }]]]),
+  requestedLastMinute: new Map([[A, [{ atMs: START_MS - secondsAgo * 1000, nodes }]]]),
 });
 const ramped = (world: World, most = 4) => planFor({ ...world, policy: { maxNodesPerGroupPerMinute: most, ...world.policy } });
 
@@ -77,7 +78,7 @@ describe('a group grows by so many nodes within a minute', () => {
         (most, loops) => {
           const policy = aPolicy({ maxNodesPerGroupPerMinute: most });
           const wrote: { atMs: number; nodes: number }[] = [];
-          let state: LoopState = NO_STATE;
+          let state: LoopState = aState();
           let nowMs = START_MS;
           let target = 0;
           for (const loop of loops) {
@@ -89,7 +90,7 @@ describe('a group grows by so many nodes within a minute', () => {
             const plan = planFor({
               groups,
               pods: pods(loop.pods),
-              state: { asked: shifted(state.asked, START_MS - nowMs) },
+              state: { requestedLastMinute: shifted(state.requestedLastMinute, START_MS - nowMs) },
               policy: { maxNodesPerGroupPerMinute: most },
             });
             for (const increase of plan.increases) {
@@ -110,6 +111,6 @@ describe('a group grows by so many nodes within a minute', () => {
 });
 
 /** The plans of these tests are made at the start of time. */
-function shifted(asks: LoopState['asked'], byMs: number): LoopState['asked'] {
-  return new Map([...(asks ?? [])].map(([id, list]) => [id, list.map(({ atMs, nodes }) => ({ atMs: atMs + byMs, nodes }))]));
+function shifted(asks: LoopState['requestedLastMinute'], byMs: number): LoopState['requestedLastMinute'] {
+  return new Map([...asks].map(([id, list]) => [id, list.map(({ atMs, nodes }) => ({ atMs: atMs + byMs, nodes }))]));
 }

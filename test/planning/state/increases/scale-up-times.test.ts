@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { LoopState } from '../../../../src/domain/loop-state.ts';
-import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
 import { settleScaleUpTimes } from '../../../../src/planning/state/increases/scale-up-times.ts';
 import { aCluster, aGroup, aNode, anObservation, START_MS } from '../../../support/builders.ts';
+import { aState } from '../../../support/state.ts';
 
 const MINUTE = 60_000;
 const [G, H] = [nodeGroupId('g'), nodeGroupId('h')];
@@ -24,12 +24,11 @@ const EARLIER = START_MS - 30 * MINUTE;
 
 function settled({ nodeMs, ended, times, lastMs = START_MS }: Row): LoopState {
   const nodes = nodeMs === undefined ? [] : [aNode({ name: 'g-0', createdAtMs: nodeMs })];
-  const state = {
-    ...emptyLoopState(START_MS),
+  const state = aState({
     increases: ended ? new Map() : inFlight,
     groupTimes: times ?? new Map([[G, { scaleUpMs: START_MS }]]),
     lastScaleUpMs: lastMs,
-  };
+  });
   return settleScaleUpTimes(state, inFlight, anObservation([aGroup({ id: 'g', target: 3 })], aCluster({ nodes })));
 }
 

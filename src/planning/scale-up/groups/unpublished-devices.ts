@@ -1,11 +1,11 @@
 /** Devices that a driver has not published yet on a new node, and groups whose drivers do not publish any. */
-import type { DevicePool } from '../../domain/devices.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
-import type { Policy } from '../../domain/policy.ts';
-import { isStarting } from './node-counts.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { DevicePool } from '../../../domain/devices.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Node } from '../../../domain/node.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import type { Policy } from '../../../domain/policy.ts';
+import { isStarting } from '../../state/node-counts.ts';
+import type { NodeTemplate } from '../../../domain/node-template.ts';
 
 /**
  * Whether a ready node is still upcoming because its devices are missing. Drivers publish some time after the node is ready; the node is

@@ -1,0 +1,79 @@
+/**
+ * The border between the state and its stored forms, dumps and the saved memory: the names that it has there, and the defaults of what is
+ * missing there, which is unknown to an earlier version or was left out. Must not know where a form is stored.
+ */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { AcceptedIncrease, Backoff, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
+import { emptyLoopState } from './loop-state.ts';
+
+/** The members without a value may be missing, at the top of a value only. */
+type Partly<Value, Always extends keyof Value> = Pick<Value, Always> & {
+  readonly [Key in Exclude<keyof Value, Always>]?: Value[Key] | undefined;
+};
+type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
+
+export type StoredBackoff = Partly<Backoff, 'untilMs' | 'durationMs' | 'lastFailureMs' | 'cause'>;
+export type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
+export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods'>, 'nodes' | 'acceptedAtMs'> & { readonly pods: readonly StoredPods[] };
+export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, 'reportedAtMs'>>;
+
+/** The state as dumps have it: some members have other names there, and any may be missing. */
+export interface StoredState extends Partial<
+  Omit<LoopState, 'backoffs' | 'accepted' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'>
+> {
+  readonly backoffs?: OfGroups<StoredBackoff>;
+  /** Missing while the process knows none of its own increases. */
+  readonly accepted?: OfGroups<readonly StoredIncrease[]>;
+  readonly broken?: OfGroups<StoredPromise>;
+  readonly brokenZones?: OfGroups<StoredPromise>;
+  readonly requests?: Partial<LoopState['requests']>;
+  readonly asked?: LoopState['requestedLastMinute'];
+  readonly held?: LoopState['heldGroups'];
+  readonly marks?: LoopState['deletionTaints'];
+}
+
+/** The state with its defaults. At `nowMs` nothing has happened that is not in the stored form. */
+export function withDefaults(stored: StoredState, nowMs: number): LoopState {
+  const { asked, held, marks, accepted, backoffs, broken, brokenZones, requests, ...rest } = stored;
+  const empty = emptyLoopState(nowMs);
+  return {
+    ...empty,
+    ...rest,
+    backoffs: mapEntries(backoffs, totalBackoff),
+    accepted: mapEntries(accepted, (entries) => entries.map(totalIncrease)),
+    knowsAccepted: accepted !== undefined,
+    broken: mapEntries(broken, totalPromise),
+    brokenZones: mapEntries(brokenZones, totalPromise),
+    requests: { ...empty.requests, ...requests },
+    requestedLastMinute: asked ?? empty.requestedLastMinute,
+    heldGroups: held ?? empty.heldGroups,
+    deletionTaints: marks ?? empty.deletionTaints,
+  };
+}
+
+/** The same state under the names of dumps. */
+export function storedForm(state: LoopState): StoredState {
+  const { accepted, knowsAccepted, requestedLastMinute: asked, heldGroups: held, deletionTaints: marks, ...rest } = state;
+  return { ...rest, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
+}
+
+function mapEntries<Stored, Value>(entries: OfGroups<Stored> | undefined, total: (stored: Stored) => Value): OfGroups<Value> {
+  return new Map([...(entries ?? [])].map(([group, entry]) => [group, total(entry)]));
+}
+
+// What is stored keeps its place in the new value, and what was missing comes last: the text of the memory depends on the order of members.
+
+export function totalBackoff(stored: StoredBackoff): Backoff {
+  const { kind = 'unavailable', message, correlationId, refused = false } = stored;
+  return { ...stored, kind, message, correlationId, refused };
+}
+
+export function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
+  const { template, planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
+  const pods = stored.pods.map((some) => ({ ...some, uids: some.uids, firstAskedAtMs: some.firstAskedAtMs ?? stored.acceptedAtMs }));
+  return { ...stored, template, pods, planned, incomplete, joinedAtMs, readyAtMs };
+}
+
+export function totalPromise(stored: StoredPromise): BrokenPromise {
+  return { ...stored, reportedAtMs: stored.reportedAtMs };
+}

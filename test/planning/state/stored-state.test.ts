@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import { storedForm, withDefaults, type StoredState } from '../../../src/planning/state/stored-state.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FULL_STATE } from '../../support/full-state.ts';
+import { aBackoff, anAcceptedIncrease, aState } from '../../support/state.ts';
+
+const G = nodeGroupId('g');
+
+describe('a stored state', () => {
+  it('has its earlier names, and is the same after it was read', () => {
+    const stored = storedForm(FULL_STATE);
+    expect(stored).toMatchObject({
+      asked: FULL_STATE.requestedLastMinute,
+      held: FULL_STATE.heldGroups,
+      marks: FULL_STATE.deletionTaints,
+      accepted: FULL_STATE.accepted,
+    });
+    expect(withDefaults(stored, START_MS)).toEqual(FULL_STATE);
+    expect(Object.keys(withDefaults(stored, START_MS)).sort()).toEqual(Object.keys(aState()).sort());
+  });
+
+  it('without increases of its own is still without them', () => {
+    expect(storedForm(aState())).not.toHaveProperty('accepted');
+    expect(withDefaults(storedForm(aState()), START_MS)).toEqual(aState());
+    expect(withDefaults(storedForm(aState({ accepted: new Map() })), START_MS).knowsAccepted).toBe(true);
+  });
+
+  it.each<[string, StoredState, Partial<LoopState>]>([
+    ['nothing', {}, {}],
+    [
+      'a back-off without a kind',
+      { backoffs: new Map([[G, { untilMs: START_MS + 60_000, durationMs: 60_000, lastFailureMs: START_MS, cause: 'AllocationFailed' }]]) },
+      { backoffs: new Map([[G, aBackoff()]]) },
+    ],
+    [
+      'an increase as of the first version, with pods that are found by class',
+      { accepted: new Map([[G, [{ nodes: 1, acceptedAtMs: START_MS, pods: [{ class: 'c', count: 2 }] }]]]) },
+      { accepted: new Map([[G, [anAcceptedIncrease({ pods: [{ count: 2 }] })]]]) },
+    ],
+    [
+      'requests without orders',
+      { requests: { served: true, retries: new Map() } },
+      { requests: { served: true, retries: new Map(), orders: new Map() } },
+    ],
+  ])('of an earlier version with %s has defaults', (_, stored, expected) => {
+    expect(withDefaults(stored, START_MS)).toEqual(aState(expected));
+  });
+});
