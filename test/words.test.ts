@@ -29,6 +29,12 @@ const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] =
   },
 ];
 
+const LIST =
+  '(?:azure provider|azure-wire|azure wire|azure fault|azure|faults?|caching|conformance|invariants?|config|discovery|soak seed|ca-core)';
+const ENTRY = `(?:${LIST} \\d+|[A-Z]{1,2}\\d{1,2})`;
+/** The number of a title in a list that is not in this repository: `PS05: `, `fault 31 (soak seed 50): `. */
+const CODE = new RegExp(`^${ENTRY}[\\d.]*(?:(?:, | and )(?:${ENTRY}|\\d+))*(?: \\(soak seed \\d+\\))?: `);
+
 interface Passage {
   readonly line: number;
   readonly text: string;
@@ -156,6 +162,29 @@ describe('the words that people read', () => {
     const lines = [...findings, ...logFindings].map(({ file, line, words, instead }) => `${file}:${line}: "${words}" -> ${instead}`);
     expect(lines).toEqual([]);
   });
+});
+
+describe('the titles of tests', () => {
+  it('begin with what happens, not with the number of a list', () => {
+    const files = filesUnder('test', '.ts').filter((file) => file !== join('test', 'words.test.ts'));
+    const coded = files.flatMap((file) =>
+      textsOf(textOf(file)).flatMap(({ kind, text, line }) => (kind === 'string' && CODE.test(text) ? `${file}:${line}: ${text}` : [])),
+    );
+    expect(coded).toEqual([]);
+  });
+
+  it.each([
+    'PS05: a',
+    'E4, PL16: a',
+    'azure provider 129, 130: a',
+    'fault 31 (soak seed 50): a',
+    'discovery 3 and 4: a',
+    'azure-wire 2.1, 3, invariant 5: a',
+  ])('do not begin like %j', (title) => expect(title).toMatch(CODE));
+
+  it.each(['a fault 3: a', 'HTTP 412: a', 'zone1: a', '12 empty nodes: a'])('may begin like %j', (title) =>
+    expect(title).not.toMatch(CODE),
+  );
 });
 
 describe('the reader of sources', () => {

@@ -13,7 +13,7 @@ describe('arm errors: operations that failed after they were accepted', () => {
       'AllocationFailed',
     ],
     [
-      'fault 6: with the zone of the instance it names',
+      'with the zone of the instance it names',
       { code: 'ZonalAllocationFailed', message: 'Allocation failed.', target: '4' },
       { kind: 'out-of-capacity', scope: { ...HINTS.scope, zone: 'eastus2-2' } },
       'ZonalAllocationFailed',
@@ -41,7 +41,7 @@ describe('arm errors: operations that failed after they were accepted', () => {
       'QuotaExceeded',
     ],
     [
-      'fault 7: zonal',
+      'zonal',
       { code: 'OverconstrainedZonalAllocationRequest', message: 'Constraints applied are:', target: '4' },
       { kind: 'out-of-capacity', scope: { ...HINTS.scope, zone: 'eastus2-2' } },
       'OverconstrainedZonalAllocationRequest',
@@ -94,7 +94,7 @@ describe('arm errors: operations that failed after they were accepted', () => {
     expect(classifyOperationError(body, zonal)).toMatchObject({ detail, code });
   });
 
-  it('fault 8: keeps what was said of each instance', () => {
+  it('keeps what was said of each instance', () => {
     const details = [
       { code: 'AllocationFailed', message: 'a', target: '4' },
       { code: 'QuotaExceeded', message: 'exceeding approved X Cores quota', target: 'aks-user1-vmss_5' },

@@ -109,19 +109,19 @@ export class MachineWorld {
 
   #check(): void {
     for (const key of this.#goneSince.keys()) {
-      expect(this.at.table.get(key), 'P1: a machine that ended stays ended until a newer read shows it').toBeUndefined();
+      expect(this.at.table.get(key), 'a machine that ended stays ended until a newer read shows it').toBeUndefined();
     }
     for (const [key, settledAt] of this.#settledAt) {
       if (this.at.table.fences().some((fence) => fence.key === key)) continue;
       const seen = this.at.table.seen(key);
-      if (seen !== undefined) expect(seen.existenceSeq, 'P2: only a read begun after the last settle counts').toBeGreaterThan(settledAt);
+      if (seen !== undefined) expect(seen.existenceSeq, 'only a read begun after the last settle counts').toBeGreaterThan(settledAt);
       this.#settledAt.delete(key);
     }
     // Of changes that overlap the newest says what is meant.
     for (const write of this.#writes) {
       for (const key of write.keys) {
         if (this.#writes.findLast((other) => other.keys.includes(key)) !== write) continue;
-        expect(this.at.table.removalOf(key), 'P2: what we remove is shown so').toBe('under-way');
+        expect(this.at.table.removalOf(key), 'what we remove is shown so').toBe('under-way');
       }
     }
   }
@@ -174,10 +174,10 @@ export class MachineWorld {
     const firstSeq = read.pages[0]?.stamp.seq ?? 0;
     for (const [key, shownSince] of this.#shownSince) {
       if (shownSince < firstSeq) this.#shownSince.delete(key);
-      else expect(this.at.table.get(key), 'P1: an older list does not end what a newer read showed').toBeDefined();
+      else expect(this.at.table.get(key), 'an older list does not end what a newer read showed').toBeDefined();
     }
     if (!complete) {
-      for (const key of before) expect(this.at.table.get(key), 'P5: a broken list ends nothing').toBeDefined();
+      for (const key of before) expect(this.at.table.get(key), 'a broken list ends nothing').toBeDefined();
     }
   }
 

@@ -131,8 +131,8 @@ export class NumberWorld {
       const view = this.at.table.view(key);
       if (view === undefined) throw new Error(`${key} has vanished`);
       const { fencedSeq } = view.seen;
-      expect(fencedSeq, 'P1: the base never goes back').toBeGreaterThanOrEqual(this.#lastSeq.get(key) ?? 0);
-      expect(view.base, 'P1: the base is what the newest accepted read said').toBe(this.#said.get(`${key}@${fencedSeq}`));
+      expect(fencedSeq, 'the base never goes back').toBeGreaterThanOrEqual(this.#lastSeq.get(key) ?? 0);
+      expect(view.base, 'the base is what the newest accepted read said').toBe(this.#said.get(`${key}@${fencedSeq}`));
       this.#lastSeq.set(key, fencedSeq);
       this.#checkOverlay(key, view);
       expect(view.low, 'never below zero').toBeGreaterThanOrEqual(0);
@@ -147,12 +147,12 @@ export class NumberWorld {
     if (expected === undefined) return;
     const fenced = this.at.table.fences().some((fence) => fence.key === key);
     const inFlight = this.#writes.some((write) => write.key === key);
-    if (inFlight) expect(fenced, 'P2: no fence opens while a change is under way').toBe(true);
+    if (inFlight) expect(fenced, 'no fence opens while a change is under way').toBe(true);
     if (!fenced) {
-      expect(view.seen.fencedSeq, 'P2: only a read begun after the last settle confirms').toBeGreaterThan(expected.lastSettleSeq);
+      expect(view.seen.fencedSeq, 'only a read begun after the last settle confirms').toBeGreaterThan(expected.lastSettleSeq);
       this.#expected.delete(key);
     } else if (expected.exact) {
-      expect([view.target, view.low], 'P2: the planner sees exactly the overlay').toEqual([expected.target, expected.target]);
+      expect([view.target, view.low], 'the planner sees exactly the overlay').toEqual([expected.target, expected.target]);
     }
   }
 

@@ -274,7 +274,7 @@ describe('two replicas', () => {
     },
   );
 
-  it('PL12: the second leader keeps the timer of a node that was unneeded under the first', async () => {
+  it('the second leader keeps the timer of a node that was unneeded under the first', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];
     const { world, clock } = replicas;

@@ -6,7 +6,7 @@ const SPOT = [{ priority: 50, patterns: ['spot'] }];
 const text = (priorities: string) => ({ priorities });
 
 describe('the priority rules in force', () => {
-  it('EX09: a bad edit keeps the last valid rules and reports the error; a valid edit clears it; no rules mean no rules', () => {
+  it('a bad edit keeps the last valid rules and reports the error; a valid edit clears it; no rules mean no rules', () => {
     const rules = new ConfigMapPriorityRules(silentLog());
     expect(rules.current()).toEqual({ levels: undefined, problem: undefined });
     rules.changed(text('50: [spot]'));
@@ -21,7 +21,7 @@ describe('the priority rules in force', () => {
     expect(rules.current()).toEqual({ levels: undefined, problem: undefined });
   });
 
-  it('EX09: bad from the start: no rules', () => {
+  it('bad from the start: no rules', () => {
     const rules = new ConfigMapPriorityRules(silentLog());
     rules.changed(text('high: [spot]'));
     expect(rules.current()).toMatchObject({ levels: undefined, problem: expect.stringContaining('whole numbers') });

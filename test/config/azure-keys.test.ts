@@ -108,7 +108,7 @@ describe('rate limit', () => {
     ['environment', { env: { CLOUD_PROVIDER_RATE_LIMIT: 'true' } }],
     ['file', file({ cloudProviderRateLimit: true })],
     ['file with zeros', file({ cloudProviderRateLimit: true, cloudProviderRateLimitQPS: 0, cloudProviderRateLimitBucket: 0 })],
-  ])('azure 166: on without numbers in the %s, the documented ones apply', (_, given) => {
+  ])('on without numbers in the %s, the documented ones apply', (_, given) => {
     const rate = { perSecond: 1, burst: 5 };
     expect(configOf(given).azure.rateLimit).toEqual({ read: rate, write: rate });
   });

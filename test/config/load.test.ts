@@ -41,7 +41,7 @@ describe('durations', () => {
 describe('sources', () => {
   const cloud = (content: object) => ({ argv: ['--cloud-config=a.json'], files: { 'a.json': JSON.stringify(content) } });
 
-  it('config 160: later sources win, unset ones keep what was there', () => {
+  it('later sources win, unset ones keep what was there', () => {
     const files = { 'a.json': '{"vmssCacheTTLInSeconds": 11, "location": "northeurope"}', 'c.yaml': 'azure: {cache: {vmssTtl: 22s}}' };
     const argv = ['--cloud-config=a.json'];
     const ttl = (given: Parameters<typeof configOf>[0]): number => configOf({ files, ...given }).azure.vmssCacheTtlMs;
@@ -127,7 +127,7 @@ describe('sources', () => {
     expect(wrong('{name: a}, {name: A}').join()).toContain('a name that no other entry has');
   });
 
-  it('config 159: the old keys of azure.json are understood, and win', () => {
+  it('the old keys of azure.json are understood, and win', () => {
     const config = configOf(
       cloud({ vmssCacheTTLInSeconds: 1, vmssCacheTTL: 70, vmssVmsCacheTTL: 400, vmssVmsCacheJitter: 7, vnetName: 'ignored' }),
     );
@@ -136,7 +136,7 @@ describe('sources', () => {
     expect(configOf(cloud(identity)).azure.credential).toEqual({ method: 'workload-identity', clientId: 'client', tokenFile: '/token' });
   });
 
-  it('azure provider 121: the switch of old for Flexible sets changes nothing: they are always served', () => {
+  it('the switch of old for Flexible sets changes nothing: they are always served', () => {
     for (const key of ['enableVmssFlexNodes', 'enableVmssFlex']) {
       const given = configOf({ argv: ['--cloud-config=a.json'], files: { 'a.json': JSON.stringify({ [key]: false }) } });
       expect(given.azure).toEqual(configOf({}).azure);
@@ -224,7 +224,7 @@ describe('sources', () => {
     expect(configOf({ argv: ['--max-nodes-total=0'] }).policy.scaleUp.maxNodesTotal).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it('discovery 31 and 33: sizes leave the selector; one alone is enough', () => {
+  it('sizes leave the selector; one alone is enough', () => {
     const argv = ['label:a=b,c=d,min=1,max=2', 'label:a=b,min=3'].map((spec) => `--node-group-auto-discovery=${spec}`);
     expect(configOf({ argv }).azure.discovery).toEqual([
       {
@@ -239,7 +239,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('discovery 40: both rules reach the adapter with their own sizes', () => {
+  it('both rules reach the adapter with their own sizes', () => {
     const argv = ['label:a=b,min=2,max=5', 'label:c=d,min=1,max=4'].map((spec) => `--node-group-auto-discovery=${spec}`);
     expect(configOf({ argv }).azure.discovery.map(({ min, max }) => [min, max])).toEqual([
       [2, 5],

@@ -11,7 +11,7 @@ afterEach(part);
 const agent = (m: Meeting, id: string) => m.azure.agentStatus().find((one) => one.id === id);
 
 describe('the report of an agent', () => {
-  it('caching 58: shows the fence that a change of ours raised, with its age, until it is read back', async () => {
+  it('shows the fence that a change of ours raised, with its age, until it is read back', async () => {
     const m = await meet();
     expect(agent(m, 'scaleSets')).not.toHaveProperty('fences');
     await m.increase(m.group('general'), 2);
@@ -46,7 +46,7 @@ describe('the report of an agent', () => {
 });
 
 describe('what is measured of lists', () => {
-  it('caching 10: rows that one list names twice are counted', async () => {
+  it('rows that one list names twice are counted', async () => {
     const metrics = createMetrics();
     const hooks = cacheHooks(metrics.cache, createLog('silent', { write: () => undefined }), { now: () => 0 });
     hooks.duplicates?.('instances', 3);

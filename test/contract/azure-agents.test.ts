@@ -19,7 +19,7 @@ describe('agents of Azure', () => {
     }
   });
 
-  it('caching 20: one that is disabled asks nothing from the start on, and is due when it is enabled again', async () => {
+  it('one that is disabled asks nothing from the start on, and is due when it is enabled again', async () => {
     const usages = (): number => m.arm.control.journal().filter(({ path }) => path.toLowerCase().endsWith('/usages')).length;
     const m = await meet({ agents: { enabled: ALL, disabled: ['usage', 'prices'] } });
     await m.pass(600_000);
@@ -30,7 +30,7 @@ describe('agents of Azure', () => {
     expect(usages()).toBe(1);
   });
 
-  it('caching 20: a name that no agent can have ends the start before Azure is asked', async () => {
+  it('a name that no agent can have ends the start before Azure is asked', async () => {
     await expect(meet({ agents: { disabled: ['prizes'] } })).rejects.toThrow(/no caching agent "prizes"; there are: .*scaleSets/);
   });
 

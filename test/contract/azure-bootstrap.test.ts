@@ -46,7 +46,7 @@ const ITS_NODE = aCluster({ nodes: [aNode({ providerId: `azure://${scope}/virtua
 const NO_NODE = aCluster();
 
 describe('a machine whose bootstrap failed', () => {
-  it('azure provider 120: counts as failed with the message while it is no node, and as the node it is once it is one', async () => {
+  it('counts as failed with the message while it is no node, and as the node it is once it is one', async () => {
     const { state } = await withMachine({});
     expect(state(NO_NODE)).toBe('failed: exit status=50');
     expect(state(ITS_NODE)).toBe('running');

@@ -16,7 +16,7 @@ async function prepared(rest: Partial<AzureOptions>): Promise<Rig> {
 }
 
 describe("a rate limit of one's own", () => {
-  it('azure 166: calls beyond it wait for their turn, and all of them pass', async () => {
+  it('calls beyond it wait for their turn, and all of them pass', async () => {
     const rate = { perSecond: 1, burst: 1 };
     const rg = await prepared({ rateLimit: { read: rate, write: rate } });
     const started = rg.azure.start(rg.signal);
@@ -36,7 +36,7 @@ describe("a rate limit of one's own", () => {
 describe('retries of reads', () => {
   const readRetries = { retries: 2, exponent: 2, firstMs: 1_000, jitter: 0 };
 
-  it('azure 167: a read without a usable answer is sent again after 1, 2 ... seconds, as often as was asked', async () => {
+  it('a read without a usable answer is sent again after 1, 2 ... seconds, as often as was asked', async () => {
     const rg = await prepared({ readRetries });
     await rg.azure.start(rg.signal);
     rg.arm.requests.length = 0;

@@ -85,7 +85,7 @@ describe('a write without a known tag', () => {
     expect([calls(r).slice(0, 2), set.capacity]).toEqual([['GET -', 'PUT -'], 5]);
   });
 
-  it('azure provider 70: is made over a read just before it when conditions are turned off, and not over what others wrote', async () => {
+  it('is made over a read just before it when conditions are turned off, and not over what others wrote', async () => {
     const { r, set } = await started(() => undefined, { enableVmssEtag: false });
     const before = r.group(USER_POOL);
     r.arm.setCapacity(set, 7);

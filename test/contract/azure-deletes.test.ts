@@ -39,7 +39,7 @@ describe('azure: deleting machines', () => {
     expect(group.instances?.filter(({ state }) => state === 'deleting').map(({ instanceId }) => instanceId)).toEqual(['1', '3']);
   });
 
-  it('azure provider 130: the minimum counts the whole batch', async () => {
+  it('the minimum counts the whole batch', async () => {
     const { r } = await started(5, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
     expect(await remove(r, [0, 1, 2, 3])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/4 of 5 .* minimum of 3/) });
     expect(posts(r)).toHaveLength(0);
@@ -87,7 +87,7 @@ describe('azure: deleting machines', () => {
     expect(r.group(USER_POOL).instances?.[1]?.protectedFrom).toBe(from);
   });
 
-  it('azure provider 95: one that is already being deleted is left out, and alone needs no call', async () => {
+  it('one that is already being deleted is left out, and alone needs no call', async () => {
     const { r, set } = await started(3);
     set.machines.set('1', { state: 'Deleting', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
     expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
@@ -225,7 +225,7 @@ describe('azure: deleting machines', () => {
     expect(r.arm.requests).toEqual([]);
   });
 
-  it('azure provider 97: machines of another group are refused without a call', async () => {
+  it('machines of another group are refused without a call', async () => {
     const r = await rig({
       nodeGroups: [
         { name: USER_POOL, min: 0, max: 5 },
@@ -309,7 +309,7 @@ describe('azure: deleting machines', () => {
     ]);
   });
 
-  it('fault 48 (soak seed 70): what another writer took since the last list counts towards the minimum', async () => {
+  it('what another writer took since the last list counts towards the minimum', async () => {
     const { r, set } = await started(3, { nodeGroups: [{ name: USER_POOL, min: 2, max: 10 }] });
     r.arm.setCapacity(set, 2);
     expect(await remove(r, [0])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 of 2 .* minimum of 2/) });
@@ -333,7 +333,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(0);
   });
 
-  it('azure provider 92, fault 37: a refused force is sent once more without it', async () => {
+  it('a refused force is sent once more without it', async () => {
     const { r } = await started(3, { enableForceDelete: true });
     r.arm.intercept = ({ query }) =>
       query.get('forceDeletion') === 'true' ? refusal(409, 'OperationNotAllowed', 'Force delete is not supported.') : undefined;
@@ -342,7 +342,7 @@ describe('azure: deleting machines', () => {
   });
 
   it.each([
-    ['azure provider 90: on a dedicated host', { hostGroup: '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/hostGroups/h' }],
+    ['on a dedicated host', { hostGroup: '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/hostGroups/h' }],
     ['an isolated size, by its name', { sku: 'Standard_E104ids_v5' }],
     ['an isolated size whose name hides it', { sku: 'standard_f72S_v2' }],
   ])('%s no force is tried, although it is asked for', async (_name, of) => {
@@ -353,7 +353,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r).map(({ query }) => query.get('forceDeletion'))).toEqual(['false']);
   });
 
-  it('azure provider 98: an unknown instance is named in no call; one of an unmanaged set is refused', async () => {
+  it('an unknown instance is named in no call; one of an unmanaged set is refused', async () => {
     const { r } = await started(3);
     expect(await remove(r, [77])).toMatchObject({ kind: 'accepted' });
     const stranger = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|other|0`.toLowerCase());
@@ -387,7 +387,7 @@ describe('azure: deleting machines', () => {
     },
   );
 
-  it('fault 36: an id that went away in between is left out and the rest sent once more', async () => {
+  it('an id that went away in between is left out and the rest sent once more', async () => {
     const { r, set } = await started(4);
     r.arm.intercept = (request) => {
       if (request.method === 'POST') set.machines.delete('1');
@@ -397,7 +397,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r).map(({ body }) => body['instanceIds'])).toEqual([['1', '2'], ['2']]);
   });
 
-  it('azure provider 99: a preempted delete is sent exactly once more', async () => {
+  it('a preempted delete is sent exactly once more', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);
     r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'm' } });
@@ -410,7 +410,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(2);
   });
 
-  it('azure provider 102: reports a preempted delete whose second try is refused, and lists the instances again', async () => {
+  it('reports a preempted delete whose second try is refused, and lists the instances again', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);
     r.arm.intercept = ({ method }) => (method === 'POST' ? refusal(409, 'OperationNotAllowed', 'not now') : undefined);
@@ -455,7 +455,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(1);
   });
 
-  it('azure provider 100, 101, 104: reports a delete that fails late, and counts the instance again', async () => {
+  it('reports a delete that fails late, and counts the instance again', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);
     set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });

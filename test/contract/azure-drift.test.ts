@@ -14,7 +14,7 @@ const warnings = (m: Meeting): readonly string[] =>
   m.logLines.filter((line) => line.includes('differ on pool sizes') && line.includes('the count of AKS 1'));
 
 describe('drift', () => {
-  it('invariant 23: AKS does not follow the capacity of a scale set: measured at once, logged in one line if it lasts', async () => {
+  it('AKS does not follow the capacity of a scale set: measured at once, logged in one line if it lasts', async () => {
     const m = await meet();
     expect(await drift(m, 'agent-pool')).toBeUndefined();
     m.groups();

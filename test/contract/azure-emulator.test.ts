@@ -60,7 +60,7 @@ describe('azure adapter and emulator', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
-  it('azure provider 85: a foreign writer between plan and write: the next target is theirs plus what is needed', async () => {
+  it('a foreign writer between plan and write: the next target is theirs plus what is needed', async () => {
     const m = await meet();
     const planned = m.group('general');
     m.arm.control.raise({ foreignScale: { pool: 'general', delta: 2, when: 'before-next-write' } });
@@ -73,7 +73,7 @@ describe('azure adapter and emulator', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
-  it('azure provider 86: two increases in a row need no second read', async () => {
+  it('two increases in a row need no second read', async () => {
     const m = await meet();
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 2 });
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 3 });
@@ -82,7 +82,7 @@ describe('azure adapter and emulator', () => {
     expect(m.group('general').target).toMatchObject({ value: 3, confirmed: true });
   });
 
-  it('azure provider 66: reports a pool out of stock with code, size and group', async () => {
+  it('reports a pool out of stock with code, size and group', async () => {
     const m = await meet();
     const empty = m.group('empty');
     expect(await m.increase(empty, 2)).toMatchObject({ kind: 'accepted' });
@@ -126,7 +126,7 @@ describe('azure adapter and emulator', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
-  it('fault 1: a quota refusal carries its numbers', async () => {
+  it('a quota refusal carries its numbers', async () => {
     const m = await meet({}, { ...SPEC, quota: { cores: 14 } });
     const outcome = await m.increase(m.group('general'), 3);
     expect(outcome).toMatchObject({ kind: 'failed', error: { detail: { kind: 'quota', limit: 14, usage: 12, required: 12 } } });
@@ -134,11 +134,11 @@ describe('azure adapter and emulator', () => {
   });
 
   it.each([
-    ['fault 25: an error after the effect', { kind: 'effect-then-answer', status: 502 }, 'accepted'],
-    ['fault 26: a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted'],
-    ['fault 26: a reset before it', { kind: 'reset', afterEffect: false }, 'failed'],
-    ['fault 28: half an answer', { kind: 'truncated-body' }, 'accepted'],
-    ['fault 17: a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'failed'],
+    ['an error after the effect', { kind: 'effect-then-answer', status: 502 }, 'accepted'],
+    ['a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted'],
+    ['a reset before it', { kind: 'reset', afterEffect: false }, 'failed'],
+    ['half an answer', { kind: 'truncated-body' }, 'accepted'],
+    ['a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'failed'],
   ] as const)('%s', async (_name, effect, kind) => {
     const m = await meet();
     m.arm.control.addFault({ id: 'f', match: { method: 'PUT', pool: 'general', times: 1 }, effect });
@@ -149,10 +149,10 @@ describe('azure adapter and emulator', () => {
   });
 
   it.each([
-    ['fault 21: throttled reads', { kind: 'answer', status: 429, retryAfterSeconds: 20 }],
-    ['fault 25: server errors', { kind: 'answer', status: 500 }],
-    ['fault 28: broken pages', { kind: 'truncated-body' }],
-    ['fault 29: an empty list', { kind: 'empty-list' }],
+    ['throttled reads', { kind: 'answer', status: 429, retryAfterSeconds: 20 }],
+    ['server errors', { kind: 'answer', status: 500 }],
+    ['broken pages', { kind: 'truncated-body' }],
+    ['an empty list', { kind: 'empty-list' }],
     ['an empty body', { kind: 'empty-body' }],
   ] as const)('%s of sets remove no group', async (_name, effect) => {
     const m = await meet();
@@ -165,7 +165,7 @@ describe('azure adapter and emulator', () => {
     ]);
   });
 
-  it('fault 29: an empty list of agent pools is never believed: what AKS scales stays frozen, pools of VMs stay groups', async () => {
+  it('an empty list of agent pools is never believed: what AKS scales stays frozen, pools of VMs stay groups', async () => {
     const pools = [
       ...SPEC.pools,
       { name: 'theirs', vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 5, managedAutoscaler: true },

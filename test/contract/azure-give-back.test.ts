@@ -44,7 +44,7 @@ const written = ({ arm }: Meeting) =>
     .map(({ capacityAfter }) => capacityAfter);
 
 describe('capacity of a failed scale-up', () => {
-  it('azure provider 66: is given back, and the next increase makes what it asks for', async () => {
+  it('is given back, and the next increase makes what it asks for', async () => {
     const meeting = await met();
     await meeting.increase(meeting.group('general'), 3);
     await meeting.pass(5 * MINUTE);
@@ -144,7 +144,7 @@ describe('capacity of a failed scale-up', () => {
     { what: 'one that is old', effect: { kind: 'stale-list' } },
     { what: 'one that is empty', effect: { kind: 'empty-list' } },
     { what: 'one that lacks a machine', effect: { kind: 'page-shift', by: 1 } },
-  ] as const)('soak seed 93032: is not given back on the word of a list alone: $what', async ({ effect }) => {
+  ] as const)('is not given back on the word of a list alone: $what', async ({ effect }) => {
     const meeting = await met({ knobs: {}, pool: { count: 1 } });
     meeting.arm.control.addFault({
       id: 'list',

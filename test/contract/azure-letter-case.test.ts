@@ -71,7 +71,7 @@ describe.each(KINDS)('ids of a %s', (kind) => {
     },
   );
 
-  it('fault 57: lists that change their spelling bring and lose no machine', async () => {
+  it('lists that change their spelling bring and lose no machine', async () => {
     const m = await meet({}, world(kind));
     await m.pass(3_000);
     const keys = () => m.group('user').instances?.map(({ key, firstSeenMs }) => `${key} ${firstSeenMs}`);

@@ -28,14 +28,14 @@ function nodeOf(id: string) {
 }
 
 describe('a node and its group', () => {
-  it('azure provider 6: a node without a provider id is in no group, and that is no error', async () => {
+  it('a node without a provider id is in no group, and that is no error', async () => {
     const r = await started();
     const view = r.view(aCluster({ nodes: [aNode({ name: 'bare', providerId: '' }), nodeOf('0')] }));
     expect([...view.groupOfNode.keys()]).toEqual(['n0']);
     expect([...view.instanceOfNode.keys()]).toEqual(['n0']);
   });
 
-  it('azure provider 7: a node without a provider id is named by what is said of each node, and is never a candidate', async () => {
+  it('a node without a provider id is named by what is said of each node, and is never a candidate', async () => {
     const r = await started();
     const nodes = [aNode({ name: 'bare', providerId: '' })];
     const { groups, groupOfNode, instanceOfNode } = r.view(aCluster({ nodes }));
@@ -43,7 +43,7 @@ describe('a node and its group', () => {
     expect(explainNodes(plan(world), observe(world))).toMatchObject([{ node: 'bare', verdict: 'stays', reason: 'NotAutoscaled' }]);
   });
 
-  it('azure provider 12: a machine that no list shows is neither there nor gone: its node has a group and no machine', async () => {
+  it('a machine that no list shows is neither there nor gone: its node has a group and no machine', async () => {
     const r = await started();
     const view = r.view(aCluster({ nodes: [nodeOf('0'), nodeOf('9')] }));
     expect(view.groupOfNode.get('n9')).toBe(USER_POOL);
@@ -51,7 +51,7 @@ describe('a node and its group', () => {
     expect(view.instanceOfNode.has('n9')).toBe(false);
   });
 
-  it('azure provider 23: what is listed again with the same limits is the same group, and no news', async () => {
+  it('what is listed again with the same limits is the same group, and no news', async () => {
     const r = await started({
       nodeGroups: [],
       discovery: [{ selectors: [{ key: 'aks-managed-poolName', value: USER_POOL }], min: 1, max: 4 }],
@@ -66,7 +66,7 @@ describe('a node and its group', () => {
     expect(again.groups[0]).toMatchObject({ id: USER_POOL, minSize: 1, maxSize: 4 });
   });
 
-  it('azure provider 13, 14: with a set and a VMs pool, each finds its own machines and limits', async () => {
+  it('with a set and a VMs pool, each finds its own machines and limits', async () => {
     const sets = { name: 'sets', vmSize: SMALL, count: 1, min: 1, max: 3 };
     const s = await stage(vmsWorld([vmsPool({ count: 2, min: 1, max: 7 }), sets]));
     const machines = s.arm.machines.list();

@@ -43,7 +43,7 @@ describe('managed identity', () => {
     ['of the machine itself', undefined, 'of-the-machine'],
     ['assigned by a user, by client id', 'by-client-id', 'by-client-id'],
     ['assigned by a user, by ARM id', `${ARM_ID}/by-arm-id`, 'by-arm-id'],
-  ])('conformance 23: %s: reads and writes with its token', async (_, clientId, principal) => {
+  ])('%s: reads and writes with its token', async (_, clientId, principal) => {
     process.env[VARIABLE] = url;
     const m = await meet(identity(clientId));
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 2 });

@@ -40,7 +40,7 @@ async function afterTwoLists(): Promise<{ readonly r: Rig; readonly set: ReturnT
 const aDayAhead = (ms: number): string => new Date(START_MS + 86_400_000 + ms).toUTCString();
 
 describe('azure: reading', () => {
-  it('azure provider 51: a second observation asks Azure nothing and returns the same objects', async () => {
+  it('a second observation asks Azure nothing and returns the same objects', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 3);
     await r.azure.start(r.signal);
@@ -69,7 +69,7 @@ describe('azure: reading', () => {
     expect(paths.length).toBeLessThanOrEqual(18);
   });
 
-  it('azure provider 9: a node is found in its group whatever the letter case of its id', async () => {
+  it('a node is found in its group whatever the letter case of its id', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);
@@ -188,7 +188,7 @@ describe('azure: reading', () => {
     expect(r.arm.sent('GET', '/virtualmachines').length).toBeLessThanOrEqual(before + 2);
   });
 
-  it('azure provider 50: a set named in another letter case is found', async () => {
+  it('a set named in another letter case is found', async () => {
     const r = await prepared({ nodeGroups: [{ name: USER_POOL.toUpperCase(), min: 0, max: 4 }] });
     r.arm.addSet(USER_POOL, 2);
     await r.azure.start(r.signal);
@@ -198,7 +198,7 @@ describe('azure: reading', () => {
   it.each([
     { max: 1_000, limits: { maxSize: 1_000, poolLimit: undefined, configuredMax: undefined } },
     { max: 1_001, limits: { maxSize: 1_000, poolLimit: 1_000, configuredMax: 1_001 } },
-  ])('azure wire 374: AKS allows 1,000 nodes in a pool: a maximum of $max', async ({ max, limits }) => {
+  ])('AKS allows 1,000 nodes in a pool: a maximum of $max', async ({ max, limits }) => {
     const r = await prepared({ nodeGroups: [{ name: USER_POOL, min: 0, max }] });
     r.arm.addSet(USER_POOL, 2);
     await r.azure.start(r.signal);
@@ -206,7 +206,7 @@ describe('azure: reading', () => {
     expect({ maxSize, poolLimit, configuredMax }).toEqual(limits);
   });
 
-  it('fault 28, 29: a broken page removes nothing', async () => {
+  it('a broken page removes nothing', async () => {
     const r = await prepared({ ...BY_TAG, nodeGroups: [] });
     for (const name of ['pool-a', 'pool-b']) r.arm.addSet(name, 1, { tags: { auto: 'yes', min: '0', max: '3' } });
     await r.azure.start(r.signal);
@@ -223,7 +223,7 @@ describe('azure: reading', () => {
     expect(r.view().groups.map(({ id }) => id)).toEqual(['pool-a', 'pool-b']);
   });
 
-  it('azure provider 125: a throttled list of machines serves what is known and is asked again after Retry-After', async () => {
+  it('a throttled list of machines serves what is known and is asked again after Retry-After', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 3);
     await r.azure.start(r.signal);
@@ -341,7 +341,7 @@ describe('azure: reading', () => {
     expect(r.view().scaleUpBlocked).toMatch(/scaleSets/);
   });
 
-  it('azure provider 42, 43, fault 49, 50: groups come and go with their sets; limits change in place', async () => {
+  it('groups come and go with their sets; limits change in place', async () => {
     const r = await prepared({ ...BY_TAG, nodeGroups: [{ name: 'pool-a', min: 1, max: 2 }] });
     const tags = { auto: 'yes', min: '0', max: '3' };
     r.arm.addSet('pool-a', 1, { tags });
@@ -407,7 +407,7 @@ describe('azure: reading', () => {
     expect(await r.count('cache_external_changes_total', { node_group: USER_POOL })).toBe(1);
   });
 
-  it('fault 60: an unknown orchestration mode freezes its group only', async () => {
+  it('an unknown orchestration mode freezes its group only', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 1, { orchestration: 'Quantum' });
     await r.azure.start(r.signal);
@@ -445,7 +445,7 @@ describe('azure: reading', () => {
     expect(await shown()).toBe(0);
   });
 
-  it('fault 27: a call without an answer ends with its timeout, one that is not wanted any more at once', async () => {
+  it('a call without an answer ends with its timeout, one that is not wanted any more at once', async () => {
     const r = await prepared({ requestTimeoutMs: 5_000 });
     r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);

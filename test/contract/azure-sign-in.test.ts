@@ -58,7 +58,7 @@ async function refusal(start: Promise<unknown>): Promise<AutoscalerError> {
 }
 
 describe('signing in', () => {
-  it('conformance 22: a workload identity reads and writes with the token it got for its assertion', async () => {
+  it('a workload identity reads and writes with the token it got for its assertion', async () => {
     const m = await meet({ credential: federated('valid') });
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 2 });
     expect(new Set(m.arm.control.journal().map(({ principal }) => principal))).toContain('autoscaler');
@@ -121,7 +121,7 @@ describe('signing in', () => {
     expect(error.message).toContain('check the authority host');
   });
 
-  it('fault 40: a role that is missing is named with action and scope, and the daemon lives on when it comes back', async () => {
+  it('a role that is missing is named with action and scope, and the daemon lives on when it comes back', async () => {
     const action = 'Microsoft.Compute/virtualMachineScaleSets/read';
     const message =
       `The client '0a1b' with object id '2c3d' does not have authorization to perform action '${action}' over scope '/subscriptions/s' ` +

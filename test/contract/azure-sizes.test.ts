@@ -42,7 +42,7 @@ function listSays(r: Rig, capacity: number): void {
 }
 
 describe('azure: the size of a Spot set', () => {
-  it('azure provider 52: is what one GET says, not the list', async () => {
+  it('is what one GET says, not the list', async () => {
     const { r } = await prepared(1, { priority: 'Spot' });
     listSays(r, 5);
     await r.azure.start(r.signal);
@@ -98,7 +98,7 @@ describe('azure: the size of a Spot set', () => {
 });
 
 describe('azure: a size that cannot be true', () => {
-  it('azure provider 53: a negative capacity is unknown, with a reason, and nothing is written over it', async () => {
+  it('a negative capacity is unknown, with a reason, and nothing is written over it', async () => {
     const { r } = await prepared(3);
     listSays(r, -1);
     await r.azure.start(r.signal);
@@ -111,7 +111,7 @@ describe('azure: a size that cannot be true', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
 
-  it('azure provider 94: a stale 1 and two removals: never a size below zero, and the next read is what Azure says', async () => {
+  it('a stale 1 and two removals: never a size below zero, and the next read is what Azure says', async () => {
     const { r } = await prepared(3, {}, { nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
     listSays(r, 1);
     await r.azure.start(r.signal);
@@ -129,7 +129,7 @@ describe('azure: a size that cannot be true', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 1, confirmed: true });
   });
 
-  it('azure provider 93: removing a machine that never registered marks it at once; the size afterwards is read, not counted down', async () => {
+  it('removing a machine that never registered marks it at once; the size afterwards is read, not counted down', async () => {
     const { r, set } = await started(3, {}, { nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
     r.arm.intercept = (request) => {
       if (request.method !== 'POST') return undefined;
@@ -152,7 +152,7 @@ describe('azure: capacity writes', () => {
   it.each([
     [3, 5],
     [0, 2],
-  ])('azure provider 56: the body for a set in an edge zone carries its extended location (%i to %i)', async (from, to) => {
+  ])('the body for a set in an edge zone carries its extended location (%i to %i)', async (from, to) => {
     const extendedLocation = { name: 'microsoftlosangeles1', type: 'EdgeZone' };
     const { r, set } = await started(from, { extendedLocation });
     expect(await r.increase(USER_POOL, to)).toMatchObject({ kind: 'accepted', target: to });
@@ -162,7 +162,7 @@ describe('azure: capacity writes', () => {
     expect(set.capacity).toBe(to);
   });
 
-  it('azure provider 79: the tag of the finished operation is found although the row was replaced meanwhile', async () => {
+  it('the tag of the finished operation is found although the row was replaced meanwhile', async () => {
     const { r, set } = await started(3);
     const before = r.group(USER_POOL);
     r.arm.setCapacity(set, 4);
@@ -177,7 +177,7 @@ describe('azure: capacity writes', () => {
     expect(r.arm.sent('PUT', USER_POOL).at(-1)?.headers['if-match']).toBe(`"${set.etag - 1}"`);
   });
 
-  it('azure provider 84: of fifty writers and readers at once one writes, and all see its tag and size', async () => {
+  it('of fifty writers and readers at once one writes, and all see its tag and size', async () => {
     const { r, set } = await started(3);
     const before = r.group(USER_POOL);
     const outcomes = await Promise.all(
@@ -194,7 +194,7 @@ describe('azure: capacity writes', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: set.capacity, version: `"${set.etag}"` });
   });
 
-  it('azure provider 62: an increase that Azure completes at once is sent as it is asked for, and is the size', async () => {
+  it('an increase that Azure completes at once is sent as it is asked for, and is the size', async () => {
     const { r, set } = await started(3);
     r.arm.intercept = (request) => (request.method === 'PUT' ? { body: r.arm.route(request).body } : undefined);
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
@@ -207,7 +207,7 @@ describe('azure: capacity writes', () => {
     expect(view.groups[0]?.target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('azure provider 64: reports an accepted increase that fails and is undone by Azure with its code, and reads size and instances again', async () => {
+  it('reports an accepted increase that fails and is undone by Azure with its code, and reads size and instances again', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     const [gets, lists] = [r.arm.sent('GET', USER_POOL).length, r.arm.sent('GET', '/virtualmachines').length];

@@ -40,7 +40,7 @@ function cpuOf(r: Rig): number | undefined {
 const SKU_TTL = 600_000;
 
 describe('azure: the sizes of the region', () => {
-  it('caching 50: a list whose second page fails leaves the sizes of before as they were, all of them', async () => {
+  it('a list whose second page fails leaves the sizes of before as they were, all of them', async () => {
     const r = await prepared({ skuCacheTtlMs: SKU_TTL });
     r.arm.addSet(USER_POOL, 0);
     await r.azure.start(r.signal);
@@ -68,7 +68,7 @@ describe('azure: the sizes of the region', () => {
     expect(r.group(USER_POOL).sizeFamily).toEqual({ name, vcpus: 4 });
   });
 
-  it('caching 53: the same sizes read again rebuild no template; a changed one rebuilds its own', async () => {
+  it('the same sizes read again rebuild no template; a changed one rebuilds its own', async () => {
     const r = await prepared({ skuCacheTtlMs: SKU_TTL });
     r.arm.addSet(USER_POOL, 0);
     await r.azure.start(r.signal);
@@ -81,7 +81,7 @@ describe('azure: the sizes of the region', () => {
     expect(cpuOf(r)).toBe(8_000);
   });
 
-  it('caching 52: a size that is closed in all zones of a group is not offered, with the code; what runs goes on', async () => {
+  it('a size that is closed in all zones of a group is not offered, with the code; what runs goes on', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 2, { zones: ['1', '2'] });
     const restrictions = [{ type: 'Zone', restrictionInfo: { zones: ['1', '2', '3'] }, reasonCode: 'NotAvailableForSubscription' }];
@@ -104,7 +104,7 @@ describe('azure: the sizes of the region', () => {
     expect([r.group(USER_POOL).growthHeld, r.group(USER_POOL).template?.zones]).toEqual([undefined, ['westeurope-2']]);
   });
 
-  it('azure fault 59: a restriction that holds a group is asked about again within the hour, all else once a day', async () => {
+  it('a restriction that holds a group is asked about again within the hour, all else once a day', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 1);
     const restrictions = [{ type: 'Location', values: ['westeurope'], reasonCode: 'NotAvailableForSubscription' }];
@@ -119,7 +119,7 @@ describe('azure: the sizes of the region', () => {
     expect(r.arm.sent('GET', '/skus').length).toBe(asked);
   });
 
-  it('azure provider 144: without a size that AKS knows there is a template as soon as the list has it', async () => {
+  it('without a size that AKS knows there is a template as soon as the list has it', async () => {
     const r = await prepared({ skuCacheTtlMs: SKU_TTL });
     r.arm.addSet(USER_POOL, 0, { sku: 'Standard_D6new_v9' });
     await r.azure.start(r.signal);
@@ -133,7 +133,7 @@ describe('azure: the sizes of the region', () => {
     ['cannot be read, for want of a right', refusal(403, 'AuthorizationFailed', 'no')],
     ['lists nothing', { body: { value: [] } }],
     ['lists other sizes', { body: { value: [size('Standard_E8s_v5', '8')] } }],
-  ])('azure provider 143: when Azure %s, a size has the numbers of its name, until Azure returns them', async (_what, answer) => {
+  ])('when Azure %s, a size has the numbers of its name, until Azure returns them', async (_what, answer) => {
     const odd = 'aks-odd-1-vmss';
     const r = await prepared({ skuCacheTtlMs: SKU_TTL, nodeGroups: [USER_POOL, odd].map((name) => ({ name, min: 0, max: 9 })) });
     r.arm.addSet(USER_POOL, 0);
@@ -150,7 +150,7 @@ describe('azure: the sizes of the region', () => {
     expect(r.group(USER_POOL).template?.origins?.capacity).toMatchObject({ cpu: 'sku' });
   });
 
-  it('azure provider 143, caching 57: sizes kept from before serve a start without Azure; nothing else of them is believed', async () => {
+  it('sizes kept from before serve a start without Azure; nothing else of them is believed', async () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const catalog = buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 86_400_000);
     const text = writeCatalog(catalog, scope).replace('{', `{"scaleSets":[{"name":"${USER_POOL}","capacity":9}],`);

@@ -54,18 +54,18 @@ function names(r: Rig, id = POOL): readonly (string | undefined)[] {
 }
 
 describe('machines that stand alone', () => {
-  it('azure provider 169, 176: their tag says the pool, in every naming scheme; names are not taken apart', async () => {
+  it('their tag says the pool, in every naming scheme; names are not taken apart', async () => {
     const { r } = await started([...MACHINES, machine('no-scheme-at-all', { poolName: 'agent-pool-1' })]);
     expect(names(r)).toEqual([...WINDOWS, LINUX, 'no-scheme-at-all'].sort());
     expect(names(r, `other/${SIZE}`)).toEqual(['of-the-other']);
   });
 
-  it('azure provider 170: skips one with an invalid id, and keeps the others', async () => {
+  it('skips one with an invalid id, and keeps the others', async () => {
     const { r } = await started([machine('bad', { poolName: 'agent-pool-1' }, '/subscriptions/s/bad'), ...MACHINES]);
     expect(names(r)).toEqual([...WINDOWS, LINUX].sort());
   });
 
-  it('azure provider 171: their number is the last list; a machine more is seen with the next one', async () => {
+  it('their number is the last list; a machine more is seen with the next one', async () => {
     const { r, listed } = await started(MACHINES);
     const lists = (): number => r.arm.sent('GET', 'microsoft.compute/virtualmachines').length;
     const before = lists();
@@ -92,7 +92,7 @@ describe('machines that stand alone', () => {
     }
   });
 
-  it('azure provider 172: their nodes are found, foreign ones are not, and no size is ever written', async () => {
+  it('their nodes are found, foreign ones are not, and no size is ever written', async () => {
     const { r } = await started(MACHINES);
     const nodes = [LINUX, 'of-the-other', 'bastion'].map((name) => aNode({ name, providerId: `azure://${idOf(name)}` }));
     const view = r.view(aCluster({ nodes }));
@@ -111,7 +111,7 @@ describe('machines that stand alone', () => {
     expect(r.arm.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  it('azure provider 168, 174, 175: nothing of an availability set is deleted or made, neither machines nor deployments of theirs', async () => {
+  it('nothing of an availability set is deleted or made, neither machines nor deployments of theirs', async () => {
     const { r } = await started(MACHINES);
     const own = r.group(POOL).instances?.find(({ instanceId }) => instanceId === LINUX)?.key;
     expect(own).toBeDefined();

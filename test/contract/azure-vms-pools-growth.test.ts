@@ -23,7 +23,7 @@ async function rawPool(s: Stage, path: string, body?: unknown): Promise<{ readon
 }
 
 describe('growing a VMs pool', () => {
-  it('azure provider 128: by a PUT under the tag that was just read; its end is followed and the machines appear', async () => {
+  it('by a PUT under the tag that was just read; its end is followed and the machines appear', async () => {
     const s = await stage(vmsWorld([vmsPool({ ...TWO_SIZES, zones: ['1'] })]));
     expect(await s.increase(SMALL_GROUP, 2)).toEqual({ kind: 'accepted', group: SMALL_GROUP, target: 4 });
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 4 }, growthHeld: expect.any(String) });
@@ -43,14 +43,14 @@ describe('growing a VMs pool', () => {
   it.each([
     ['an increase of -1', -1, /from 3 to 2/],
     ['an increase above the maximum', 8, /11 is above its maximum of 10/],
-  ] as const)('azure provider 128: %s is refused without a write', async (_name, by, reason) => {
+  ] as const)('%s is refused without a write', async (_name, by, reason) => {
     const s = await stage(vmsWorld([vmsPool()]));
     expect(await s.increase(SMALL_GROUP, by)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(reason) });
     expect(s.writes()).toEqual([]);
     expect(s.counts()).toEqual({ [SMALL]: 3 });
   });
 
-  it('azure provider 128: unknown fields of a pool survive our write', async () => {
+  it('unknown fields of a pool survive our write', async () => {
     const s = await stage(vmsWorld([vmsPool({ ...TWO_SIZES, labels: { team: 'a' }, taints: ['team=a:NoSchedule'] })]));
     const path =
       '/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/aks';
@@ -78,7 +78,7 @@ describe('growing a VMs pool', () => {
     });
   });
 
-  it('azure provider 136: a failed PUT for one size is not in the body of the next one for another', async () => {
+  it('a failed PUT for one size is not in the body of the next one for another', async () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
     answerPool(s, 'PUT', { kind: 'answer', status: 500, body: { code: 'InternalOperationError', message: 'm' } });
     expect(await s.increase(SMALL_GROUP, 5)).toMatchObject({ kind: 'failed', error: { kind: 'unavailable' } });
@@ -149,7 +149,7 @@ describe('growing a VMs pool', () => {
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: count, confirmed: true }, frozen: undefined });
   });
 
-  it('azure provider 135: a size out of stock fails late with its code and size; what AKS aims at is not lowered, and read again', async () => {
+  it('a size out of stock fails late with its code and size; what AKS aims at is not lowered, and read again', async () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)], { stock: { [`${LARGE}/0`]: 1 } }));
     await s.increase(LARGE_GROUP, 3);
     await s.pass(6 * 60_000);

@@ -32,7 +32,7 @@ function vmOf({ value }: VmList, id: string): JsonObject {
 }
 
 describe('removing machines of a VMs pool', () => {
-  it('azure provider 131: by name, the named ones and no others, to the minimum', async () => {
+  it('by name, the named ones and no others, to the minimum', async () => {
     const s = await stage(vmsWorld([vmsPool({ count: 5, min: 3 })]));
     const names = s.arm.machines.list().map(({ hostName }) => hostName);
     expect(await s.remove(SMALL_GROUP, [1, 3])).toMatchObject({ kind: 'accepted' });
@@ -46,7 +46,7 @@ describe('removing machines of a VMs pool', () => {
     expect(s.violations.list()).toEqual([]);
   });
 
-  it('azure provider 130: below the minimum, all in flight counted, is refused without a POST', async () => {
+  it('below the minimum, all in flight counted, is refused without a POST', async () => {
     const s = await stage(vmsWorld([vmsPool({ count: 4, min: 3 })]));
     expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/2 of 4 .* minimum of 3/) });
     expect(s.writes()).toEqual([]);
@@ -129,7 +129,7 @@ describe('removing machines of a VMs pool', () => {
     expect(s.writes()).toEqual([]);
   });
 
-  it('azure provider 133: the count falls before any read says so, and comes back when AKS refuses', async () => {
+  it('the count falls before any read says so, and comes back when AKS refuses', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
     answerPool(s, 'POST', { kind: 'answer', status: 409, body: { code: 'OperationNotAllowed', message: 'm' } });
     expect(await s.remove(SMALL_GROUP, [0])).toMatchObject({ kind: 'failed', error: { kind: 'conflict' } });

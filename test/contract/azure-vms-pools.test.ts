@@ -24,7 +24,7 @@ function ids(s: Stage): readonly string[] {
 }
 
 describe('sizes of VMs pools as node groups', () => {
-  it('azure provider 134: of a scale-set pool, a VMs pool and an empty one, each size of the VMs pools is a group', async () => {
+  it('of a scale-set pool, a VMs pool and an empty one, each size of the VMs pools is a group', async () => {
     const pools = [SCALE_SET_POOL, vmsPool(TWO_SIZES), vmsPool({ name: 'idle', count: 0, min: 0 })];
     const s = await stage(vmsWorld(pools));
     expect(ids(s)).toEqual(['sets', `idle/${SMALL}`, SMALL_GROUP, LARGE_GROUP]);
@@ -74,7 +74,7 @@ describe('sizes of VMs pools as node groups', () => {
     expect(s.counts()).toEqual({ [SMALL]: 3, [LARGE]: 1 });
   });
 
-  it('azure provider 132: a machine on its way out is shown as such, the others as running', async () => {
+  it('a machine on its way out is shown as such, the others as running', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
     expect(await s.remove(SMALL_GROUP, [1])).toMatchObject({ kind: 'accepted' });
     expect(s.group(SMALL_GROUP).instances?.map(({ state }) => state)).toEqual(['running', 'deleting', 'running']);

@@ -22,7 +22,7 @@ async function started(
 }
 
 describe('azure: raising a capacity', () => {
-  it('azure provider 55: an accepted increase is visible at once', async () => {
+  it('an accepted increase is visible at once', async () => {
     const { r } = await started(3);
     expect(await r.increase(USER_POOL, 5)).toEqual({ kind: 'accepted', group: USER_POOL, target: 5 });
     expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 5 });
@@ -36,13 +36,13 @@ describe('azure: raising a capacity', () => {
     expect(put?.headers['if-match']).toBe('"1"');
   });
 
-  it('azure provider 70: with conditional writes off there is no If-Match', async () => {
+  it('with conditional writes off there is no If-Match', async () => {
     const { r } = await started(3, { enableVmssEtag: false });
     await r.increase(USER_POOL, 5);
     expect(r.arm.sent('PUT', USER_POOL)[0]?.headers['if-match']).toBeUndefined();
   });
 
-  it('azure provider 74, 75, 85: a change between plan and write is a conflict, and the next plan starts from it', async () => {
+  it('a change between plan and write is a conflict, and the next plan starts from it', async () => {
     const { r, set } = await started(3);
     const before = r.group(USER_POOL);
     r.arm.setCapacity(set, 5);
@@ -55,7 +55,7 @@ describe('azure: raising a capacity', () => {
     expect(r.arm.sent('PUT', USER_POOL).map((put) => put.headers['if-match'])).toEqual(['"1"', '"2"']);
   });
 
-  it('azure provider 86: a second increase while the first runs uses the tag of its answer', async () => {
+  it('a second increase while the first runs uses the tag of its answer', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     await r.quiet();
@@ -82,8 +82,8 @@ describe('azure: raising a capacity', () => {
   });
 
   it.each([
-    ['azure provider 59: above the maximum', 11, /^11 is above its maximum of 10/],
-    ['azure provider 58: no increase at all', 3, /not an increase/],
+    ['above the maximum', 11, /^11 is above its maximum of 10/],
+    ['no increase at all', 3, /not an increase/],
     ['a decrease', 2, /not an increase/],
   ])('refuses %s without a request', async (_name, to, reason) => {
     const { r } = await started(3);
@@ -91,7 +91,7 @@ describe('azure: raising a capacity', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
 
-  it('azure provider 67, fault 31: never writes below what is listed alive, whatever the capacity says', async () => {
+  it('never writes below what is listed alive, whatever the capacity says', async () => {
     const { r, set } = await started(3);
     set.capacity = 0;
     set.etag += 1;
@@ -102,7 +102,7 @@ describe('azure: raising a capacity', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
 
-  it('fault 31 (soak seed 50): a capacity of 0 with a true tag is not raised, although the result would cover what is listed', async () => {
+  it('a capacity of 0 with a true tag is not raised, although the result would cover what is listed', async () => {
     const { r, set } = await started(1);
     // A write to 2 was lost but took effect, its machine is in no list yet, and the read that should tell says 0.
     set.capacity = 0;
@@ -114,7 +114,7 @@ describe('azure: raising a capacity', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
 
-  it('azure provider 54: a set that does not exist is frozen with a reason and refused', async () => {
+  it('a set that does not exist is frozen with a reason and refused', async () => {
     const { r } = await started(1, {
       nodeGroups: [
         { name: USER_POOL, min: 0, max: 5 },
@@ -126,12 +126,12 @@ describe('azure: raising a capacity', () => {
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/no scale set/) });
   });
 
-  it('azure provider 60: an updating set may grow', async () => {
+  it('an updating set may grow', async () => {
     const { r } = await started(3, {}, { state: 'Updating' });
     expect(await r.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 
-  it('azure provider 63, 69: a refusal leaves the size as it was and is classified', async () => {
+  it('a refusal leaves the size as it was and is classified', async () => {
     const { r } = await started(3);
     r.arm.intercept = ({ method }) => (method === 'PUT' ? refusal(409, 'SkuNotAvailable', 'not available') : undefined);
     expect(await r.increase(USER_POOL, 5)).toMatchObject({
@@ -142,7 +142,7 @@ describe('azure: raising a capacity', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 3, confirmed: true });
   });
 
-  it('fault 26: a connection lost after the effect is read back and counts as accepted', async () => {
+  it('a connection lost after the effect is read back and counts as accepted', async () => {
     const { r, set } = await started(3);
     r.arm.intercept = (request) => {
       if (request.method !== 'PUT') return undefined;
@@ -154,7 +154,7 @@ describe('azure: raising a capacity', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('fault 25: a server error whose read shows no effect is a refusal, and nothing is sent twice', async () => {
+  it('a server error whose read shows no effect is a refusal, and nothing is sent twice', async () => {
     const { r } = await started(3);
     r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 502, raw: '<html>Bad Gateway</html>' } : undefined);
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'none' } } });
@@ -162,7 +162,7 @@ describe('azure: raising a capacity', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 3 });
   });
 
-  it('fault 19: a throttled set is held back by itself, other reads go on', async () => {
+  it('a throttled set is held back by itself, other reads go on', async () => {
     const { r } = await started(3);
     const throttled = {
       error: {
@@ -242,7 +242,7 @@ describe('azure: raising a capacity', () => {
 });
 
 describe('azure: the end of an operation', () => {
-  it('azure provider 66, fault 5: a late AllocationFailed becomes an event with its scope, and wakes the loop', async () => {
+  it('a late AllocationFailed becomes an event with its scope, and wakes the loop', async () => {
     const { r } = await started(3, {}, { zones: ['1', '2'] });
     await r.increase(USER_POOL, 5);
     r.arm.operations.set('op-1', { status: 'Failed', error: { code: 'AllocationFailed', message: 'Allocation failed.' } });
@@ -266,7 +266,7 @@ describe('azure: the end of an operation', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('azure provider 81, 83: reports success, reads the set back, and has a fresh etag', async () => {
+  it('reports success, reads the set back, and has a fresh etag', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     r.arm.addMachine(set, '3');
@@ -281,7 +281,7 @@ describe('azure: the end of an operation', () => {
     expect(view.groups[0]?.instances).toHaveLength(5);
   });
 
-  it('fault 18: an operation pushed aside by a newer write is not a failed scale-up', async () => {
+  it('an operation pushed aside by a newer write is not a failed scale-up', async () => {
     const { r } = await started(3);
     await r.increase(USER_POOL, 5);
     r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'preempted' } });
@@ -290,7 +290,7 @@ describe('azure: the end of an operation', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('fault 51: a forgotten operation is unknown: the set is read and nothing is claimed', async () => {
+  it('a forgotten operation is unknown: the set is read and nothing is claimed', async () => {
     const { r } = await started(3);
     await r.increase(USER_POOL, 5);
     r.arm.operations.clear();

@@ -71,7 +71,7 @@ describe('taints and cordons', () => {
     expect(nodeOf('usr-1').spec.unschedulable).toBe(true);
   });
 
-  it.each([409, 429, 500])('AC05: tries again after HTTP %d, twice', async (status) => {
+  it.each([409, 429, 500])('tries again after HTTP %d, twice', async (status) => {
     stage.cluster.control.failNext(2, status, { verb: 'update', resource: 'nodes' });
     await expect(stage.settled(replica.kubernetes.tainter.taint('usr-1', mark, { cordon: true }, stage.signal))).resolves.toMatchObject({
       uncordonLater: true,

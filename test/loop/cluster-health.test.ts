@@ -47,7 +47,7 @@ async function loopOver(scene: Scene) {
 }
 
 describe('the health of the cluster decides whether anything is scaled', () => {
-  it('LP01: four of ten nodes unready are less than 45 %: both directions go on', async () => {
+  it('four of ten nodes unready are less than 45 %: both directions go on', async () => {
     const { stage, report, told, status } = await loopOver({ nodes: nodes(10, 4) });
     expect(stage.cloud.increases.map(({ group }) => group)).toEqual(['b']);
     expect(report.scaleDown?.unneeded.size).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(status).toMatchObject({ clusterWide: { health: { status: 'Healthy' } } });
   });
 
-  it('LP02: five of ten are too many: reported, timers dropped, nothing scaled, and the loop succeeds', async () => {
+  it('five of ten are too many: reported, timers dropped, nothing scaled, and the loop succeeds', async () => {
     const { stage, report, told, status } = await loopOver({ nodes: nodes(10, 5) });
     expect(told).toEqual(['ClusterUnhealthy: Cluster is unhealthy: 5 of 10 nodes are not ready']);
     expect(report).toMatchObject({ outcome: 'completed', failures: [], scaleDown: { removals: [] } });
@@ -71,7 +71,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(verdict).toEqual({ kind: 'waiting', detail: '5 of 10 nodes are not ready' });
   });
 
-  it('LP02: timers that ran before are forgotten, too', async () => {
+  it('timers that ran before are forgotten, too', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 10, instances: nodes(10, 0).map(({ name }) => anInstance({ node: name })) })],
       nodes: nodes(10, 0),
@@ -83,7 +83,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(stage.loop.state.unneededSince.size).toBe(0);
   });
 
-  it('LP02: both limits are settings', async () => {
+  it('both limits are settings', async () => {
     const { stage, told } = await loopOver({ nodes: nodes(10, 5), cluster: { maxUnreadyShare: 0.5 } });
     expect(told).toEqual([]);
     expect(stage.cloud.increases).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(strict.told).toEqual(['ClusterUnhealthy: Cluster is unhealthy: 2 of 2 nodes are not ready']);
   });
 
-  it('LP03: a cluster of two, both unready, is healthy still: so few are not counted', async () => {
+  it('a cluster of two, both unready, is healthy still: so few are not counted', async () => {
     const { stage, told, status } = await loopOver({ nodes: nodes(2, 2) });
     expect(stage.cloud.increases.map(({ group }) => group)).toEqual(['b']);
     expect(told).toEqual([]);
@@ -99,8 +99,8 @@ describe('the health of the cluster decides whether anything is scaled', () => {
   });
 
   it.each([
-    { name: 'LP04: ten nodes that are all starting', createdAtMs: START_MS - 10 * MINUTE, increases: 1 },
-    { name: 'LP04: the same after fifteen minutes', createdAtMs: START_MS - 16 * MINUTE, increases: 0 },
+    { name: 'ten nodes that are all starting', createdAtMs: START_MS - 10 * MINUTE, increases: 1 },
+    { name: 'the same after fifteen minutes', createdAtMs: START_MS - 16 * MINUTE, increases: 0 },
   ])('$name', async ({ createdAtMs, increases }) => {
     const { stage, told } = await loopOver({ nodes: nodes(10, 10, createdAtMs) });
     expect(stage.cloud.increases).toHaveLength(increases);
@@ -110,7 +110,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
   it.each([
     { name: 'no node', present: nodes(0, 0), message: 'Cluster has no nodes' },
     { name: 'no ready node', present: nodes(2, 2), message: 'Cluster has no ready nodes' },
-  ])('LP05: scale-up-from-zero=false and $name: Initializing, reported, and nothing else', async ({ present, message }) => {
+  ])('scale-up-from-zero=false and $name: Initializing, reported, and nothing else', async ({ present, message }) => {
     const { stage, report, told, status } = await loopOver({ nodes: present, cluster: { scaleUpFromZero: false } });
     expect(status).toEqual({ time: expect.any(String), autoscalerStatus: 'Initializing', message });
     expect(told).toEqual([`ClusterUnhealthy: ${message}`]);
@@ -120,7 +120,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect([stage.cloud.increases, stage.cloud.deletes, others]).toEqual([[], [], []]);
   });
 
-  it('LP05: by default a cluster without a node grows', async () => {
+  it('by default a cluster without a node grows', async () => {
     const { stage, told } = await loopOver({ nodes: [] });
     expect(stage.cloud.increases).not.toEqual([]);
     expect(told).toEqual([]);

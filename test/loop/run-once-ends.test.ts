@@ -18,7 +18,7 @@ function idleStage(options: { readonly pods?: readonly ReturnType<typeof aPod>[]
 }
 
 describe('a loop that is asked to end', () => {
-  it.each(['the process is given up', 'a stop is asked for'] as const)('LP10: while it plans, %s: no call, no failure', async (how) => {
+  it.each(['the process is given up', 'a stop is asked for'] as const)('while it plans, %s: no call, no failure', async (how) => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' }), aPod({ cpu: '3' })], policy });
     const calls: string[] = [];
@@ -54,7 +54,7 @@ describe('a loop that is asked to end', () => {
     expect(await valueOf(stage.metrics.loop.plansCutShort)).toBe(cut);
   });
 
-  it('LP10: while removals are planned: none is begun, and what was decided before counts', async () => {
+  it('while removals are planned: none is begun, and what was decided before counts', async () => {
     const stage = idleStage();
     await stage.runOnce();
     await stage.clock.advance(2 * MINUTE);
@@ -76,7 +76,7 @@ describe('the first loop after a start', () => {
   it.each([
     { name: 'un-cordons', cordon: true, unschedulable: false },
     { name: 'leaves the cordon where removals do not cordon', cordon: false, unschedulable: true },
-  ])('LP11: takes off what an earlier run left, $name, says so, and touches no stranger', async ({ cordon, unschedulable }) => {
+  ])('takes off what an earlier run left, $name, says so, and touches no stranger', async ({ cordon, unschedulable }) => {
     const policy = { ...quick, drain: { ...quick.drain, cordon } };
     const busy = aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' });
     const nodes = [left('a-0'), left('foreign')];
@@ -89,7 +89,7 @@ describe('the first loop after a start', () => {
     ]);
   });
 
-  it('LP11: what could not be read or freed at first is freed in a later loop', async () => {
+  it('what could not be read or freed at first is freed in a later loop', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 1, instances: undefined })], nodes: [left('a-0')], policy: quick });
     await stage.runOnce();
     expect(stage.cluster.nodes.get('a-0')?.taints).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('a mark that comes up while we run', () => {
 });
 
 describe('what cannot be known', () => {
-  it('LP15: pods that cannot be judged: no scale-up; removals are judged, and none is begun', async () => {
+  it('pods that cannot be judged: no scale-up; removals are judged, and none is begun', async () => {
     const stage = idleStage();
     await stage.runOnce();
     await stage.clock.advance(2 * MINUTE);
@@ -176,7 +176,7 @@ describe('what cannot be known', () => {
     expect((await stage.runOnce()).scaleDown?.removals.map(({ node }) => node)).toEqual(['a-0']);
   });
 
-  it('LP09: an unfilled size is not lowered: its group backs off, another serves, nothing is removed in that loop', async () => {
+  it('an unfilled size is not lowered: its group backs off, another serves, nothing is removed in that loop', async () => {
     const groups = [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })];
     const idle = aGroup({ id: 'idle', target: 1, template: undefined });
     const stage = aStage({ groups: [...groups, idle], nodes: [aNode({ name: 'idle-0', cpu: '1' })], policy: quick });

@@ -75,7 +75,7 @@ describe('a loop that grows', () => {
     expect(report.state.backoffs.size).toBe(0);
   });
 
-  it('fault 17: a 409 that changed nothing is not asked again in the same loop, and hurries no other', async () => {
+  it('a 409 that changed nothing is not asked again in the same loop, and hurries no other', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
     stage.cloud.onIncrease = ({ group }) => ({ kind: 'conflict', group, observed: 0 });
     const report = await stage.runOnce();
@@ -206,32 +206,29 @@ describe('a loop that grows', () => {
     expect(stage.lines.filter((line) => line.msg === 'Scale-up failed').map((line) => line['nodeGroup'])).toContain('a');
   });
 
-  it.each(['BL14: the first fails, the second is tried all the same', 'BL15: both fail, both rest'])(
-    'two groups at once: %s',
-    async (name) => {
-      const both = name.startsWith('BL15');
-      const zoned = (zone: string, vmSize: string) => ({ vmSize, template: aTemplate({ labels: { pool: zone } }) });
-      const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
-      const groups = [aGroup({ id: 'a', target: 0, ...zoned('x', 'S1') }), aGroup({ id: 'b', target: 0, ...zoned('y', 'S2') })];
-      const stage = aStage({ groups, pods: [wants('x'), wants('y')] });
-      stage.cloud.onIncrease = ({ group }) => {
-        if (group === 'b' && !both) return undefined;
-        return {
-          kind: 'failed',
-          group,
-          error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, `No ${group}.`, { code: 'AllocationFailed' }),
-        };
+  it.each(['the first fails, the second is tried all the same', 'both fail, both rest'])('two groups at once: %s', async (name) => {
+    const both = name.startsWith('both');
+    const zoned = (zone: string, vmSize: string) => ({ vmSize, template: aTemplate({ labels: { pool: zone } }) });
+    const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
+    const groups = [aGroup({ id: 'a', target: 0, ...zoned('x', 'S1') }), aGroup({ id: 'b', target: 0, ...zoned('y', 'S2') })];
+    const stage = aStage({ groups, pods: [wants('x'), wants('y')] });
+    stage.cloud.onIncrease = ({ group }) => {
+      if (group === 'b' && !both) return undefined;
+      return {
+        kind: 'failed',
+        group,
+        error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, `No ${group}.`, { code: 'AllocationFailed' }),
       };
-      const report = await stage.runOnce();
-      const outcomes = report.rounds[0]?.increases.map(({ increase, outcome }) => `${increase.group} ${outcome.kind}`);
-      expect(outcomes).toEqual(['a failed', `b ${both ? 'failed' : 'accepted'}`]);
-      expect([...report.state.backoffs.keys()]).toEqual(both ? ['a', 'b'] : ['a']);
-      const failures = stage.cluster.events.filter(({ reason }) => reason === 'FailedToScaleUpGroup').map(({ message }) => message);
-      expect(failures).toHaveLength(both ? 2 : 1);
-    },
-  );
+    };
+    const report = await stage.runOnce();
+    const outcomes = report.rounds[0]?.increases.map(({ increase, outcome }) => `${increase.group} ${outcome.kind}`);
+    expect(outcomes).toEqual(['a failed', `b ${both ? 'failed' : 'accepted'}`]);
+    expect([...report.state.backoffs.keys()]).toEqual(both ? ['a', 'b'] : ['a']);
+    const failures = stage.cluster.events.filter(({ reason }) => reason === 'FailedToScaleUpGroup').map(({ message }) => message);
+    expect(failures).toHaveLength(both ? 2 : 1);
+  });
 
-  it('LP16: a scale-up that fails does not keep the loop from looking at what could go', async () => {
+  it('a scale-up that fails does not keep the loop from looking at what could go', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
     stage.cloud.onIncrease = ({ group }) => ({
       kind: 'failed',
@@ -262,7 +259,7 @@ function known(value: number) {
 }
 
 describe('a loop that goes wrong', () => {
-  it('LP07: a cloud that cannot be observed fails the loop, is counted, and nothing is done', async () => {
+  it('a cloud that cannot be observed fails the loop, is counted, and nothing is done', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
     stage.cloud.observe = () => {
       throw new AutoscalerError({ kind: 'auth' }, 'The token was refused.');

@@ -24,7 +24,7 @@ describe('an accepted deletion', () => {
     { state: 'deleting', minutes: 11, kept: true },
     { state: 'deleting', minutes: 120, kept: true },
     { state: 'unknown', minutes: 11, kept: true },
-  ])('soak seed 302: after $minutes min, its machine $state: still expected is $kept', ({ state, minutes, kept }) => {
+  ])('after $minutes min, its machine $state: still expected is $kept', ({ state, minutes, kept }) => {
     expect(remembered(state, minutes)).toBe(kept);
   });
 });

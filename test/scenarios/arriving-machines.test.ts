@@ -73,7 +73,7 @@ describe('a machine that never becomes a node', () => {
     },
   );
 
-  it('fault 13: a restart does not give it its time again', async () => {
+  it('a restart does not give it its time again', async () => {
     const world = await start(TWO, ['--max-node-provision-time=6m']);
     world.world.arm.control.addCatalogued({ number: 13, id: 'lost', match: { pool: 'aaa' } });
     world.world.cluster.apply(web(2));

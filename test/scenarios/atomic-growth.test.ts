@@ -13,7 +13,7 @@ const TAGS = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zero
 const SIZE = 'Standard_E4s_v5';
 
 describe.each(['vmss-uniform', 'vmss-flexible'] as const)('a group of use only as a whole (%s)', (kind) => {
-  it('azure 65: of three machines one is refused: the other two go, the capacity is what it was, and the size is out of stock', async () => {
+  it('of three machines one is refused: the other two go, the capacity is what it was, and the size is out of stock', async () => {
     run = await VirtualRun.start({
       spec: worldOf([aPool({ name: 'gang', kind, vmSize: SIZE, count: 0, min: 0, max: 3, tags: TAGS })], { stock: { [`${SIZE}/0`]: 2 } }),
     });

@@ -60,7 +60,7 @@ describe('a new leader that finds an operation under way', () => {
 });
 
 describe('a set or pool in a state of its own', () => {
-  it('fault 62: a set in state Failed is grown and shrunk like any other', async () => {
+  it('a set in state Failed is grown and shrunk like any other', async () => {
     const stock = { 'Standard_D4s_v5/0': 1 };
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2 })], { stock }), flags: EAGER });
     await world.stopDaemon();

@@ -30,7 +30,7 @@ describe('a Flexible scale set', () => {
 });
 
 describe('a role that is missing for a while', () => {
-  it('fault 40: stops nothing for good: the daemon says so, does not hammer, and goes on when it is back', async () => {
+  it('stops nothing for good: the daemon says so, does not hammer, and goes on when it is back', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(15 * SECOND);
     const body = { error: { code: 'AuthorizationFailed', message: "The client 'a' does not have authorization to perform action 'x'." } };
@@ -53,7 +53,7 @@ describe('a role that is missing for a while', () => {
 });
 
 describe('a pool that is added while the daemon runs', () => {
-  it('azure provider 42: is served within two minutes of its birth', async () => {
+  it('is served within two minutes of its birth', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', max: 1 })]) });
     await world.advance(MINUTE);
     world.world.arm.control.raise({ addPool: aPool({ name: 'late', count: 0, labels: { team: 'new' } }) });

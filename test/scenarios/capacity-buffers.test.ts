@@ -42,7 +42,7 @@ const FLAGS = [
 ];
 
 describe('capacity buffers', () => {
-  it('QX05, QX07, QX09: room for three of eleven is made, used, made again after an edit, and given back', async () => {
+  it('room for three of eleven is made, used, made again after an edit, and given back', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
     const { world } = run;
     const here = run;

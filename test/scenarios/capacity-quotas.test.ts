@@ -31,7 +31,7 @@ const statusWrites = (world: VirtualRun): number =>
   world.world.cluster.journal().filter(({ verb, resource }) => verb === 'patch' && resource === 'capacityquotas/status').length;
 
 describe('capacity quotas', () => {
-  it('QX01, QX03: the pool at its quota is passed over, and the status follows nodes that come and go', async () => {
+  it('the pool at its quota is passed over, and the status follows nodes that come and go', async () => {
     const pools = [aPool({ name: 'alpha', count: 1 }), aPool({ name: 'beta', count: 0 })];
     run = await VirtualRun.start({
       spec: worldOf(pools),

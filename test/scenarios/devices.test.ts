@@ -42,7 +42,7 @@ function publish(world: VirtualRun, at: number): void {
 }
 
 describe('devices of new nodes', () => {
-  it('QX16, QX17: one node is ordered for what does not fit, and no other while its driver takes its time', async () => {
+  it('one node is ordered for what does not fit, and no other while its driver takes its time', async () => {
     const world = await start();
     await world.advance(8 * MINUTE);
     expect(world.writes()).toHaveLength(1);

@@ -12,7 +12,7 @@ afterEach(async () => {
 const SIZE = 'Standard_E4s_v5';
 
 describe('a pool below its minimum whose machines all fail', () => {
-  it('azure provider 66: is tried with less haste each time, what failed goes with its capacity, and it recovers', async () => {
+  it('is tried with less haste each time, what failed goes with its capacity, and it recovers', async () => {
     run = await VirtualRun.start({
       spec: worldOf([aPool({ name: 'bad', vmSize: SIZE, count: 1, min: 3, max: 6 })], { stock: { [`${SIZE}/0`]: 0 } }),
     });

@@ -41,7 +41,7 @@ describe('reads that fail', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('fault 29, caching 5: one empty list of scale sets is read again before it is believed', async () => {
+  it('one empty list of scale sets is read again before it is believed', async () => {
     const world = await start({ spec: worldOf(['a', 'b', 'c', 'd', 'e'].map((name) => aPool({ name }))) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({
@@ -55,7 +55,7 @@ describe('reads that fail', () => {
     expect(world.writes()).toEqual([]);
   });
 
-  it('azure 125: 429 on the instance list serves the cache, and waits for the requested time', async () => {
+  it('429 on the instance list serves the cache, and waits for the requested time', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other', count: 0 })]) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({
@@ -81,7 +81,7 @@ describe('reads that fail', () => {
 });
 
 describe('pools that are not well', () => {
-  it('azure 54: a scale set that does not exist is skipped with a reason, the others are served', async () => {
+  it('a scale set that does not exist is skipped with a reason, the others are served', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--nodes=0:5:aks-nowhere-12345678-vmss'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
     await world.until('all bound', () => bound(world, 'web') === 12, 6 * MINUTE);
@@ -89,7 +89,7 @@ describe('pools that are not well', () => {
     expect(missing?.frozen ?? '').not.toBe('');
   });
 
-  it('fault 25: a write that took effect and answered 500 is read again, not repeated', async () => {
+  it('a write that took effect and answered 500 is read again, not repeated', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.arm.control.addFault({
       id: 'late',

@@ -29,7 +29,7 @@ describe('pods that cannot share a node', () => {
       spec: { containers: [{ name: 'app', image: 'app:1', ports, resources: { requests: { cpu: '100m' } } }] },
     },
     { name: 'anti-affinity', spec: { affinity: apart('web') } },
-  ])('E3: five pods with $name and two nodes there: three are added, not one more', async ({ spec }) => {
+  ])('five pods with $name and two nodes there: three are added, not one more', async ({ spec }) => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2 })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 5, cpu: '100m', spec }));
     await world.until('all bound', () => bound(world, 'web') === 5, 8 * MINUTE);
@@ -45,7 +45,7 @@ describe('pods that cannot share a node', () => {
 });
 
 describe('pods that may be pushed aside', () => {
-  it('E5: a pod that has their room coming causes no scale-up, nor do they when they are pushed out', async () => {
+  it('a pod that has their room coming causes no scale-up, nor do they when they are pushed out', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: ['--scale-down-enabled=false'] });
     const { cluster } = world.world;
     cluster.apply(deployment({ name: 'filler', replicas: 1, cpu: '3500m', spec: { priority: -20 } }));
@@ -65,7 +65,7 @@ describe('pods that may be pushed aside', () => {
 });
 
 describe('a restart in the middle of a scale-up', () => {
-  it('CS13: what is on its way is read from Azure and the nodes: nothing is asked for twice', async () => {
+  it('what is on its way is read from Azure and the nodes: nothing is asked for twice', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('asked for', () => world.writes().length > 0, MINUTE);
@@ -110,7 +110,7 @@ describe('four hundred nodes and eight thousand pods', () => {
 
   afterAll(() => world.stop());
 
-  it('E10: a minute of loops asks for nothing that grows with them', async () => {
+  it('a minute of loops asks for nothing that grows with them', async () => {
     expect(world.world.cluster.store.boundPods().filter(({ status }) => status.phase === 'Running').length).toBeGreaterThanOrEqual(8_000);
     await world.advance(MINUTE);
     const { arm, cluster } = world.world;
@@ -123,7 +123,7 @@ describe('four hundred nodes and eight thousand pods', () => {
     expect(cluster.journal().length - called).toBeLessThanOrEqual(12);
   });
 
-  it('E10: a burst is served without a refused call', async () => {
+  it('a burst is served without a refused call', async () => {
     const { arm, cluster } = world.world;
     cluster.apply(deployment({ name: 'web', replicas: 5, cpu: '3' }));
     await world.until('the burst runs', () => bound(world, 'web') === 5, 8 * MINUTE);

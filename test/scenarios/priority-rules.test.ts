@@ -18,7 +18,7 @@ const rules = (priorities: string): ObjectDraft => ({
 });
 
 describe('the ConfigMap of the priority expander', () => {
-  it('EX09: an edit holds without a restart, a bad one keeps the last good and warns, and one watch is all it costs', async () => {
+  it('an edit holds without a restart, a bad one keeps the last good and warns, and one watch is all it costs', async () => {
     const pools = ['alpha', 'beta'].map((name) => aPool({ name, count: 0 }));
     const lines: string[] = [];
     run = await VirtualRun.start({

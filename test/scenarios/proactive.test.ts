@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 describe('proactive scale-up', () => {
-  it('PS22: what controllers want is seen on the wire; pods that are there in time are ordered for once', async () => {
+  it('what controllers want is seen on the wire; pods that are there in time are ordered for once', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--enable-proactive-scaleup'] });
     const world = run;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));

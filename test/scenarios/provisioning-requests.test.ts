@@ -44,7 +44,7 @@ const FLAGS = ['--enable-provisioning-requests', '--scale-down-unneeded-time=2m'
 const consuming = (name: string) => ({ 'autoscaling.x-k8s.io/consume-provisioning-request': name });
 
 describe('provisioning requests', () => {
-  it('QX11, QX13: an atomic one is ordered as a whole, held, consumed; a check without room fails when it wants no second try', async () => {
+  it('an atomic one is ordered as a whole, held, consumed; a check without room fails when it wants no second try', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 4 })]), flags: FLAGS });
     const here = run;
     const { cluster } = here.world;
@@ -72,7 +72,7 @@ describe('provisioning requests', () => {
     expect(here.reports.flatMap(({ failures }) => failures)).toEqual([]);
   });
 
-  it('QX15: requests and pods that both wait have their loops in turn', async () => {
+  it('requests and pods that both wait have their loops in turn', async () => {
     run = await VirtualRun.start({
       spec: worldOf([aPool({ name: 'general', count: 1, max: 10 })]),
       flags: [...FLAGS, '--scale-down-enabled=false'],
@@ -99,7 +99,7 @@ describe('provisioning requests', () => {
     expect(capacity(here, 'general')).toBe(6);
   });
 
-  it('azure provider 65: of an atomic order one machine fails: its room is revoked with the reason, and what came goes again', async () => {
+  it('of an atomic order one machine fails: its room is revoked with the reason, and what came goes again', async () => {
     const size = 'Standard_E4s_v5';
     const pools = [aPool({ name: 'sys', count: 1, max: 1 }), aPool({ name: 'general', vmSize: size, count: 0, min: 0, max: 6 })];
     run = await VirtualRun.start({ spec: worldOf(pools, { stock: { [`${size}/0`]: 2 } }), flags: FLAGS });

@@ -82,7 +82,7 @@ describe('quotas', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('fault 2: a region whose quota is used up and cannot be read is tried once, and rests for every size, Spot goes on', async () => {
+  it('a region whose quota is used up and cannot be read is tried once, and rests for every size, Spot goes on', async () => {
     const pools = [
       aPool({ name: 'd', vmSize: D4 }),
       aPool({ name: 'e', vmSize: E4, count: 0 }),

@@ -173,7 +173,7 @@ describe('how many at once, and how soon', () => {
     expect(world.clock.now() - marked).toBeLessThan(4 * MINUTE);
   });
 
-  it('AC14: nodes that are ready within the interval of batches go in one call', async () => {
+  it('nodes that are ready within the interval of batches go in one call', async () => {
     const world = await start(['--node-deletion-batcher-interval=30s', '--max-drain-parallelism=3'], { count: 3 });
     await world.until('all gone', () => capacity(world, 'general') === 0, 10 * MINUTE);
     expect(posts(world)).toHaveLength(1);

@@ -34,8 +34,8 @@ function marks(world: VirtualRun): ReadonlyMap<string, string> {
 
 describe('timers over a restart', () => {
   it.each([
-    { name: 'PL12: a clean stop', end: async (world: VirtualRun) => world.stopDaemon() },
-    { name: 'PL12: a kill', end: async (world: VirtualRun) => world.killDaemon() },
+    { name: 'a clean stop', end: async (world: VirtualRun) => world.stopDaemon() },
+    { name: 'a kill', end: async (world: VirtualRun) => world.killDaemon() },
   ])('$name: the next process goes on with the timer, without the time in which no process ran', async ({ end }) => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: TIMED });
     await world.until('marks', () => marks(world).size > 0, MINUTE);
@@ -82,7 +82,7 @@ describe('scale-down', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('E4: pods are evicted within their budget, and never lost', async () => {
+  it('pods are evicted within their budget, and never lost', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(budget('web', 1));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '300m' }));
@@ -143,7 +143,7 @@ describe('scale-down', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('PL10: a node that is not ready goes by its own timer, with its pods', async () => {
+  it('a node that is not ready goes by its own timer, with its pods', async () => {
     const flags = [...FLAGS, '--scale-down-unready-time=3m'];
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '300m' }));
@@ -209,7 +209,7 @@ describe('scale-down', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('PL15: a pool that is of use only as a whole comes in one write and goes in one', async () => {
+  it('a pool that is of use only as a whole comes in one write and goes in one', async () => {
     const tags = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zeroormaxnodescaling': 'true' };
     const world = await start({ spec: worldOf([aPool({ name: 'gang', count: 0, min: 0, max: 4, tags })]), flags: FLAGS });
     const job = deployment({ name: 'job', replicas: 2, cpu: '2500m' });
@@ -232,7 +232,7 @@ describe('scale-down', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('E8: a daemon that dies in the middle of a drain leaves nothing behind that the next one does not put right', async () => {
+  it('a daemon that dies in the middle of a drain leaves nothing behind that the next one does not put right', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '300m', spec: { terminationGracePeriodSeconds: 30 } }));
     await world.until('all bound', () => bound(world, 'web') === 4, MINUTE);

@@ -66,10 +66,10 @@ describe('limits of the cluster', () => {
 describe('pods that are not meant, or not yet', () => {
   const delayed = { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' };
   it.each<[string, readonly string[], Partial<Workload>, number, number]>([
-    ['PS12: no delay', [], {}, 0, 15],
-    ['PS12: a delay for all', ['--new-pod-scale-up-delay=1m'], {}, 60, 75],
-    ['PS12: a longer one by annotation', ['--new-pod-scale-up-delay=1m'], { annotations: delayed }, 120, 135],
-    ['PS12: a shorter one by annotation', ['--new-pod-scale-up-delay=3m'], { annotations: delayed }, 180, 195],
+    ['no delay', [], {}, 0, 15],
+    ['a delay for all', ['--new-pod-scale-up-delay=1m'], {}, 60, 75],
+    ['a longer one by annotation', ['--new-pod-scale-up-delay=1m'], { annotations: delayed }, 120, 135],
+    ['a shorter one by annotation', ['--new-pod-scale-up-delay=3m'], { annotations: delayed }, 180, 195],
   ])('%s', async (_name, flags, change, least, most) => {
     const world = await start(flags);
     await world.advance(MINUTE);
@@ -82,10 +82,10 @@ describe('pods that are not meant, or not yet', () => {
   });
 
   it.each<[string, readonly string[], Readonly<Record<string, unknown>>, boolean]>([
-    ['PS11: of a scheduler that is not allowed', ['--allowed-scheduler-names=mine'], {}, false],
-    ['PS10: of a bypassed scheduler that says nothing', ['--bypassed-scheduler-names=mine'], { schedulerName: 'mine' }, true],
+    ['of a scheduler that is not allowed', ['--allowed-scheduler-names=mine'], {}, false],
+    ['of a bypassed scheduler that says nothing', ['--bypassed-scheduler-names=mine'], { schedulerName: 'mine' }, true],
     ['of a scheduler that says nothing', [], { schedulerName: 'mine' }, false],
-    ['PS02: gated', [], { schedulingGates: [{ name: 'example.com/wait' }] }, false],
+    ['gated', [], { schedulingGates: [{ name: 'example.com/wait' }] }, false],
     ['expendable', [], { priority: -11 }, false],
     ['on the edge of expendable', [], { priority: -10 }, true],
     ['expendable by the setting', ['--expendable-pods-priority-cutoff=5'], { priority: 4 }, false],
@@ -132,7 +132,7 @@ describe('pools that are alike', () => {
 
 describe('a pool below its minimum', () => {
   it.each<[string, readonly string[], number]>([
-    ['BL19: is raised to it', [], 3],
+    ['is raised to it', [], 3],
     ['is left alone when that is turned off', ['--enforce-node-group-min-size=false'], 1],
     ['is raised as far as the cluster may have nodes', ['--max-nodes-total=3'], 2],
     ['is raised as far as the cluster may have cores', ['--cores-total=0:12'], 2],

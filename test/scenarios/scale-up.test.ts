@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('scale-up', () => {
-  it('E1: a burst is bound, and nothing more is ordered while its nodes boot', async () => {
+  it('a burst is bound, and nothing more is ordered while its nodes boot', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
@@ -47,7 +47,7 @@ describe('scale-up', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('E2: a pod too large for every pool causes no scale-up and says why', async () => {
+  it('a pod too large for every pool causes no scale-up and says why', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
     await world.advance(MINUTE);
@@ -58,7 +58,7 @@ describe('scale-up', () => {
     expect(told).toContain('Fix that works: add a pool like aks-general-');
   });
 
-  it('E6: a pool at zero is chosen by its selector, taint and zone from the template alone', async () => {
+  it('a pool at zero is chosen by its selector, taint and zone from the template alone', async () => {
     const pools = [
       aPool({ name: 'general' }),
       aPool({ name: 'zonal', count: 0, zones: ['2'], labels: { team: 'data' }, taints: ['team=data:NoSchedule'] }),
@@ -76,7 +76,7 @@ describe('scale-up', () => {
 });
 
 describe('another writer', () => {
-  it('azure 85, E9: changes the capacity between plan and write: 412, planned again in the same loop, no write is overwritten', async () => {
+  it('changes the capacity between plan and write: 412, planned again in the same loop, no write is overwritten', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 1, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
@@ -94,7 +94,7 @@ describe('another writer', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('azure provider 76: another writer has already asked for enough: one 412, no second write, no failure', async () => {
+  it('another writer has already asked for enough: one 412, no second write, no failure', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 3, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
@@ -105,7 +105,7 @@ describe('another writer', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('azure provider 87: 412 without end is counted as conflicts, and never as a failed scale-up', async () => {
+  it('412 without end is counted as conflicts, and never as a failed scale-up', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.addFault({
       id: 'stale',
@@ -124,7 +124,7 @@ describe('another writer', () => {
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
   });
 
-  it('azure 70: with AZURE_ENABLE_VMSS_ETAG=false no If-Match is sent', async () => {
+  it('with AZURE_ENABLE_VMSS_ETAG=false no If-Match is sent', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]), env: { AZURE_ENABLE_VMSS_ETAG: 'false' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('a write', () => world.writes().length > 0, MINUTE);
@@ -142,7 +142,7 @@ describe('another writer', () => {
 });
 
 describe('out of stock', () => {
-  it('E7: the next pool takes over within two loops, and the first one rests', async () => {
+  it('the next pool takes over within two loops, and the first one rests', async () => {
     const batch = { labels: { workload: 'batch' }, count: 0 };
     const world = await start({
       spec: worldOf(

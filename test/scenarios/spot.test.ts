@@ -42,7 +42,7 @@ const announced = (world: VirtualRun) =>
     .filter(({ status }) => (status.conditions ?? []).some(({ type, status: is }) => type === 'PreemptScheduled' && is === 'True'));
 
 describe('a wave over half a Spot pool', () => {
-  it('fault 45: its nodes are cordoned and emptied within the notice, and replaced at once', async () => {
+  it('its nodes are cordoned and emptied within the notice, and replaced at once', async () => {
     const world = await start('Delete');
     const writesBefore = world.writes().length;
     world.world.arm.control.raise({ evict: { pool: 'spot', count: 3 } });
@@ -73,7 +73,7 @@ describe('a wave over half a Spot pool', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('fault 44: deallocated machines are not taken for capacity, and hold nothing up', async () => {
+  it('deallocated machines are not taken for capacity, and hold nothing up', async () => {
     const world = await start('Deallocate');
     world.world.arm.control.raise({ evict: { pool: 'spot', count: 4 } });
     await world.until('deallocated', () => stopped(world) === 4, 3 * MINUTE);
@@ -82,7 +82,7 @@ describe('a wave over half a Spot pool', () => {
     expect(world.reports.at(-1)?.scaleDown?.inhibited ?? '').not.toContain('too many nodes are unready');
   });
 
-  it('fault 44: deallocated instances that stay deallocated are deleted soon, and free their place', async () => {
+  it('deallocated instances that stay deallocated are deleted soon, and free their place', async () => {
     const world = await start('Deallocate', ['--scale-down-delay-after-add=1m', '--scale-down-unneeded-time=1h']);
     world.world.arm.control.raise({ evict: { pool: 'spot', count: 4 } });
     await world.until('deallocated', () => stopped(world) === 4, 3 * MINUTE);

@@ -26,7 +26,7 @@ const machines = (world: VirtualRun): number =>
   world.world.arm.control.state().sets.find(({ pool }) => pool === 'rare')?.instances.length ?? Number.NaN;
 
 describe('a scale-up that Azure accepted and could not fill', () => {
-  it('azure provider 66: is given back, and the next node that is needed is the only one that comes', async () => {
+  it('is given back, and the next node that is needed is the only one that comes', async () => {
     const world = await refused();
     await world.until('the capacity given back', () => capacity(world, 'rare') === 1, 4 * MINUTE);
     expect(machines(world)).toBe(1);

@@ -43,7 +43,7 @@ const inZoneOne = storageClass('zone-one', {
 });
 
 describe('volumes', () => {
-  it('PR13: a class of zone 1 grows the pool of zone 1; PR12: and so does its disk, whenever the pod comes back', async () => {
+  it('a class of zone 1 grows the pool of zone 1, and so does its disk, whenever the pod comes back', async () => {
     const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
     const world = await start({ spec: worldOf(ZONES), flags });
     world.world.cluster.apply(inZoneOne);
@@ -61,7 +61,7 @@ describe('volumes', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('PR14: an unbound claim that should have been bound at once orders nothing, and the event says why', async () => {
+  it('an unbound claim that should have been bound at once orders nothing, and the event says why', async () => {
     const world = await start({ spec: worldOf(ZONES) });
     world.world.cluster.apply(storageClass('never', { provisioner: 'example.com/never', volumeBindingMode: 'Immediate' }));
     world.world.cluster.apply(claim('data', 'never'));
@@ -71,7 +71,7 @@ describe('volumes', () => {
     expect(events(world, 'NotTriggerScaleUp').join()).toContain('pod has unbound immediate PersistentVolumeClaims');
   });
 
-  it('PR15: disks are the bottleneck: every size takes as many as it can attach, new nodes included', async () => {
+  it('disks are the bottleneck: every size takes as many as it can attach, new nodes included', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0, zones: ['1'] })]) });
     for (let at = 0; at < 18; at++) {
       world.world.cluster.apply(claim(`d-${at}`, 'managed-csi'));
@@ -85,7 +85,7 @@ describe('volumes', () => {
     expect(world.writes().map(({ capacityBefore, capacityAfter }) => [capacityBefore, capacityAfter])).toEqual([[0, 3]]);
   });
 
-  it('PR16: a claim for one pod that is in use orders nothing', async () => {
+  it('a claim for one pod that is in use orders nothing', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', zones: ['1'] })]) });
     world.world.cluster.apply(claim('data', 'managed-csi', 'ReadWriteOncePod'));
     world.world.cluster.apply(mounting('db', 'data'));
@@ -126,7 +126,7 @@ describe('RuntimeClass', () => {
 });
 
 describe('device claims', () => {
-  it('QX16: a pod with an unsatisfiable claim causes no increase, again and again, and the event says what is missing', async () => {
+  it('a pod with an unsatisfiable claim causes no increase, again and again, and the event says what is missing', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     const spec = { resourceClaims: [{ name: 'gpus', resourceClaimTemplateName: 'two-gpus' }] };
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec }));

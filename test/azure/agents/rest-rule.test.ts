@@ -17,7 +17,7 @@ describe('signs that a list of instances may show something new', () => {
   it.each<[string, Partial<GroupSigns>, ReturnType<typeof unrestOf>]>([
     ['none', {}, undefined],
     ['none in an empty group', { capacity: 0, listed: 0, running: 0, nodes: 0, readyNodes: 0 }, undefined],
-    ['azure-wire 9: a tag of Azure that is absent covers nothing', { tag: undefined, listedTag: undefined }, 'tag-unknown'],
+    ['a tag of Azure that is absent covers nothing', { tag: undefined, listedTag: undefined }, 'tag-unknown'],
     ['no complete list yet', { listedTag: undefined }, 'tag-unknown'],
     ['another writer, an upgrade or an eviction moved the tag', { tag: '"8"' }, 'tag-moved'],
     ['an operation', { isChanging: true }, 'group-changing'],

@@ -96,7 +96,7 @@ describe('a snapshot of VM sizes', () => {
     ['a changed number', (text: string) => text.replace('"vcpus":8', '"vcpus":80'), /does not match its hash/],
     ['half a file', (text: string) => text.slice(0, -9), /not a JSON object/],
     ['no sizes', (text: string) => text.replace('"skus"', '"sizes"'), /missing/],
-  ])('caching 48: of %s is ignored, with one line in the log', async (_what, change, reason) => {
+  ])('of %s is ignored, with one line in the log', async (_what, change, reason) => {
     const text = change(writeCatalog(catalogAt(START_MS, '8'), SCOPE));
     expect(readCatalog(text, SCOPE, START_MS)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
     await shareOf('a').publish(1, text);
@@ -106,7 +106,7 @@ describe('a snapshot of VM sizes', () => {
     expect(lines.filter((line) => line.includes('Shared VM sizes ignored'))).toHaveLength(1);
   });
 
-  it('caching 57: does not read fast-changing data from a snapshot, whatever its origin', () => {
+  it('does not read fast-changing data from a snapshot, whatever its origin', () => {
     const text = writeCatalog(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
     const read = readCatalog(text, SCOPE, START_MS);
     expect(read.ok && Object.keys(read.value).sort()).toEqual(['byName', 'observedAtMs', 'version']);
@@ -115,7 +115,7 @@ describe('a snapshot of VM sizes', () => {
 });
 
 describe('VM sizes shared by processes', () => {
-  it('caching 56: twenty processes in twelve hours cause one list', async () => {
+  it('twenty processes in twelve hours cause one list', async () => {
     let lists = 0;
     const list = (): Promise<SkuCatalog> => {
       lists += 1;
@@ -142,7 +142,7 @@ describe('VM sizes shared by processes', () => {
     expect(await shareOf('b').latest()).toEqual({ epoch: 1, text: 'here' });
   });
 
-  it('caching 46: after epoch 7 was written, a process with epoch 6 is refused', async () => {
+  it('after epoch 7 was written, a process with epoch 6 is refused', async () => {
     const [late, early] = [shareOf('late'), shareOf('early')];
     expect(await late.claim(6)).toBe(true);
     expect(await early.claim(6)).toBe(false);
@@ -164,7 +164,7 @@ describe('VM sizes shared by processes', () => {
     expect(await shareOf('c').latest()).toMatchObject({ epoch: 2 });
   });
 
-  it('azure provider 143: when Azure lists nothing or cannot be read, sizes of before are used, and it is tried again', async () => {
+  it('when Azure lists nothing or cannot be read, sizes of before are used, and it is tried again', async () => {
     await shareOf('before').publish(3, writeCatalog(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
     for (const list of [fails, () => Promise.resolve(buildCatalog([], 'westeurope', START_MS))]) {
       const one = reader(list, shareOf('b'));
@@ -173,7 +173,7 @@ describe('VM sizes shared by processes', () => {
     }
   });
 
-  it('azure provider 144: when Azure can be read, its numbers are used and not those of before', async () => {
+  it('when Azure can be read, its numbers are used and not those of before', async () => {
     await shareOf('before').publish(3, writeCatalog(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
     const one = reader(() => Promise.resolve(catalogAt(clock.now())), shareOf('b'));
     expect(await driven(one.run())).toBeUndefined();

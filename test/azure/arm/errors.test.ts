@@ -6,19 +6,19 @@ import { type Answer, HINTS, classify, wrapped, QUOTA_TEXT, COMPUTE_429, subscri
 
 const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind, code: string])[] = [
   [
-    'fault 1: family quota, with its numbers',
+    'family quota, with its numbers',
     { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) },
     { kind: 'quota', quota: 'standardDSv5Family Cores', name: 'standarddsv5family', limit: 10, usage: 8, required: 8 },
     'OperationNotAllowed',
   ],
   [
-    'fault 2: regional quota',
+    'regional quota',
     { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT.replace('standardDSv5Family', 'Total Regional')) },
     { kind: 'quota', quota: 'Total Regional Cores', name: 'cores', limit: 10, usage: 8, required: 8 },
     'OperationNotAllowed',
   ],
   [
-    'fault 3: Spot quota under the newer code',
+    'Spot quota under the newer code',
     { status: 409, body: wrapped('QuotaExceeded', 'Operation results in exceeding approved LowPriorityCores quota.') },
     { kind: 'quota', quota: 'LowPriorityCores', name: 'lowprioritycores' },
     'QuotaExceeded',
@@ -36,7 +36,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'OperationNotAllowed',
   ],
   [
-    'fault 4: size not available',
+    'size not available',
     {
       status: 409,
       body: wrapped(
@@ -48,19 +48,19 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'SkuNotAvailable',
   ],
   [
-    'fault 15: etag conflict',
+    'etag conflict',
     { status: 412, body: wrapped('PreconditionFailed', 'Etag provided in if-match header "3" does not match etag "7" of resource.') },
     { kind: 'conflict' },
     'PreconditionFailed',
   ],
   [
-    'fault 17: concurrent operation',
+    'concurrent operation',
     { status: 409, body: wrapped('Conflict', 'The request failed due to conflict with a concurrent request.') },
     { kind: 'conflict' },
     'Conflict',
   ],
   [
-    'fault 30: an AKS operation is under way (no wrapper)',
+    'an AKS operation is under way (no wrapper)',
     {
       status: 409,
       body: {
@@ -72,13 +72,13 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'OperationNotAllowed',
   ],
   [
-    'fault 19: Compute throttles one set; the later of header and body counts',
+    'Compute throttles one set; the later of header and body counts',
     { status: 429, headers: { 'retry-after': '36' }, body: COMPUTE_429 },
     { kind: 'throttled', retryAfterMs: 60_000, policy: 'CreateVMScaleSetResource' },
     'OperationNotAllowed',
   ],
   [
-    'fault 21: ARM throttles reads',
+    'ARM throttles reads',
     {
       status: 429,
       headers: { 'retry-after': '10' },
@@ -95,13 +95,13 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'HTTP 429',
   ],
   [
-    'fault 23: a date far away',
+    'a date far away',
     { status: 429, headers: { 'retry-after': new Date(START_MS + 1_200_000).toUTCString() } },
     { kind: 'throttled', retryAfterMs: 1_200_000 },
     'HTTP 429',
   ],
   [
-    'fault 24: AKS throttles (no wrapper)',
+    'AKS throttles (no wrapper)',
     {
       status: 429,
       headers: { 'retry-after': '36' },
@@ -111,49 +111,49 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'Throttled',
   ],
   [
-    'fault 25: an HTML gateway page after a write',
+    'an HTML gateway page after a write',
     { status: 502, body: '<html>Bad Gateway</html>' },
     { kind: 'unavailable', effect: 'unknown' },
     'HTTP 502',
   ],
   [
-    'fault 25: a server error on a read',
+    'a server error on a read',
     { status: 500, write: false, body: wrapped('InternalServerError', 'The server encountered an error.') },
     { kind: 'unavailable', effect: 'none' },
     'InternalServerError',
   ],
   [
-    'fault 40: lost role',
+    'lost role',
     { status: 403, body: wrapped('AuthorizationFailed', "The client 'x' does not have authorization to perform action 'write'") },
     { kind: 'auth' },
     'AuthorizationFailed',
   ],
   [
-    'fault 38: expired token',
+    'expired token',
     { status: 401, body: wrapped('ExpiredAuthenticationToken', 'The access token expiry') },
     { kind: 'auth' },
     'ExpiredAuthenticationToken',
   ],
   [
-    'fault 41: policy',
+    'policy',
     { status: 403, body: wrapped('RequestDisallowedByPolicy', "Resource 'n' was disallowed by policy.") },
     { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)', local: true },
     'RequestDisallowedByPolicy',
   ],
   [
-    'fault 41: lock',
+    'lock',
     { status: 409, body: wrapped('ScopeLocked', 'The scope cannot perform write operation') },
     { kind: 'quota', quota: 'policy or lock (ScopeLocked)', local: true },
     'ScopeLocked',
   ],
   [
-    'fault 49: the set is gone',
+    'the set is gone',
     { status: 404, body: wrapped('ResourceNotFound', "The Resource 'Microsoft.Compute/virtualMachineScaleSets/n' was not found.") },
     { kind: 'not-found' },
     'ResourceNotFound',
   ],
   [
-    'fault 36: an id that is no longer active',
+    'an id that is no longer active',
     {
       status: 400,
       body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.', {
@@ -257,19 +257,19 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'InternalOperationError',
   ],
   [
-    'fault 25: a server that is busy',
+    'a server that is busy',
     { status: 503, body: wrapped('ServerBusy', 'The server is busy.') },
     { kind: 'unavailable', effect: 'unknown' },
     'ServerBusy',
   ],
   [
-    'fault 25: a server that took too long',
+    'a server that took too long',
     { status: 503, body: wrapped('ServerTimeout', 'The server timed out.') },
     { kind: 'unavailable', effect: 'unknown' },
     'ServerTimeout',
   ],
   [
-    'fault 25: a gateway that waited in vain',
+    'a gateway that waited in vain',
     {
       status: 504,
       body: wrapped('GatewayTimeout', "The gateway did not receive a response from 'Microsoft.Compute' within the specified time period."),
@@ -296,7 +296,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'ErrCode_InsufficientVCPUQuota',
   ],
   [
-    'fault 40: lost role on what the set refers to',
+    'lost role on what the set refers to',
     {
       status: 403,
       body: wrapped(
@@ -308,7 +308,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'LinkedAuthorizationFailed',
   ],
   [
-    'fault 20: Compute throttles the whole subscription',
+    'Compute throttles the whole subscription',
     { status: 429, headers: { 'retry-after': '60' }, body: subscriptionWide() },
     { kind: 'throttled', retryAfterMs: 60_000, policy: 'CreateVMScaleSetSubscriptionMaximum' },
     'OperationNotAllowed',
@@ -323,14 +323,14 @@ describe('arm errors: refusals', () => {
     expect(error.message).toContain('putScaleSet aks-user1-vmss');
   });
 
-  it('fault 26, 27, 28: a lost answer says what it may have done', () => {
+  it('a lost answer says what it may have done', () => {
     expect(lostResponse('putScaleSet', true, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'unknown' });
     expect(lostResponse('getScaleSet', false, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'none' });
   });
 
   it.each([
     [
-      'azure provider 92, fault 37: a plain refusal of force',
+      'a plain refusal of force',
       { status: 409, body: wrapped('OperationNotAllowed', 'Force delete is not supported for this VM size.') },
       true,
     ],
@@ -342,9 +342,9 @@ describe('arm errors: refusals', () => {
   });
 
   it.each([
-    ['azure provider 103: the structured code', { code: 'OperationPreempted', message: 'm' }, true],
-    ['azure provider 103: the code in the text', { code: undefined, message: 'Operation failed: OperationPreempted.' }, true],
-    ['azure provider 103: another code', { code: 'InternalExecutionError', message: 'm' }, false],
+    ['the structured code', { code: 'OperationPreempted', message: 'm' }, true],
+    ['the code in the text', { code: undefined, message: 'Operation failed: OperationPreempted.' }, true],
+    ['another code', { code: 'InternalExecutionError', message: 'm' }, false],
   ])('knows preemption by %s', (_name, failure, expected) => {
     expect(isPreempted(failure)).toBe(expected);
   });

@@ -130,10 +130,10 @@ describe('the end of following an operation', () => {
   });
 
   it.each<[string, readonly Answer[], Partial<OperationEnd>]>([
-    ['fault 51: one that Azure forgot', [RUNS, { error: { kind: 'not-found' } }], { kind: 'unknown' }],
+    ['one that Azure forgot', [RUNS, { error: { kind: 'not-found' } }], { kind: 'unknown' }],
     ['an answer without a document, as a Location ends', [{ status: 202 }, { status: 200 }], { kind: 'succeeded' }],
     [
-      'fault 53: a word that nobody knows, then success',
+      'a word that nobody knows, then success',
       [{ body: '{"status":"Running"}' }, { body: '{"status":"SUCCEEDED"}' }],
       { kind: 'succeeded' },
     ],

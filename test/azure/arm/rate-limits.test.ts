@@ -79,7 +79,7 @@ describe('reads slow down', () => {
   });
 });
 
-describe('fault 24: AKS throttles a pool', () => {
+describe('AKS throttles a pool', () => {
   const throttled = new AutoscalerError({ kind: 'throttled', retryAfterMs: 36_000 }, 'm', { code: 'Throttled' });
   const isHeld = (b: RateLimits, operation: ArmOperation, resource: string): boolean => b.admit({ operation, resource }) !== undefined;
 

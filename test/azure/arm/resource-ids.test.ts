@@ -8,9 +8,9 @@ const MACHINE = '/subscriptions/0a1B/resourceGroups/MC_rg_Aks_westeurope/provide
 
 describe('arm ids', () => {
   it.each([
-    ['azure provider 1: empty', ''],
-    ['azure provider 1: no id', 'invalid-id'],
-    ['azure provider 1: prefix only', 'azure://invalid-id'],
+    ['empty', ''],
+    ['no id', 'invalid-id'],
+    ['prefix only', 'azure://invalid-id'],
     ['another cloud', 'aws:///eu-west-1a/i-0abc'],
     ['a scale set, not an instance', `azure://${UNIFORM.split('/virtualMachines')[0]}`],
     ['an instance of another provider', 'azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Other/virtualMachines/x'],
@@ -40,14 +40,14 @@ describe('arm ids', () => {
     expect(parseInstanceId(MACHINE)).toMatchObject({ ok: true, ref: { key: '0a1b|mc_rg_aks_westeurope|vm||aks-user2-vm0', set: '' } });
   });
 
-  it('azure provider 3: an id without prefix is the same machine, and its key has no prefix either', () => {
+  it('an id without prefix is the same machine, and its key has no prefix either', () => {
     const [bare, prefixed] = [parseInstanceId(MACHINE), parseProviderId(`azure://${MACHINE}`)];
     expect(bare).toEqual(prefixed);
     expect(bare.ok && bare.ref.key).toBe('0a1b|mc_rg_aks_westeurope|vm||aks-user2-vm0');
     expect(parseProviderId(MACHINE)).toMatchObject({ ok: false });
   });
 
-  it('azure provider 2: only the resource group is lower-cased in the published spelling', () => {
+  it('only the resource group is lower-cased in the published spelling', () => {
     const parsed = parseInstanceId(UNIFORM);
     expect(parsed.ok && providerIdOf(parsed.ref)).toBe(`azure://${UNIFORM.replace('MC_rg_Aks_westeurope', 'mc_rg_aks_westeurope')}`);
   });
@@ -67,7 +67,7 @@ describe('arm ids', () => {
     );
   });
 
-  it('fault 57: every case variant of an id has the same key', () => {
+  it('every case variant of an id has the same key', () => {
     const variant = fc.constantFrom(UNIFORM, MACHINE).chain((id) =>
       fc.array(fc.boolean(), { minLength: id.length, maxLength: id.length }).map((ups) => ({
         id,

@@ -14,7 +14,7 @@ describe('ownership', () => {
     scaleSets: new Map([['g', { value: projectScaleSet({ name: 'g', location: 'l', sku: { name: 'x', capacity: 1 } }) as ScaleSetRow }]]),
   });
 
-  it('azure provider 16: looks for an unowned instance once, until something changes', () => {
+  it('looks for an unowned instance once, until something changes', () => {
     const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
     const look = (version: number): void => {
       const nodes = new Map(

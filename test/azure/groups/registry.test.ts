@@ -19,7 +19,7 @@ describe('a group', () => {
     ['an upgrading pool', row, { provisioningState: 'Upgrading' }, /Upgrading/],
     ['a pool in the middle of something else', row, { provisioningState: 'ReconcilingClusterETCDCertificates' }, /Reconciling/],
     ['a stopped pool', row, { provisioningState: 'Succeeded', stopped: true }, /stopped/],
-    ['fault 62: a set whose last operation failed', { ...row, provisioningState: 'Failed' }, pool, undefined],
+    ['a set whose last operation failed', { ...row, provisioningState: 'Failed' }, pool, undefined],
     ['a set in the middle of an operation', { ...row, provisioningState: 'Updating' }, pool, undefined],
     ['a pool that is being deleted', row, { provisioningState: 'Deleting' }, /agent pool is in state Deleting/],
     ["AKS's own autoscaler", row, { provisioningState: 'Succeeded', managedAutoscaler: true }, /own autoscaler/],

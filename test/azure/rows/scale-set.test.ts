@@ -17,18 +17,18 @@ describe('rows: the state of a machine', () => {
     ['Succeeded', power('running'), 'running'],
     ['Succeeded', power('deallocated'), 'deallocated'],
     ['Updating', power('deallocating'), 'deallocated'],
-    ['azure provider 112: Failed', power('running'), 'running'],
-    ['azure provider 113: Failed', power('starting'), 'running'],
-    ['azure provider 114: Failed', power('stopping'), 'failed'],
-    ['azure provider 115: Failed', power('stopped'), 'failed'],
-    ['azure provider 116: Failed', power('deallocated'), 'failed'],
-    ['azure provider 117: Failed', power('unknown'), 'failed'],
-    ['azure provider 119: Failed', { statuses: [] }, 'failed'],
-    ['azure provider 119: Failed', power('sleeping'), 'failed'],
+    ['Failed', power('running'), 'running'],
+    ['Failed', power('starting'), 'running'],
+    ['Failed', power('stopping'), 'failed'],
+    ['Failed', power('stopped'), 'failed'],
+    ['Failed', power('deallocated'), 'failed'],
+    ['Failed', power('unknown'), 'failed'],
+    ['Failed', { statuses: [] }, 'failed'],
+    ['Failed', power('sleeping'), 'failed'],
     ['Failed', power('deallocating'), 'failed'],
     ['FAILED', power('Running'), 'running'],
     ['Migrating', power('running'), 'running'],
-    ['fault 60: Failed', undefined, 'running'],
+    ['Failed', undefined, 'running'],
     ['', power('running'), 'unknown'],
   ])('%s with %o is %s', (provisioning, view, state) => {
     expect(instanceState(provisioning.split(': ').at(-1), view)).toBe(state);
@@ -48,7 +48,7 @@ describe('rows: the state of a machine', () => {
     expect(projectVm({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
   });
 
-  it('azure provider 120: reports an error of the extension that bootstraps nodes, and ignores one of another extension', () => {
+  it('reports an error of the extension that bootstraps nodes, and ignores one of another extension', () => {
     const told = (name: string): string | undefined =>
       projectInstance(
         {
@@ -99,7 +99,7 @@ describe('rows: the state of a machine', () => {
     });
   });
 
-  it.each([undefined, '', '/subscriptions/s'])('fault 60: skips an item with the id %s', (id) => {
+  it.each([undefined, '', '/subscriptions/s'])('skips an item with the id %s', (id) => {
     expect(projectInstance({ location: 'l', ...(id === undefined ? {} : { id }) }, 'set')).toBeUndefined();
   });
 
@@ -147,7 +147,7 @@ describe('budgets', () => {
     expect(b.admit(call)).toBeUndefined();
   });
 
-  it('fault 61: a wall clock that jumps neither ends a hold nor makes an hour of it', () => {
+  it('a wall clock that jumps neither ends a hold nor makes an hour of it', () => {
     let [wallMs, monotonicMs] = [START_MS, 500];
     const b = new RateLimits({ now: () => wallMs, monotonic: () => monotonicMs }, createMetrics().arm);
     expect(b.admit(call)).toBeUndefined();
@@ -159,7 +159,7 @@ describe('budgets', () => {
     expect(b.admit(call)).toBeUndefined();
   });
 
-  it('fault 22: without a time the hold doubles, and a success ends that', async () => {
+  it('without a time the hold doubles, and a success ends that', async () => {
     const { budgets: b, clock } = budgets();
     const waits: (number | undefined)[] = [];
     for (const succeed of [false, false, true, false]) {
@@ -254,9 +254,9 @@ describe('arm calls', () => {
 describe('operation documents', () => {
   it.each([
     ['it runs', 200, { status: 'InProgress' }, undefined],
-    ['fault 53: a word that is not known', 200, { status: 'Accepted' }, undefined],
+    ['a word that is not known', 200, { status: 'Accepted' }, undefined],
     ['it ended', 200, { status: 'Succeeded' }, 'succeeded'],
-    ['fault 52: success with an error beside', 200, { status: 'Succeeded', error: { code: 'NotLatestOperation' } }, 'succeeded'],
+    ['success with an error beside', 200, { status: 'Succeeded', error: { code: 'NotLatestOperation' } }, 'succeeded'],
     ['it failed', 200, { status: 'Failed', error: { code: 'AllocationFailed', message: 'm' } }, 'failed'],
     ['it was cancelled', 200, { status: 'Canceled' }, 'failed'],
     ['a location that goes on', 202, undefined, undefined],

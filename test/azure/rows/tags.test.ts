@@ -33,7 +33,7 @@ describe('tags: discovery', () => {
       { kind: 'not-matched' },
     ],
     [
-      'azure provider 40: of two rules that select it, the highest minimum and the lowest maximum',
+      'of two rules that select it, the highest minimum and the lowest maximum',
       { auto: 'yes', other: 'x' },
       [
         { ...RULE, min: 2, max: 5 },
@@ -90,7 +90,7 @@ describe('tags: discovery', () => {
 });
 
 describe('tags: templates', () => {
-  it('azure provider 138: taints, with slashes restored and bad ones dropped', () => {
+  it('taints, with slashes restored and bad ones dropped', () => {
     const tags = {
       [`${P}taint_dedicated`]: 'foo:NoSchedule',
       [`${P}taint_group`]: 'bar:NoExecute',
@@ -113,7 +113,7 @@ describe('tags: templates', () => {
     expect(templateLabels({ [`${P}label_example.com_a~2b`]: 'v', [`${P}label_`]: 'x', owner: 'me' })).toEqual({ 'example.com/a_b': 'v' });
   });
 
-  it('azure provider 140: resources; what is no quantity is dropped', () => {
+  it('resources; what is no quantity is dropped', () => {
     const tags = { cpu: '100m', memory: '100M', 'ephemeral-storage': '20G', 'nvidia.com_Tesla-P100-PCIE': '4', bad: 'much' };
     expect(templateResources(Object.fromEntries(Object.entries(tags).map(([key, value]) => [`${P}resources_${key}`, value])))).toEqual({
       cpu: '100m',
@@ -123,7 +123,7 @@ describe('tags: templates', () => {
     });
   });
 
-  it('azure provider 153: null-valued tags are ignored', () => {
+  it('null-valued tags are ignored', () => {
     expect(readTags({ a: null, b: undefined, c: 'x' })).toEqual({ c: 'x' });
     expect(readTags(undefined)).toEqual({});
   });
@@ -149,7 +149,7 @@ describe('tags: templates', () => {
     ['a=b', undefined],
     ['a=b=c:Never', undefined],
     ['', undefined],
-  ])('azure provider 139: the taint %s', (text, taint) => {
+  ])('the taint %s', (text, taint) => {
     expect(parseTaint(text)).toEqual(taint);
   });
 });
@@ -159,17 +159,17 @@ describe('tags: options of a group', () => {
 
   it.each([
     [
-      'azure provider 155: all of them',
+      'all of them',
       { scaledownutilizationthreshold: '0.2', scaledownunneededtime: '30m', scaledownunreadytime: '1h', maxnodeprovisiontime: '1h30m' },
       { utilizationThreshold: 0.2, unneededForMs: 1_800_000, unreadyForMs: 3_600_000, maxProvisionMs: 5_400_000 },
     ],
     ['any letter case', { ScaleDownUnneededTime: '90S' }, { unneededForMs: 90_000 }],
     [
-      'azure provider 156: bad ones leave the default',
+      'bad ones leave the default',
       { scaledownutilizationthreshold: 'half', scaledownunneededtime: 'soon', scaledownunreadytime: '10m' },
       { unreadyForMs: 600_000 },
     ],
-    ['azure provider 157: none', {}, {}],
+    ['none', {}, {}],
     [
       'flags and devices',
       {

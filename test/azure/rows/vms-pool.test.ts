@@ -111,7 +111,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['of scale sets', { type: 'VirtualMachineScaleSets' }],
     ['of a kind yet to come', { type: 'Hosted' }],
     ['without a type', { type: null }],
-  ])('azure provider 134: ignores a pool %s', (_name, change) => {
+  ])('ignores a pool %s', (_name, change) => {
     expect(read(raw(change))).toBeUndefined();
   });
 
@@ -132,7 +132,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
       manual({ size: SMALL.toUpperCase(), count: 2 }, { size: SMALL, count: 1 }),
       [[SMALL, 0, 'AKS returned no usable count for this size']],
     ],
-  ] as const)('azure provider 127: %s', (_name, change, expected) => {
+  ] as const)('%s', (_name, change, expected) => {
     const pool = read(raw(change));
     const rows = pool === undefined ? [] : poolSizeRows(pool, []);
     expect(rows.map(({ value }) => [value.vmSize, value.count, value.unreadable])).toEqual(expected);
@@ -183,7 +183,7 @@ describe('the count of one size, changed', () => {
     }),
   });
 
-  it('azure provider 136: is the only difference, whatever else the document holds', () => {
+  it('is the only difference, whatever else the document holds', () => {
     fc.assert(
       fc.property(document, size, fc.nat(1000), (before, vmSize, count) => {
         const pristine = structuredClone(before);

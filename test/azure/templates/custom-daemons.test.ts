@@ -83,7 +83,7 @@ const ROWS: readonly Row[] = [
   { name: 'a finished pod is none', nodes: TWO, pods: [agentOn('a'), agentOn('b', { phase: 'Failed' })], found: [] },
   { name: 'a pod that waits for room on its node', nodes: TWO, pods: [agentOn('a'), waitingFor('b')], found: AGENT },
   {
-    name: 'PS07: annotated pods without an owner, by their names without the node',
+    name: 'annotated pods without an owner, by their names without the node',
     nodes: TWO,
     pods: [annotated('log-a', 'a'), annotated('log-b', 'b')],
     found: ['kube-system/log'],

@@ -56,12 +56,12 @@ function template(source: Partial<TemplateSource> = {}, sku: Partial<Sku> = {}) 
 }
 
 describe('templates from the cloud', () => {
-  it('azure provider 142: a set without zones has zone 0 and no disk zone', () => {
+  it('a set without zones has zone 0 and no disk zone', () => {
     expect(template().labels).toMatchObject({ 'topology.kubernetes.io/zone': '0', 'topology.disk.csi.azure.com/zone': '' });
     expect(template().zones).toEqual([]);
   });
 
-  it('azure provider 141: several zones are said as zones, one zone as a label', () => {
+  it('several zones are said as zones, one zone as a label', () => {
     expect(template({ zones: ['1', '2'] }).zones).toEqual(['westus-1', 'westus-2']);
     expect(template({ zones: ['1', '2'] }).labels['topology.kubernetes.io/zone']).toBeUndefined();
     expect(template({ zones: ['3'] }).labels['topology.kubernetes.io/zone']).toBe('westus-3');
@@ -74,22 +74,22 @@ describe('templates from the cloud', () => {
     expect(capacity[MEMORY]).toBeLessThan(16 * GIB);
   });
 
-  it('azure provider 151: ephemeral storage from the disk, a tenth kept', () => {
+  it('ephemeral storage from the disk, a tenth kept', () => {
     const { capacity, allocatable } = template();
     expect(capacity[EPHEMERAL_STORAGE]).toBe(128 * GIB);
     expect(allocatable[EPHEMERAL_STORAGE]).toBe(Math.floor(128 * GIB * 0.9));
   });
 
-  it('azure provider 140: what a tag states is what pods get', () => {
+  it('what a tag states is what pods get', () => {
     const { allocatable } = template({ tags: { 'k8s.io_cluster-autoscaler_node-template_resources_memory': '10Gi' } });
     expect(allocatable[MEMORY]).toBe(10 * GIB);
   });
 
-  it('azure provider 148: arm64', () => {
+  it('arm64', () => {
     expect(template({}, { arch: 'arm64' }).labels).toMatchObject({ 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'arm64' });
   });
 
-  it('azure provider 150: pool and storage labels in both spellings', () => {
+  it('pool and storage labels in both spellings', () => {
     expect(template({ tags: { poolName: 'user1' } }).labels).toMatchObject({
       agentpool: 'user1',
       'kubernetes.azure.com/agentpool': 'user1',
@@ -127,7 +127,7 @@ describe('templates from the cloud', () => {
     expect(Object.keys(origins?.allocatable ?? {}).toSorted()).toEqual(names.toSorted());
   });
 
-  it('azure provider 152: an agent pool adds its labels, taints, pods and mode', () => {
+  it('an agent pool adds its labels, taints, pods and mode', () => {
     const pool = {
       name: 'user1',
       type: 'VirtualMachineScaleSets',
@@ -204,7 +204,7 @@ describe('the exemplary node of a group', () => {
       nowMs,
     });
 
-  it('TM02: a node that is ready for 30 s does not, and is asked again when it has settled', () => {
+  it('a node that is ready for 30 s does not, and is asked again when it has settled', () => {
     const young = aNode({ name: 'n0', readiness: readySince(30_000) });
     const { good, validUntilMs } = find([young]);
     expect(good.get(A)).toBeUndefined();
@@ -212,7 +212,7 @@ describe('the exemplary node of a group', () => {
     expect(find([young], validUntilMs).good.get(A)).toBe(young);
   });
 
-  it('TM02: a settled node is chosen although another comes first by name', () => {
+  it('a settled node is chosen although another comes first by name', () => {
     const old = aNode({ name: 'n9' });
     expect(find([aNode({ name: 'n0', readiness: readySince(30_000) }), old]).good.get(A)).toBe(old);
   });
@@ -220,12 +220,12 @@ describe('the exemplary node of a group', () => {
   it.each([
     { name: 'cordoned', node: aNode({ name: 'n0', unschedulable: true }) },
     { name: 'not ready', node: aNode({ name: 'n0', readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }) },
-  ])('TM03: a node that is $name is kept for want of a better', ({ node }) => {
+  ])('a node that is $name is kept for want of a better', ({ node }) => {
     expect(find([node]).fallback.get(A)).toBe(node);
     expect(find([node, aNode({ name: 'n1' })]).fallback.get(A)).toBeUndefined();
   });
 
-  it('TM03: a node that is leaving is not even that', () => {
+  it('a node that is leaving is not even that', () => {
     const going = aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
     expect(find([going])).toMatchObject({ good: new Map(), fallback: new Map() });
   });
@@ -233,7 +233,7 @@ describe('the exemplary node of a group', () => {
   it.each([
     [false, true],
     [true, undefined],
-  ])('TM03: what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
+  ])('what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
     expect(templateFromFallback(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
   });
 });
@@ -287,13 +287,13 @@ describe('sizes of the region', () => {
     ...rest,
   });
 
-  it('caching 49: a size with an unknown feature letter can be used', () => {
+  it('a size with an unknown feature letter can be used', () => {
     const sku = findSku(buildCatalog([raw('Standard_D2zs_v9', { vCPUs: '2', MemoryGB: '8' })], 'eastus', 1), 'standard_d2zs_V9');
     expect(sku).toMatchObject({ vcpus: 2, unknownFeatures: ['z'] });
     expect(template({ vmSize: 'Standard_D2zs_v9' }, sku).capacity[CPU]).toBe(2_000);
   });
 
-  it('caching 51: of a constrained size the node has what is left, and the quota counts all', () => {
+  it('of a constrained size the node has what is left, and the quota counts all', () => {
     const capabilities = { vCPUs: '8', vCPUsAvailable: '2', MemoryGB: '218.75' };
     const sku = findSku(buildCatalog([raw('Standard_M8-2ms', capabilities)], 'eastus', 1), 'Standard_M8-2ms');
     expect(sku === undefined ? [] : quotaDrawsOf(sku, 'Regular').map(({ cores }) => cores)).toEqual([8]);
@@ -375,7 +375,7 @@ describe('sizes of the region', () => {
       ['1', '2'],
       /in zone 1, 2 /,
     ],
-  ])('caching 52: a size when %s', (_what, rules, zones, expected) => {
+  ])('a size when %s', (_what, rules, zones, expected) => {
     const restrictions = rules.map(({ type, ...restrictionInfo }) => ({
       type: type as 'Zone' | 'Location',
       restrictionInfo,
@@ -411,7 +411,7 @@ describe('sizes of the region', () => {
     expect(retirementWarnings(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'))).toEqual(expected);
   });
 
-  it('caching 53: what did not change is the same object, whatever the order of the list', () => {
+  it('what did not change is the same object, whatever the order of the list', () => {
     const sizes = [raw('Standard_A', { vCPUs: '2', MemoryGB: '4' }), raw('Standard_B', { vCPUs: '4', MemoryGB: '8' })];
     const first = buildCatalog(sizes, 'eastus', 1);
     const same = renewCatalog(first, buildCatalog(sizes.toReversed(), 'eastus', 2));

@@ -44,7 +44,7 @@ describe('tokens', () => {
     expect(new Set(runs.map((run) => run.token.run)).size).toBe(2);
   });
 
-  it('caching 21: at whatever moment an agent is removed, it commits nothing after that', async () => {
+  it('at whatever moment an agent is removed, it commits nothing after that', async () => {
     for (let moments = 0; moments < 20; moments++) {
       const at = world();
       let commits = 0;
@@ -85,7 +85,7 @@ describe('tokens', () => {
     expect(at.clock.sleeping).toBe(0);
   });
 
-  it('caching 4: a list that throws is a failure and leaves every row', async () => {
+  it('a list that throws is a failure and leaves every row', async () => {
     const at = world();
     const rows = machines();
     rows.table.commitList(list(rows, machineRows('a/1', 'a/2')));
@@ -97,7 +97,7 @@ describe('tokens', () => {
     expect(rows.table.snapshot().size).toBe(2);
   });
 
-  it('caching 3: what was read before a page broke may be committed, and the run still counts as failed', async () => {
+  it('what was read before a page broke may be committed, and the run still counts as failed', async () => {
     const at = world();
     const rows = machines();
     rows.table.commitList(list(rows, machineRows('a/1')));
@@ -133,7 +133,7 @@ describe('tokens', () => {
     await running;
   });
 
-  it('caching 22: a hook that throws releases the agent and the schedule goes on', async () => {
+  it('a hook that throws releases the agent and the schedule goes on', async () => {
     const threw: string[] = [];
     const at = world({
       slots: new Slots(1),

@@ -23,7 +23,7 @@ describe('when agents run', () => {
     expect(await first('c2')).not.toBe(one);
   });
 
-  it('caching 14: the next due time counts from the start of the run', async () => {
+  it('the next due time counts from the start of the run', async () => {
     const at = world();
     at.add('sets', async ({ signal }) => {
       await at.clock.sleep(10_000, signal);
@@ -89,7 +89,7 @@ describe('when agents run', () => {
     expect(at.status('slow').nextDueMs).toBe(START + 31_000);
   });
 
-  it('caching 15: delays after failures grow to the cap, and one success resets them', async () => {
+  it('delays after failures grow to the cap, and one success resets them', async () => {
     let failing = true;
     const at = world({ random: () => 0.999_999 });
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)));
@@ -149,7 +149,7 @@ describe('when agents run', () => {
     expect(at.status('sets').nextDueMs - at.clock.now()).toBe(1000);
   });
 
-  it('caching 18: two slots for ten agents: the most overdue share goes first, and all run within five rounds', async () => {
+  it('two slots for ten agents: the most overdue share goes first, and all run within five rounds', async () => {
     const at = world({ slots: new Slots(2) });
     const doors = gate();
     for (let index = 0; index < 10; index++) {
@@ -171,7 +171,7 @@ describe('when agents run', () => {
     expect(at.ids()).toEqual(order);
   });
 
-  it('caching 19: with all slots busy, a read out of turn goes before periodic agents', async () => {
+  it('with all slots busy, a read out of turn goes before periodic agents', async () => {
     const slots = new Slots(1);
     const at = world({ slots });
     const doors = gate();
@@ -225,7 +225,7 @@ describe('when agents run', () => {
     await running;
   });
 
-  it('caching 5: a commit that asks for it is followed by another run at once, but only by one', async () => {
+  it('a commit that asks for it is followed by another run at once, but only by one', async () => {
     const at = world();
     at.add('a', () => Promise.resolve({ commit: () => ({ ...SUMMARY, runAgain: true }) }));
     const running = at.run();
@@ -268,7 +268,7 @@ describe('throttling', () => {
     await running;
   });
 
-  it('caching 24: with few calls left periodic intervals double, what is asked for still runs', async () => {
+  it('with few calls left periodic intervals double, what is asked for still runs', async () => {
     const at = world();
     at.add('a', undefined, { bucket: 'vmss' });
     at.scheduler.stretch('vmss', true);
@@ -288,7 +288,7 @@ describe('throttling', () => {
 });
 
 describe('selection', () => {
-  it('caching 20: an agent enabled again is due within one tick', async () => {
+  it('an agent enabled again is due within one tick', async () => {
     const at = world();
     at.add('prices');
     at.scheduler.select({ disabled: ['pri*'] });
@@ -310,7 +310,7 @@ describe('selection', () => {
     { selection: { disabled: ['sets'] }, message: /"sets" is required/ },
     { selection: { disabled: ['s*'] }, message: /"sets" is required/ },
     { selection: { enabled: ['prices'] }, message: /"sets" is required/ },
-  ])('caching 20: refuses $selection and changes nothing', ({ selection, message }) => {
+  ])('refuses $selection and changes nothing', ({ selection, message }) => {
     const at = world();
     at.add('prices');
     at.add('sets', undefined, { required: true });
@@ -339,7 +339,7 @@ describe('selection', () => {
 });
 
 describe('status and freshness', () => {
-  it('caching 59: a failing agent shows last success, last error, failures in a row and the next due time', async () => {
+  it('a failing agent shows last success, last error, failures in a row and the next due time', async () => {
     let failing = false;
     const at = world();
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)), { required: true });
@@ -361,7 +361,7 @@ describe('status and freshness', () => {
     });
   });
 
-  it('caching 25 and 60: a required agent that lags stops removals at 2, degrades at 3, stops additions at 6 intervals', async () => {
+  it('a required agent that lags stops removals at 2, degrades at 3, stops additions at 6 intervals', async () => {
     const at = world();
     let failing = false;
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)), { required: true });

@@ -25,7 +25,7 @@ describe('a change of the number', () => {
     expect(at.table.get('pool')?.value.capacity).toBe(5);
   });
 
-  it('caching 58: a refused list is counted with its reason, and the fence is shown with its age', async () => {
+  it('a refused list is counted with its reason, and the fence is shown with its age', async () => {
     const at = poolOf(5);
     const stamp = at.order.stamp();
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
@@ -76,7 +76,7 @@ describe('a change of the number', () => {
     ]);
   });
 
-  it('caching 30: a GET that says 5 as well is believed, and the scale-up is reported as not applied', () => {
+  it('a GET that says 5 as well is believed, and the scale-up is reported as not applied', () => {
     const at = poolOf(5);
     at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).settle('succeeded');
     listed(at, 5);
@@ -87,7 +87,7 @@ describe('a change of the number', () => {
     ]);
   });
 
-  it('caching 31: a refusal leaves no trace on the target, but the row is unconfirmed until a GET', () => {
+  it('a refusal leaves no trace on the target, but the row is unconfirmed until a GET', () => {
     const at = poolOf(5, 'e1');
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
     mutation.settle('refused');
@@ -110,7 +110,7 @@ describe('a change of the number', () => {
     expect(at.table.view('pool')).toMatchObject({ low: 4, high: 4, target: 4, confirmed: true });
   });
 
-  it('caching 32: sizes are judged with what is in flight: of 4, two are being removed', () => {
+  it('sizes are judged with what is in flight: of 4, two are being removed', () => {
     const at = poolOf(4);
     at.table.beginMutation({ kind: 'remove', key: 'pool', count: 1 });
     expect(at.table.view('pool')?.low).toBe(3);
@@ -118,7 +118,7 @@ describe('a change of the number', () => {
     expect(at.table.view('pool')?.low).toBe(2);
   });
 
-  it('caching 33: after a lost delete the size is neither below 0 nor below the last GET, and unconfirmed', async () => {
+  it('after a lost delete the size is neither below 0 nor below the last GET, and unconfirmed', async () => {
     const at = poolOf(1);
     at.table.beginMutation({ kind: 'remove', key: 'pool', count: 3 }).settle('unknown');
     expect(at.table.view('pool')).toMatchObject({ low: 0, target: 1, confirmed: false });

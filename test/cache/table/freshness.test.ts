@@ -18,7 +18,7 @@ describe('freshness of agents', () => {
     { name: 'failing', over: { lastError: 'No route.' }, reason: 'sets last succeeded 2 min ago (No route.)' },
     { name: 'slow', over: {}, reason: 'sets last succeeded 2 min ago' },
     { name: 'new', over: { lastSuccessMs: undefined }, reason: 'sets has never succeeded' },
-  ])('caching 25: a $name required agent stops removals and says so', ({ over, reason }) => {
+  ])('a $name required agent stops removals and says so', ({ over, reason }) => {
     expect(checkFreshness([{ ...FRESH, ...over }], 121_000).scaleDownBlocked).toBe(reason);
   });
 

@@ -59,7 +59,7 @@ async function machinesAfter(taken: readonly MachineStep[]): Promise<MachineWorl
 }
 
 describe('numbers', () => {
-  it('P1 and P2: the base never goes back, and from begin to confirm the planner sees the overlay', async () => {
+  it('the base never goes back, and from begin to confirm the planner sees the overlay', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         await numbersAfter(taken);
@@ -68,7 +68,7 @@ describe('numbers', () => {
     );
   });
 
-  it('P3: whatever the outcomes, one GET later the base is Azure’s and nothing is in doubt', async () => {
+  it('whatever the outcomes, one GET later the base is Azure’s and nothing is in doubt', async () => {
     await fc.assert(
       fc.asyncProperty(steps, outcome, async (taken, end) => {
         const world = await numbersAfter(taken);
@@ -90,7 +90,7 @@ describe('numbers', () => {
     );
   });
 
-  it('P4: no fence is for ever: within the grace time and one interval a list alone puts every row right', async () => {
+  it('no fence is for ever: within the grace time and one interval a list alone puts every row right', async () => {
     await fc.assert(
       fc.asyncProperty(steps, outcome, async (taken, end) => {
         const world = await numbersAfter(taken);
@@ -106,7 +106,7 @@ describe('numbers', () => {
 });
 
 describe('existence', () => {
-  it('P1: reads that overlap in any order never take a machine back to an older state', async () => {
+  it('reads that overlap in any order never take a machine back to an older state', async () => {
     await fc.assert(
       fc.asyncProperty(readSteps, async (taken) => {
         await machinesAfter(taken);
@@ -115,7 +115,7 @@ describe('existence', () => {
     );
   });
 
-  it('P1, P2 and P5: no older read brings a machine back, what we remove is shown so, a broken list ends nothing', async () => {
+  it('no older read brings a machine back, what we remove is shown so, a broken list ends nothing', async () => {
     await fc.assert(
       fc.asyncProperty(machineSteps, async (taken) => {
         await machinesAfter(taken);
@@ -124,7 +124,7 @@ describe('existence', () => {
     );
   });
 
-  it('P3: after a change that did not succeed, one GET of each shows what Azure has', async () => {
+  it('after a change that did not succeed, one GET of each shows what Azure has', async () => {
     await fc.assert(
       fc.asyncProperty(machineSteps, fc.constantFrom('failed', 'unknown', 'refused'), async (taken, end) => {
         const world = await machinesAfter(taken);
@@ -139,7 +139,7 @@ describe('existence', () => {
     );
   });
 
-  it('P4: within the grace time and two lists every row is right and no fence stands', async () => {
+  it('within the grace time and two lists every row is right and no fence stands', async () => {
     await fc.assert(
       fc.asyncProperty(machineSteps, outcome, async (taken, end) => {
         const world = await machinesAfter(taken);

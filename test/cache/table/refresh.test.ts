@@ -33,7 +33,7 @@ function refresher(options: Partial<OnDemandDeps> = {}) {
 }
 
 describe('reads out of turn', () => {
-  it('caching 37: three requests during a read lead to exactly one more', async () => {
+  it('three requests during a read lead to exactly one more', async () => {
     const at = refresher();
     at.onDemand.request('a', 's');
     await settle();
@@ -89,7 +89,7 @@ describe('reads out of turn', () => {
     expect(done).toBe(true);
   });
 
-  it('caching 38: fifty rows of one scope become one list', async () => {
+  it('fifty rows of one scope become one list', async () => {
     const at = refresher();
     const waits = Array.from({ length: 50 }, (_, index) => at.onDemand.refresh(`a/${index}`, 'a', never));
     await settle();

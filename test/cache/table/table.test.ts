@@ -4,7 +4,7 @@ import { list, LISTER, getMachine, machineRows, machines, setRow, sets } from '.
 const keysOf = (map: ReadonlyMap<string, unknown>): readonly string[] => [...map.keys()].sort();
 
 describe('store and commit', () => {
-  it('caching 1: an empty table answers at once, and asks for nothing', () => {
+  it('an empty table answers at once, and asks for nothing', () => {
     const at = machines();
     expect(at.table.get('a/1')).toBeUndefined();
     expect(at.table.view('a/1')).toBeUndefined();
@@ -13,7 +13,7 @@ describe('store and commit', () => {
     expect(at.wanted).toEqual([]);
   });
 
-  it('caching 2: a row missing from the next complete list is gone, counted as absent', () => {
+  it('a row missing from the next complete list is gone, counted as absent', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1', 'a/2')));
     const commit = at.table.commitList(list(at, machineRows('a/1')));
@@ -22,7 +22,7 @@ describe('store and commit', () => {
     expect(at.reports).toEqual(['evicted 1 absent']);
   });
 
-  it('caching 3: a list that broke off removes nothing and may still add', () => {
+  it('a list that broke off removes nothing and may still add', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1', 'a/2')));
     const commit = at.table.commitList(list(at, machineRows('a/3'), { complete: false }));
@@ -43,7 +43,7 @@ describe('store and commit', () => {
     expect(keysOf(at.table.snapshot())).toEqual(['a/1']);
   });
 
-  it('caching 5: an empty list of 40 rows is doubted once, the second is believed', () => {
+  it('an empty list of 40 rows is doubted once, the second is believed', () => {
     const at = machines();
     const keys = Array.from({ length: 40 }, (_, index) => `a/${index}`);
     at.table.commitList(list(at, machineRows(...keys)));
@@ -87,7 +87,7 @@ describe('store and commit', () => {
     expect(at.table.commitList(list(at, machineRows('a/6', 'a/7')))).toMatchObject({ listAgain: false, evicted: 6 });
   });
 
-  it('caching 6: what one agent no longer lists is another agent’s to keep', () => {
+  it('what one agent no longer lists is another agent’s to keep', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1'), { agentId: 'one' }));
     at.table.commitList(list(at, machineRows('b/1'), { agentId: 'two' }));
@@ -102,14 +102,14 @@ describe('store and commit', () => {
     expect(keysOf(at.table.snapshot())).toEqual(['b/1']);
   });
 
-  it('caching 8: a partial result removes nothing', () => {
+  it('a partial result removes nothing', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1')));
     at.table.commitList(list(at, [], { complete: false }));
     expect(keysOf(at.table.snapshot())).toEqual(['a/1']);
   });
 
-  it('caching 9: an unchanged row is not reported, keeps its identity, and only its age moves', async () => {
+  it('an unchanged row is not reported, keeps its identity, and only its age moves', async () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1')));
     const { version } = at.table;
@@ -126,7 +126,7 @@ describe('store and commit', () => {
     expect(at.table.oldestAgeMs()).toBe(0);
   });
 
-  it('caching 10: of a key listed twice the later page wins, and it is counted', () => {
+  it('of a key listed twice the later page wins, and it is counted', () => {
     const at = machines();
     const pages = ['first', 'second'].map((state) => ({ stamp: at.order.stamp(), rows: [{ key: 'a/1', value: { state } }] }));
     expect(at.table.commitList(list(at, [], { pages }))).toMatchObject({ duplicates: 1, added: 1 });
@@ -135,7 +135,7 @@ describe('store and commit', () => {
     expect(at.reports).toEqual(['duplicates 1']);
   });
 
-  it('caching 11: a value is replaced as a whole', () => {
+  it('a value is replaced as a whole', () => {
     const at = sets();
     at.table.commitList(list(at, [setRow(3, 'e1', 'old')]));
     at.table.commitList(list(at, [setRow(3, 'e2', '')]));
@@ -155,7 +155,7 @@ describe('store and commit', () => {
     expect(keysOf(at.table.snapshot())).toContain('a/1');
   });
 
-  it('caching 12: the reaper removes rows of agents that are no longer configured', () => {
+  it('the reaper removes rows of agents that are no longer configured', () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1'), { agentId: 'one' }));
     at.table.commitList(list(at, machineRows('b/1'), { agentId: 'two' }));
@@ -283,7 +283,7 @@ describe('order of reads', () => {
     expect(getMachine(at, 'a/2', old).changed).toBe(true);
   });
 
-  it('caching 43: a foreign change is accepted and reported', () => {
+  it('a foreign change is accepted and reported', () => {
     const at = sets();
     at.table.commitList(list(at, [setRow(5, 'e1')]));
     at.table.commitList(list(at, [setRow(9, 'e2')]));

@@ -5,7 +5,7 @@ import { AutoscalerError } from '../../../src/lib/errors.ts';
 const parse = (text: string) => parsePriorities('priorities', text);
 
 describe('priority rules of a ConfigMap', () => {
-  it('EX09: are a map of whole numbers to patterns, as the Cluster Autoscaler reads it', () => {
+  it('are a map of whole numbers to patterns, as the Cluster Autoscaler reads it', () => {
     expect(parse('10:\n  - .*general.*\n50:\n  - .*spot.*\n  - (?i)GPU\n')).toEqual([
       { priority: 10, patterns: ['.*general.*'] },
       { priority: 50, patterns: ['.*spot.*', '(?i)GPU'] },
@@ -22,7 +22,7 @@ describe('priority rules of a ConfigMap', () => {
     ['a level twice', '10:\n  - a\n10:\n  - b', 'neither valid YAML nor JSON'],
     ['two documents', '10: [a]\n---\n20: [b]', 'more than one document'],
     ['an empty map', '{}', 'at least one'],
-  ])('EX09: a bad edit is one sentence: %s', (_, text, words) => {
+  ])('a bad edit is one sentence: %s', (_, text, words) => {
     expect(() => parse(text)).toThrow(AutoscalerError);
     expect(() => parse(text)).toThrow(words);
   });

@@ -31,22 +31,22 @@ describe('effective request of a pod', () => {
     ],
     ['overhead comes on top', { containers: [requests('100m')], initContainers: [requests('300m')], overhead: { cpu: '20m' } }, 320],
     [
-      'ES18: an init container runs beside the sidecars before it',
+      'an init container runs beside the sidecars before it',
       { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('800m')] },
       1000,
     ],
     [
-      'ES18: a sidecar behind an init container does not run beside it',
+      'a sidecar behind an init container does not run beside it',
       { containers: [requests('500m')], initContainers: [sidecar('100m'), requests('800m'), sidecar('100m')] },
       900,
     ],
     [
-      'ES18: the sum of what keeps running, where that is more',
+      'the sum of what keeps running, where that is more',
       { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('400m')] },
       700,
     ],
     [
-      'ES19: two cores for the pod count, not the three of its containers',
+      'two cores for the pod count, not the three of its containers',
       { containers: [requests('1500m'), requests('1500m')], resources: { requests: { cpu: '2' } } },
       2000,
     ],
@@ -61,7 +61,7 @@ describe('effective request of a pod', () => {
     expect(names.toRecord(effectiveRequest({ spec }, names))).toMatchObject({ cpu: cpuMillis, pods: 1 });
   });
 
-  it('ES20: overhead is added once, however many containers there are', () => {
+  it('overhead is added once, however many containers there are', () => {
     const containers = [requests('0', '100Mi'), requests('0', '100Mi'), requests('0', '100Mi')];
     const request = effectiveRequest(
       { spec: { containers, initContainers: [requests('0', '50Mi')], overhead: { memory: '120Mi' } } },

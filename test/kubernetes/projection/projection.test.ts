@@ -85,7 +85,7 @@ describe('pods', () => {
   it.each([
     ['SchedulingGated', 'False'],
     ['', 'True'],
-  ])('PS02: PodScheduled with reason "%s", status %s is not unschedulable', (reason, status) => {
+  ])('PodScheduled with reason "%s", status %s is not unschedulable', (reason, status) => {
     expect(
       project(podJson({}, { status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status, reason }] } })).unschedulable,
     ).toBeUndefined();
@@ -97,16 +97,16 @@ describe('pods', () => {
     ['refused', [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }], undefined],
     ['gated', [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }], undefined],
     ['placed', [{ type: 'PodScheduled', status: 'True' }], undefined],
-  ])('PS10: whether a scheduler has looked at the pod: %s', (_, conditions, unseen) => {
+  ])('whether a scheduler has looked at the pod: %s', (_, conditions, unseen) => {
     expect(project(podJson({}, { status: { phase: 'Pending', conditions } })).unseen).toBe(unseen);
   });
 
-  it('PS01: a nominated node is kept', () => {
+  it('a nominated node is kept', () => {
     expect(project(podJson({}, { status: { phase: 'Pending', nominatedNodeName: 'node-1' } })).nominatedNodeName).toBe('node-1');
   });
 
   it.each<[string, Record<string, string>, object]>([
-    ['PS07: a DaemonSet by annotation', { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' }, { daemonSet: true }],
+    ['a DaemonSet by annotation', { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' }, { daemonSet: true }],
     ['a mirror pod', { 'kubernetes.io/config.mirror': 'abc' }, { mirror: true }],
     ['safe to evict', { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' }, { safeToEvict: 'on-completion' }],
     ['an unknown word for safe to evict', { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'yes' }, { safeToEvict: undefined }],
@@ -116,8 +116,8 @@ describe('pods', () => {
       { safeToEvictVolumes: ['a', ' b'] },
     ],
     ['do not disrupt', { 'karpenter.sh/do-not-disrupt': 'true' }, { doNotDisrupt: true }],
-    ['PS12: a scale-up delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' }, { scaleUpDelayMs: 120_000 }],
-    ['PS12: an invalid delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { scaleUpDelayMs: undefined }],
+    ['a scale-up delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' }, { scaleUpDelayMs: 120_000 }],
+    ['an invalid delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { scaleUpDelayMs: undefined }],
   ])('%s', (_what, annotations, expected) => {
     const json = podJson();
     expect(project({ ...json, metadata: { ...json.metadata, annotations } })).toMatchObject(expected);
@@ -211,13 +211,13 @@ describe('shapes', () => {
     expect(projectShape(pod, other).key).toBe(projectShape(pod, new ResourceNames()).key);
   });
 
-  it('PR02: an empty list of node selector terms stays empty, and differs from none', () => {
+  it('an empty list of node selector terms stays empty, and differs from none', () => {
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } };
     expect(projectShape(podJson({ affinity }), names).nodeAffinity).toEqual([]);
     expect(projectShape(podJson(), names).nodeAffinity).toBeUndefined();
   });
 
-  it('PR04: host ports of containers and sidecars, with the defaults filled in', () => {
+  it('host ports of containers and sidecars, with the defaults filled in', () => {
     const spec: PodSpecJson = {
       containers: [{ ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 81 }] }],
       initContainers: [
@@ -263,7 +263,7 @@ describe('shapes', () => {
     expect(spread[1]?.selector.requirements).toHaveLength(1);
   });
 
-  it('PR09, PR10: affinity terms say their namespaces; mismatchLabelKeys exclude the own value', () => {
+  it('affinity terms say their namespaces; mismatchLabelKeys exclude the own value', () => {
     const terms = [
       { topologyKey: 'zone', labelSelector: {} },
       { topologyKey: 'zone', labelSelector: {}, namespaceSelector: {} },
@@ -302,8 +302,8 @@ describe('nodes', () => {
   };
 
   it.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, string]>([
-    ['CS15: has no devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, {}, RESOURCE_NOT_READY],
-    ['CS15: has no devices, by its former label', { accelerator: 'nvidia' }, { 'nvidia.com/gpu': '0' }, RESOURCE_NOT_READY],
+    ['has no devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, {}, RESOURCE_NOT_READY],
+    ['has no devices, by its former label', { accelerator: 'nvidia' }, { 'nvidia.com/gpu': '0' }, RESOURCE_NOT_READY],
     ['has its devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, { 'nvidia.com/gpu': '2' }, ''],
     ['has parts of devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, { 'nvidia.com/mig-1g.5gb': '7' }, ''],
     ['has devices of another maker', { accelerator: 'amd' }, { 'amd.com/gpu': '1' }, ''],

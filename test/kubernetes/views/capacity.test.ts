@@ -41,7 +41,7 @@ describe('a CapacityQuota as read', () => {
     ['memory', '1.5Ki', 1536],
     ['nvidia.com/gpu', '0', 0],
   ];
-  it.each(good)('QX02: %s: %s is a limit', (name, text, value) => {
+  it.each(good)('%s: %s is a limit', (name, text, value) => {
     const read = projectQuota(quota({ [name]: text }));
     expect(read.problem).toBeUndefined();
     expect(read.limits).toEqual({ [name]: value });
@@ -56,13 +56,13 @@ describe('a CapacityQuota as read', () => {
     ['cpu', 'many', 'not a whole number'],
     ['x'.repeat(64), '1', '63 characters'],
   ];
-  it.each(bad)('QX02: %s: %s is refused', (name, text, why) => {
+  it.each(bad)('%s: %s is refused', (name, text, why) => {
     const read = projectQuota(quota({ [name]: text }));
     expect(read.problem?.message).toContain(why);
     expect(read.limits).toEqual({});
   });
 
-  it('QX02: too many limits, or none', () => {
+  it('too many limits, or none', () => {
     const many = Object.fromEntries(Array.from({ length: 21 }, (_none, at) => [`r${at}`, '1']));
     expect(projectQuota(quota(many)).problem?.message).toContain('21 limits');
     expect(projectQuota(quota({})).problem?.message).toContain('at least one');
@@ -74,7 +74,7 @@ describe('a CapacityQuota as read', () => {
     ['values for Exists', { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }],
     ['an invalid key', { matchLabels: { '-a-': 'b' } }],
     ['an invalid value', { matchLabels: { a: 'b c' } }],
-  ])('QX02: a selector with %s is not enforced', (_what, selector) => {
+  ])('a selector with %s is not enforced', (_what, selector) => {
     expect(projectQuota(quota({ cpu: '1' }, selector)).problem?.message).toContain('spec.selector');
   });
 

@@ -110,7 +110,7 @@ const reference = { claimRef: { namespace: 'default', name: 'data' } };
 describe('what a claim means for nodes', () => {
   it.each<[string, Objects, readonly string[], readonly string[]]>([
     [
-      'PR12: a bound disk keeps to its zone',
+      'a bound disk keeps to its zone',
       { persistentvolumeclaims: [bound], persistentvolumes: [volume('pv', { ...reference, nodeAffinity: zoned('we-1') })] },
       ['n-1'],
       [CONFLICT],
@@ -128,7 +128,7 @@ describe('what a claim means for nodes', () => {
       [CONFLICT],
     ],
     [
-      'PR12: the zone label of a volume',
+      'the zone label of a volume',
       { persistentvolumeclaims: [bound], persistentvolumes: [volume('pv', reference, { 'topology.kubernetes.io/zone': 'we-2' })] },
       ['n-2'],
       [NO_ZONE],
@@ -165,13 +165,13 @@ describe('what a claim means for nodes', () => {
       [],
     ],
     [
-      'PR13: a class that makes volumes in one zone only',
+      'a class that makes volumes in one zone only',
       { persistentvolumeclaims: [claim('data', { storageClassName: 'zone-1' })] },
       ['n-1'],
       [NONE_TO_BIND],
     ],
     [
-      'PR14: an unbound claim of a class that binds at once',
+      'an unbound claim of a class that binds at once',
       { persistentvolumeclaims: [claim('data', { storageClassName: 'now' })] },
       [],
       [IMMEDIATE],
@@ -270,7 +270,7 @@ describe('what a claim means for nodes', () => {
     ]);
   });
 
-  it('PR16: a claim for one pod only, in use elsewhere, keeps every other pod waiting until it is free', () => {
+  it('a claim for one pod only, in use elsewhere, keeps every other pod waiting until it is free', () => {
     const claims = { persistentvolumeclaims: [claim('data', { storageClassName: 'disk', accessModes: ['ReadWriteOncePod'] })] };
     const user = pod('user', ['data'], { on: 'n-1' });
     const { refusals, cluster } = clusterOf({ pods: [pod('p', ['data']), user], ...claims });
@@ -288,7 +288,7 @@ describe('what a claim means for nodes', () => {
     expect(refusals('p')).toEqual({ 'n-1': [], 'n-2': [] });
   });
 
-  it('PR16: of two pods that wait for such a claim one may go', () => {
+  it('of two pods that wait for such a claim one may go', () => {
     const claims = { persistentvolumeclaims: [claim('data', { storageClassName: 'disk', accessModes: ['ReadWriteOncePod'] })] };
     const { refusals } = clusterOf({ pods: [pod('a', ['data']), pod('b', ['data'])], ...claims });
     expect([refusals('a')['n-1'], refusals('b')['n-1']?.length]).toEqual([[], 1]);
@@ -312,7 +312,7 @@ describe('what a claim means for nodes', () => {
   });
 });
 
-describe('PR15: attach limits', () => {
+describe('attach limits', () => {
   const csi = (name: string, count: number | undefined) => ({
     metadata: { name },
     spec: { drivers: [{ name: AZURE_DISK_DRIVER, ...(count === undefined ? {} : { allocatable: { count } }) }] },

@@ -31,7 +31,7 @@ const line = (type: string, object: object) => `${JSON.stringify({ type, object 
 const end = line('BOOKMARK', { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } });
 
 describe('one ConfigMap', () => {
-  it('EX09: only its name is asked for, and it is known before the start resolves', async () => {
+  it('only its name is asked for, and it is known before the start resolves', async () => {
     const { seen, received } = await watched((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(line('ADDED', { metadata: { name: 'rules', uid: 'u', resourceVersion: '8' }, data: { priorities: '1: [a]' } }) + end);
@@ -45,7 +45,7 @@ describe('one ConfigMap', () => {
   it.each<[string, Answer]>([
     ['without objects', (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(end)],
     ['it may not be read', (_, response) => json(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' })],
-  ])('EX09: the start resolves although %s', async (_, answer) => {
+  ])('the start resolves although %s', async (_, answer) => {
     expect((await watched(answer)).seen).toEqual([]);
   });
 });

@@ -85,7 +85,7 @@ describe('a dumped decision', () => {
     expect(replayed(up).equal).toBe(true);
   });
 
-  it('ES22: that was cut for want of time comes out the same, cut at the same place', async () => {
+  it('that was cut for want of time comes out the same, cut at the same place', async () => {
     const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0 }));
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
     const stage = aStage({ groups, pods: [aPod({ name: 'web' })], policy });

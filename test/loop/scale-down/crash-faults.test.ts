@@ -133,7 +133,7 @@ function marksOf({ cluster }: World) {
 }
 
 describe('a death in the midst of a failure', () => {
-  it.each(FAULTS)('E8, AC19: $name: at whichever call it comes, the next start puts everything right', async (fault) => {
+  it.each(FAULTS)('$name: at whichever call it comes, the next start puts everything right', async (fault) => {
     const { calls } = await firstLife(makeWorld(), fault, Infinity);
     expect(calls).toBeGreaterThan(4);
     for (let dieAt = 1; dieAt <= calls; dieAt++) {

@@ -17,7 +17,7 @@ async function callsOfAWholeLife(): Promise<number> {
 }
 
 describe('crash safety', () => {
-  it('E8: dying at any port call leaves nothing that the next start does not put right', async () => {
+  it('dying at any port call leaves nothing that the next start does not put right', async () => {
     const total = await callsOfAWholeLife();
     expect(total).toBeGreaterThan(20);
     const never: Policy = { ...POLICY, scaleDown: { ...POLICY.scaleDown, enabled: false } };
@@ -41,7 +41,7 @@ describe('crash safety', () => {
     }
   });
 
-  it('E8: a second life that goes on with the work ends where an undisturbed one does', async () => {
+  it('a second life that goes on with the work ends where an undisturbed one does', async () => {
     const total = await callsOfAWholeLife();
     const undisturbed = makeWorld();
     await new Life(undisturbed, POLICY).live(20);
@@ -60,7 +60,7 @@ describe('crash safety', () => {
   it.each([
     { name: 'and the call is not sent', wait: 0 },
     { name: 'and the call is carried out all the same', wait: 2 },
-  ])('E8: a replica loses the lease at any port call, $name: the next leader begins at once, and evicts no pod twice', async ({ wait }) => {
+  ])('a replica loses the lease at any port call, $name: the next leader begins at once, and evicts no pod twice', async ({ wait }) => {
     const total = await callsOfAWholeLife();
     const seen = { evicting: 0, deleting: 0 };
     for (let lostAt = 1; lostAt <= total; lostAt++) {
@@ -140,7 +140,7 @@ function makeWholeWorld() {
 }
 
 describe('crash safety of a group that goes as a whole', () => {
-  it('E8, AC16: dying at any port call takes all of it or nothing, and the next life ends what was begun', async () => {
+  it('dying at any port call takes all of it or nothing, and the next life ends what was begun', async () => {
     const total = await firstLife(makeWholeWorld(), POLICY, Infinity);
     expect(total).toBeGreaterThan(10);
     const seen = { begun: 0, deleted: 0 };

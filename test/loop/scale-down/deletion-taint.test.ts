@@ -55,7 +55,7 @@ function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 
 }
 
 describe('soft taints', () => {
-  it('AC17: 15 changes, budget 10: removals first, the rest later', async () => {
+  it('15 changes, budget 10: removals first, the rest later', async () => {
     const world = softWorld(Array.from({ length: 15 }, (_, index) => (index >= 10 ? { taints: [soft] } : {})));
     await world.update(planOf(Array.from({ length: 10 }, (_, index) => `g-0${index}`)));
     expect(world.calls).toEqual([
@@ -67,7 +67,7 @@ describe('soft taints', () => {
   });
 
   it.each([
-    { name: 'AC18: a node that is going', nodes: [{ taints: [going] }], removals: [] },
+    { name: 'a node that is going', nodes: [{ taints: [going] }], removals: [] },
     { name: 'a mark that is right already', nodes: [{ taints: [soft] }], removals: [] },
     {
       name: 'a node that goes in this loop',
@@ -97,7 +97,7 @@ describe('soft taints', () => {
     expect(world.calls).toEqual(Array.from({ length: 10 }, (_, index) => `untaint g-0${index}`));
   });
 
-  it('LP12: turned off: old marks are taken off, those within their time to live stay', async () => {
+  it('turned off: old marks are taken off, those within their time to live stay', async () => {
     const mark = (minutes: number) => ({ taints: [{ ...soft, value: String(START_MS / 1000 - minutes * 60) }] });
     const world = softWorld([mark(5), mark(11), { taints: [{ ...soft, value: 'not a time' }] }]);
     await world.update(planOf([]), 0, 600_000);
@@ -190,7 +190,7 @@ describe('leftovers', () => {
   const marked = { taints: [going], unschedulable: true };
   const cases: readonly Case[] = [
     { name: 'a marked node nobody works on', node: { taints: [going], unschedulable: true }, freed: true, cordoned: false },
-    { name: 'AC19: cordoned before us', node: { taints: [cordonedBefore, going], unschedulable: true }, freed: true, cordoned: true },
+    { name: 'cordoned before us', node: { taints: [cordonedBefore, going], unschedulable: true }, freed: true, cordoned: true },
     { name: 'only the marker was written', node: { taints: [cordonedBefore], unschedulable: true }, freed: true, cordoned: true },
     { name: 'we never cordon', node: { taints: [going], unschedulable: true }, cordon: false, freed: true, cordoned: true },
     { name: 'worked on now', node: { taints: [going], unschedulable: true }, inFlight: ['g-0'], freed: false, cordoned: true },

@@ -65,7 +65,7 @@ describe('the order of evictions', () => {
     { name: 'empty node, by default', pods: [daemon('log')], evicted: [] },
     { name: 'empty node, opted in', pods: [daemon('log', { daemonEviction: true })], evicted: ['log'] },
     { name: 'occupied node, turned off', pods: [app, daemon('log')], policy: undefined, evicted: ['app'] },
-  ])('AC11: pods of a DaemonSet: $name', async ({ pods, evicted, ...rest }) => {
+  ])('pods of a DaemonSet: $name', async ({ pods, evicted, ...rest }) => {
     const evictDaemonPods = 'policy' in rest ? { fromOccupied: false, fromEmpty: false } : occupied;
     const world = setUp({ pods, drain: { evictDaemonPods } });
     // The agent never ends by itself: it must not be waited for.
@@ -82,7 +82,7 @@ describe('the order of evictions', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
-  it('AC11: a refusal to evict a pod of a DaemonSet stops nothing and is not repeated', async () => {
+  it('a refusal to evict a pod of a DaemonSet stops nothing and is not repeated', async () => {
     const world = setUp({ pods: [app, daemon('log')], drain: { evictDaemonPods: occupied } });
     let asked = 0;
     world.cluster.onEvict = (pod) => {
@@ -96,7 +96,7 @@ describe('the order of evictions', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
-  it('DR14: a pod of a priority below the cutoff is asked to go, and not waited for', async () => {
+  it('a pod of a priority below the cutoff is asked to go, and not waited for', async () => {
     const world = setUp({ pods: [app, { name: 'worthless', controller: undefined, shape: { priority: -11 } }] });
     world.cluster.onEvict = (pod) => (pod.name === 'app' ? undefined : { kind: 'blocked', message: 'budget', retryAfterMs: undefined });
     let asked = 0;

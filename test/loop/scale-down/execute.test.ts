@@ -51,7 +51,7 @@ describe('a removal', () => {
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toHaveLength(4);
   });
 
-  it('DR13: a node is not touched when the ReplicaSet of one of its pods turns out to be gone', async () => {
+  it('a node is not touched when the ReplicaSet of one of its pods turns out to be gone', async () => {
     const known = new Map<string, OwnerState>();
     const read: OwnerReader['read'] = (owners) => {
       for (const owner of owners) known.set(ownerKey(owner), { exists: false });
@@ -81,7 +81,7 @@ describe('a removal', () => {
     expect(state.lastScaleDownFailureMs).toBeLessThan(START_MS);
   });
 
-  it('AC14: nodes of a group that are ready together go in one call', async () => {
+  it('nodes of a group that are ready together go in one call', async () => {
     const world = setUp({ nodes: 4 });
     for (const node of ['g-0', 'g-1', 'g-2']) world.runner.start(removalOf(node));
     await world.clock.advance(MINUTE);
@@ -154,7 +154,7 @@ describe('a removal', () => {
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-3')]);
   });
 
-  it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
+  it('nodes that go together wait for the last one, and go in one call', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
     world.cluster.endsAfterPolls = 4;
     world.runner.startGroup([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
@@ -165,7 +165,7 @@ describe('a removal', () => {
     expect(world.runner.collect().filter(({ kind }) => kind === 'deleted')).toHaveLength(3);
   });
 
-  it('AC16: one drain that fails calls the others off: nothing is deleted, no mark is left', async () => {
+  it('one drain that fails calls the others off: nothing is deleted, no mark is left', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'stuck' }] });
     world.cluster.endsAfterPolls = Infinity;
     world.runner.startGroup([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
@@ -201,7 +201,7 @@ describe('a removal', () => {
     expect((failed?.retryAtMs ?? 0) - (failed?.atMs ?? 0)).toBeGreaterThan(MINUTE);
   });
 
-  it('AC16: Azure refusing the one call undoes every node', async () => {
+  it('Azure refusing the one call undoes every node', async () => {
     const world = setUp({ nodes: 2, minSize: 1 });
     world.runner.startGroup([removalOf('g-0'), removalOf('g-1')]);
     await world.clock.advance(MINUTE);
@@ -209,7 +209,7 @@ describe('a removal', () => {
     expect(world.runner.collect().filter(({ kind }) => kind === 'undone')).toHaveLength(2);
   });
 
-  it('AC04: an atomic group may exceed the parallel limit; no other removal starts beside it', async () => {
+  it('an atomic group may exceed the parallel limit; no other removal starts beside it', async () => {
     const world = setUp({ nodes: 13 });
     world.runner.startGroup(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
     world.runner.start(removalOf('g-12'));
@@ -217,7 +217,7 @@ describe('a removal', () => {
     expect(world.cloud.deletes.map(({ instances }) => instances.length)).toEqual([12]);
   });
 
-  it('AC09: caps the grace; ordinary pods end before critical ones', async () => {
+  it('caps the grace; ordinary pods end before critical ones', async () => {
     const world = setUp({
       pods: [
         { name: 'dns', shape: { priority: 2_000_000_000 } },
@@ -234,7 +234,7 @@ describe('a removal', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
-  it('AC09: a pod that is still there 30 s past its grace stops it', async () => {
+  it('a pod that is still there 30 s past its grace stops it', async () => {
     const world = setUp({ pods: [{ name: 'stuck', terminationGraceMs: 20 * MINUTE }] });
     world.cluster.endsAfterPolls = Infinity;
     world.runner.start(removalOf('g-0', world.pods));
@@ -247,8 +247,8 @@ describe('a removal', () => {
   });
 
   it.each([
-    { name: 'AC08: refused for 90 s, then granted', blockedForMs: 90_000, end: 'deleted' },
-    { name: 'AC08: refused beyond 2 min', blockedForMs: 10 * MINUTE, end: 'undone' },
+    { name: 'refused for 90 s, then granted', blockedForMs: 90_000, end: 'deleted' },
+    { name: 'refused beyond 2 min', blockedForMs: 10 * MINUTE, end: 'undone' },
   ])('$name', async ({ blockedForMs, end }) => {
     const world = setUp({ pods: [{ name: 'guarded' }] });
     world.cluster.onEvict = () =>
@@ -265,7 +265,7 @@ describe('a removal', () => {
     }
   });
 
-  it('AC12: two pods of one name in different namespaces are both seen through', async () => {
+  it('two pods of one name in different namespaces are both seen through', async () => {
     const world = setUp({
       pods: [
         { name: 'twin', namespace: 'a' },
@@ -344,7 +344,7 @@ describe('executeScaleDown', () => {
     ...change,
   });
 
-  it('CS02: deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
+  it('deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
     const world = setUp({ minSize: 2 });
     const instanceRemovals = [
       { group: G, instance: keyOf('g-0'), cause: 'failed' },
@@ -424,7 +424,7 @@ describe('executeScaleDown', () => {
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')]]);
   });
 
-  it('AC20: publishes the number of unneeded nodes and starts the removals', async () => {
+  it('publishes the number of unneeded nodes and starts the removals', async () => {
     const world = setUp();
     const kept = [
       { node: 'a', reason: 'NotUnderutilized' },

@@ -8,7 +8,7 @@ import { MINUTE, G, SELF, setUp, removalOf, isMarked, lastOutcome } from './remo
 describe('the re-check on fresh data', () => {
   const arrival = aPod({ name: 'late', nodeName: 'g-0' });
 
-  it('AC07: a pod that lands on an "empty" node during the wait stops it', async () => {
+  it('a pod that lands on an "empty" node during the wait stops it', async () => {
     const world = setUp();
     world.runner.start(removalOf('g-0'));
     await world.clock.advance(1_000);
@@ -238,7 +238,7 @@ describe('the last look, right before the request', () => {
 });
 
 describe('undoing', () => {
-  it('AC19: a node that a human had cordoned stays cordoned', async () => {
+  it('a node that a human had cordoned stays cordoned', async () => {
     const world = setUp({ node: { unschedulable: true }, minSize: 2 });
     world.runner.start(removalOf('g-0'));
     await world.clock.advance(1_000);

@@ -26,7 +26,7 @@ describe('what a plan says of the configuration', () => {
 
 describe('controllers of many shapes', () => {
   it.each([
-    ['PS19: eleven shapes that nothing can place', 11, '100', 1],
+    ['eleven shapes that nothing can place', 11, '100', 1],
     ['ten', 10, '100', 0],
     ['eleven that are helped', 11, '1', 0],
   ])('%s', async (_, count, cpu, expected) => {

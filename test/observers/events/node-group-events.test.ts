@@ -167,7 +167,7 @@ describe('machines that failed before they became nodes', () => {
     };
   };
 
-  it('CS02, CS03: are reported once, by class and code, and their messages once each', () => {
+  it('are reported once, by class and code, and their messages once each', () => {
     const { see, events } = look([]);
     see([]);
     const machines = [

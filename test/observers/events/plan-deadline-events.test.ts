@@ -5,7 +5,7 @@ import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../../loop/support.ts';
 
 describe('plans that are cut short', () => {
-  it('PS20: a partial plan is carried out and reported once at its start and once at its end; removals are evaluated all the while', async () => {
+  it('a partial plan is carried out and reported once at its start and once at its end; removals are evaluated all the while', async () => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
     const groups = ['a', 'b'].map((id) => aGroup({ id, target: 0 }));
     const stage = aStage({ groups, pods: [aPod({ cpu: '3' }), aPod({ cpu: '99' })], policy });

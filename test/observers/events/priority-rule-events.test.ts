@@ -24,14 +24,14 @@ describe('events on the ConfigMap of priorities', () => {
   it.each<[string, PriorityRulesView, readonly ScoredOption[], readonly string[]]>([
     ['nothing to tell', { levels: LEVELS, problem: undefined }, [option('spot', 50)], []],
     [
-      'EX11: a group that no rule covers',
+      'a group that no rule covers',
       { levels: LEVELS, problem: undefined },
       [option('spot', 50), option('b')],
       ['PriorityConfigMapNotMatchedGroup'],
     ],
-    ['EX11: none is covered', { levels: LEVELS, problem: undefined }, [option('a'), option('b')], ['PriorityConfigMapNoGroupMatched']],
-    ['EX09: a bad edit', { levels: LEVELS, problem: 'no' }, [option('spot', 50)], ['PriorityConfigMapInvalid']],
-    ['EX09: bad from the start', { levels: undefined, problem: 'no' }, [option('a')], ['PriorityConfigMapInvalid']],
+    ['none is covered', { levels: LEVELS, problem: undefined }, [option('a'), option('b')], ['PriorityConfigMapNoGroupMatched']],
+    ['a bad edit', { levels: LEVELS, problem: 'no' }, [option('spot', 50)], ['PriorityConfigMapInvalid']],
+    ['bad from the start', { levels: undefined, problem: 'no' }, [option('a')], ['PriorityConfigMapInvalid']],
     ['no ConfigMap', { levels: undefined, problem: undefined }, [option('a')], []],
     ['nothing could grow', { levels: LEVELS, problem: undefined }, [], []],
   ])('%s', (_, view, options, reasons) => {
@@ -45,7 +45,7 @@ describe('events on the ConfigMap of priorities', () => {
 });
 
 describe('rules that change while the loop runs', () => {
-  it('EX09: hold from the next loop on, before those of the configuration, and are recorded with the decision', async () => {
+  it('hold from the next loop on, before those of the configuration, and are recorded with the decision', async () => {
     let levels: readonly PriorityLevel[] | undefined;
     const template = aTemplate({ cpu: '4' });
     const groups = ['regular', 'spot'].map((id) => aGroup({ id, target: 0, template }));

@@ -53,9 +53,9 @@ describe('the size of a buffer', () => {
     return { ...rest, scalable: after.scalable, ...change };
   };
   const rows: readonly (readonly [string, CapacityBuffer, number | string])[] = [
-    ['QX05: 20 percent of 11', scaled({ percentage: 20 }), 3],
-    ['QX05: and 5 at least', scaled({ percentage: 20, replicas: 5 }), 5],
-    ['QX05: and limits for 2', scaled({ percentage: 20, replicas: 5, limits: { cpu: 2500 } }), 2],
+    ['20 percent of 11', scaled({ percentage: 20 }), 3],
+    ['and 5 at least', scaled({ percentage: 20, replicas: 5 }), 5],
+    ['and limits for 2', scaled({ percentage: 20, replicas: 5, limits: { cpu: 2500 } }), 2],
     ['a percentage above the number', scaled({ percentage: 100, replicas: 5 }), 11],
     ['nothing of nothing', scaled({ percentage: 0 }), 0],
     ['limits alone: as many as fit, by the tightest', aBuffer({ limits: { cpu: 9000, memory: 4 * 2 ** 30 } }), 4],
@@ -76,7 +76,7 @@ describe('which buffers count', () => {
   const count = (status: CapacityStatus, rest: Parameters<typeof objects>[1] = {}, change: Partial<CapacityBuffer> = {}): number =>
     bufferPods(readyBuffers(objects(aBuffer({ status, ...change }), rest)), START_MS).length;
 
-  it('QX07: one whose template was edited does not, until its status says so', () => {
+  it('one whose template was edited does not, until its status says so', () => {
     expect(count(ready(2))).toBe(2);
     expect(count(ready(2), { generation: 2 })).toBe(0);
     expect(count(ready(2, { podTemplateGeneration: 2 }), { generation: 2 })).toBe(2);
@@ -199,13 +199,13 @@ describe('the room of buffers', () => {
   const claims = (replicas: number, cpu: string, node: string): readonly AssumedPod[] =>
     bufferPods(readyBuffers(objects(aBuffer({ status: ready(replicas) }), { cpu })), START_MS).map((pod) => ({ pod, node }));
 
-  it('QX09: a node with nothing but the room of a buffer goes when the room is elsewhere, as an empty one', () => {
+  it('a node with nothing but the room of a buffer goes when the room is elsewhere, as an empty one', () => {
     const busy = aPod({ name: 'busy', nodeName: 'p-1', cpu: '2500m' });
     const result = downWith(claims(1, '1', 'p-0'), [busy]);
     expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [], utilization: 0 }]);
   });
 
-  it('QX09: and stays when it is not, whatever its timer', () => {
+  it('and stays when it is not, whatever its timer', () => {
     const busy = aPod({ name: 'busy', nodeName: 'p-1', cpu: '2500m' });
     const result = downWith(claims(2, '1', 'p-0'), [busy]);
     expect(result.removals).toEqual([]);

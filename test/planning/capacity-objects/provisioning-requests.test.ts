@@ -205,7 +205,7 @@ describe('what is said after a turn', () => {
     expect(after(outcome, change)).toEqual(expected);
   });
 
-  it('QX11: one that does not want to be tried again fails', () => {
+  it('one that does not want to be tried again fails', () => {
     expect(after('not-found', { parameters: { noRetry: 'true' } })).toEqual(['Accepted True Accepted', 'Failed True CapacityIsNotFound']);
     expect(after('not-found', { parameters: { noRetry: 'false' } })).toContain('Provisioned False CapacityIsNotFound');
   });
@@ -248,7 +248,7 @@ describe('what is granted', () => {
     expect(aged(START_MS + 10 * MINUTE, 'AllocationFailed')).toContain('BookingExpired True CapacityReservationTimeExpired');
   });
 
-  it('QX13: consumed by all of its pods it is over, by fewer it is not, and after ten minutes it is over all the same', () => {
+  it('consumed by all of its pods it is over, by fewer it is not, and after ten minutes it is over all the same', () => {
     const aged = (pods: readonly Pod[], nowMs = START_MS) =>
       words(statusOverTime(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on));
     expect(aged([consumer('a-0'), consumer('a-1')])).toContain('BookingExpired True CapacityBookingConsumed');

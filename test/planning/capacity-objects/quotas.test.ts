@@ -18,7 +18,7 @@ const busy = (group: string, count: number) => Array.from({ length: count }, (_n
 const wanting = (count: number, cpu = '3') => Array.from({ length: count }, () => aPod({ cpu }));
 
 describe('quotas of the cluster', () => {
-  it('QX01: five nodes of five in one zone: its group is skipped with the name of the quota, the other zone serves', () => {
+  it('five nodes of five in one zone: its group is skipped with the name of the quota, the other zone serves', () => {
     const quotas = [aQuota('zone-1', { nodes: 5 }, { selector: inZone('1') })];
     const plan = planFor({
       groups: [zonal('a', '1', 5), zonal('b', '2')],
@@ -38,7 +38,7 @@ describe('quotas of the cluster', () => {
     );
   });
 
-  it('EQ09: reports every exceeded quota, those of the whole cluster first', () => {
+  it('reports every exceeded quota, those of the whole cluster first', () => {
     const quotas = [aQuota('cores', { cpu: 8, memory: 20 * 2 ** 30 }), aQuota('few', { nodes: 9 }), aQuota('two', { nodes: 2 })];
     const world = { groups: [aGroup({ id: 'a', target: 2 })], nodes: [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })] };
     const plan = planFor({ ...world, pods: [...busy('a', 2), ...wanting(1)], capacity: { quotas }, policy: { maxCoresTotal: 10 } });
@@ -78,7 +78,7 @@ describe('quotas of the cluster', () => {
     ).toEqual(['m 0->2']);
   });
 
-  it('BL13: similar groups share what one quota leaves', () => {
+  it('similar groups share what one quota leaves', () => {
     const groups = ['a', 'b'].map((id) => aGroup({ id, target: 0 }));
     const plan = planFor({
       groups,
@@ -110,7 +110,7 @@ describe('quotas of the cluster', () => {
     );
   });
 
-  it('QX02: a quota that is not valid limits nothing and says so', () => {
+  it('a quota that is not valid limits nothing and says so', () => {
     const bad = aQuota('q', {}, { problem: { reason: 'ValidationFailed', message: 'spec.selector: not a selector.' } });
     expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: wanting(2), capacity: { quotas: [bad] } }))).toEqual([
       'a 0->2',
@@ -129,7 +129,7 @@ describe('quotas of the cluster', () => {
     });
   });
 
-  it('QX03: the usage is that of the nodes that match now, and nothing is said twice', () => {
+  it('the usage is that of the nodes that match now, and nothing is said twice', () => {
     const quota = aQuota('q', { cpu: 100, nodes: 9 }, { selector: inZone('1') });
     const nodes = nodesOf('a', '1', 2);
     const first = quotaStatus(quota, nodes, resourceNames, START_MS);

@@ -21,24 +21,24 @@ const choose = (names: readonly ExpanderName[], options: readonly ScoredOption[]
 
 describe('expanders', () => {
   it.each<[string, readonly ExpanderName[], readonly ScoredOption[], string | undefined]>([
-    ['EX02: most pods, the tie by id', ['most-pods'], [option('a', { pods: 3 }), option('c', { pods: 5 }), option('b', { pods: 5 })], 'b'],
-    ['EX03: least waste', ['least-waste'], [option('a', { waste: 0.2 }), option('b', { waste: 0.1 })], 'b'],
+    ['most pods, the tie by id', ['most-pods'], [option('a', { pods: 3 }), option('c', { pods: 5 }), option('b', { pods: 5 })], 'b'],
+    ['least waste', ['least-waste'], [option('a', { waste: 0.2 }), option('b', { waste: 0.1 })], 'b'],
     [
-      'EX04: equal waste is left to the next',
+      'equal waste is left to the next',
       ['least-waste', 'most-pods'],
       [option('a'), option('b', { pods: 2 }), option('c', { waste: 1, pods: 9 })],
       'b',
     ],
-    ['EX05: least nodes', ['least-nodes'], [option('a', { nodes: 4 }), option('b', { nodes: 2 }), option('c', { nodes: 0 })], 'b'],
-    ['EX08: the highest priority', ['priority'], [option('a', { priority: 10 }), option('b', { priority: 50 })], 'b'],
+    ['least nodes', ['least-nodes'], [option('a', { nodes: 4 }), option('b', { nodes: 2 }), option('c', { nodes: 0 })], 'b'],
+    ['the highest priority', ['priority'], [option('a', { priority: 10 }), option('b', { priority: 50 })], 'b'],
     [
-      'EX08: all on the highest priority are left to the next',
+      'all on the highest priority are left to the next',
       ['priority', 'most-pods'],
       [option('a', { priority: 9, pods: 9 }), option('b', { priority: 50 }), option('c', { priority: 50, pods: 2 })],
       'c',
     ],
-    ['EX11: what no rule covers is not used', ['priority', 'most-pods'], [option('a', { pods: 9 }), option('b', { priority: 0 })], 'b'],
-    ['EX11: no rule covers any: all pass', ['priority', 'most-pods'], [option('a'), option('b', { pods: 9 })], 'b'],
+    ['what no rule covers is not used', ['priority', 'most-pods'], [option('a', { pods: 9 }), option('b', { priority: 0 })], 'b'],
+    ['no rule covers any: all pass', ['priority', 'most-pods'], [option('a'), option('b', { pods: 9 })], 'b'],
     ['price: the cheaper for the same pods', ['price'], [option('a', costing(2)), option('b', costing(1))], 'b'],
     [
       'price: twice the pods for less than twice the price',
@@ -46,7 +46,7 @@ describe('expanders', () => {
       [option('a', costing(2)), option('b', costing(3, { podWeight: 2 }))],
       'b',
     ],
-    ['EX12: same price, the better fitting nodes', ['price'], [option('a', costing(1, { misfit: 2 })), option('b', costing(1))], 'b'],
+    ['same price, the better fitting nodes', ['price'], [option('a', costing(1, { misfit: 2 })), option('b', costing(1))], 'b'],
     ['price: money goes before fit', ['price'], [option('a', costing(1, { misfit: 2 })), option('b', costing(1.1))], 'a'],
     ['price: what has none is not used', ['price', 'most-pods'], [option('a', { pods: 9 }), option('b', costing(9))], 'b'],
     ['price: none has one, all pass', ['price', 'most-pods'], [option('a'), option('b', { pods: 2 })], 'b'],
@@ -71,8 +71,8 @@ describe('expanders', () => {
   });
 
   it.each<[string, readonly ExpanderName[], string]>([
-    ['EX07: a name twice', ['most-pods', 'most-pods'], '"most-pods" is listed twice'],
-    ['EX07: a name after random', ['random', 'least-waste'], '"random" must come last'],
+    ['a name twice', ['most-pods', 'most-pods'], '"most-pods" is listed twice'],
+    ['a name after random', ['random', 'least-waste'], '"random" must come last'],
   ])('%s is a configuration error', (_, names, message) => {
     const make = () => createExpanders(names, seededRandom(1));
     expect(make).toThrow(AutoscalerError);

@@ -13,7 +13,7 @@ const group = (id: string, pool?: string) =>
 
 describe('priority rules', () => {
   it.each([
-    ['EX08: the highest level that covers it', group('aks-spot1-123-vmss'), 50],
+    ['the highest level that covers it', group('aks-spot1-123-vmss'), 50],
     ['patterns match anywhere in the name', group('aks-general-123-vmss'), 10],
     ['by agent pool', group('aks-x-123-vmss', 'gpu'), 50],
   ])('%s', (_, given, level) => {
@@ -24,7 +24,7 @@ describe('priority rules', () => {
     expect(createPriorityRules(LEVELS.slice(2)).levelOf(group('cheap'))).toBeUndefined();
   });
 
-  it('EX11: reports patterns that match nothing and groups that no rule covers', () => {
+  it('reports patterns that match nothing and groups that no rule covers', () => {
     const rules = createPriorityRules(LEVELS.slice(1));
     expect(rules.notes([group('aks-spot1-123-vmss'), group('aks-general-123-vmss')]).map(({ text }) => text)).toEqual([
       'The pattern "^gpu$" of priority 50 matches no node group.',

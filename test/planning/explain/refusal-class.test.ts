@@ -117,7 +117,7 @@ describe('classes of verdicts', () => {
     return { verdict: helpless.verdict, text: adviseClass({ input, plan }, helpless).fix?.text };
   };
 
-  it('EQ11: names the nearest change: a maximum before a size that does not exist', () => {
+  it('names the nearest change: a maximum before a size that does not exist', () => {
     const small = aGroup({
       id: 'a-small',
       target: 0,

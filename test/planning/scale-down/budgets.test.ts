@@ -5,14 +5,14 @@ import { aPolicy } from '../../support/policy.ts';
 import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
 
 describe('budgets', () => {
-  it('AC01: 12 empty nodes, parallelism 10: 10', () => {
+  it('12 empty nodes, parallelism 10: 10', () => {
     const all = names(12);
     const result = plan({ groups: [pool('p', 12)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } });
     expect(result.removals).toHaveLength(10);
     expect(Object.values(keptReasons(result))).toEqual(['RemovalBudgetSpent', 'RemovalBudgetSpent']);
   });
 
-  it('AC03: 8 empty and 5 to drain, total 10, drains 5: 8 empty and 2 drains', () => {
+  it('8 empty and 5 to drain, total 10, drains 5: 8 empty and 2 drains', () => {
     const all = names(13);
     const pods = all.slice(8).map((name) => pod(name, '500m'));
     const result = plan({
@@ -25,7 +25,7 @@ describe('budgets', () => {
     expect(result.removals.map((removal) => removal.cause)).toEqual([...Array<string>(8).fill('empty'), 'underutilized', 'underutilized']);
   });
 
-  it('PL14: target 5, minimum 3, one removal under way: one more', () => {
+  it('target 5, minimum 3, one removal under way: one more', () => {
     const all = names(5);
     const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
     const result = plan({
@@ -37,7 +37,7 @@ describe('budgets', () => {
     expect(keptReasons(result)).toMatchObject({ 'p-0': 'CurrentlyBeingDeleted', 'p-2': 'NodeGroupMinSizeReached' });
   });
 
-  it('PL14: once Azure has accepted a deletion the target no longer holds it', () => {
+  it('once Azure has accepted a deletion the target no longer holds it', () => {
     const all = names(5);
     const group = pool('p', 5, { minSize: 3, target: { known: true, value: 4, version: '"2"', confirmed: true, observedAtMs: START_MS } });
     const instances = (group.instances ?? []).map((instance) =>
@@ -108,14 +108,14 @@ describe('budgets', () => {
     expect(removed(result)).toEqual(['p-1']);
   });
 
-  it('DR08: a node with an on-completion pod is unneeded but waits', () => {
+  it('a node with an on-completion pod is unneeded but waits', () => {
     const pods = [aPod({ nodeName: 'p-0', safeToEvict: 'on-completion' })];
     const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state: { unneededSince: sinceMinutes(30, names(2)) } });
     expect(keptReasons(result)['p-0']).toBe('BlockedByOnCompletionPod');
     expect(removed(result)).toEqual(['p-1']);
   });
 
-  it('E4, PL16: nodes that share a disruption budget go one by one; the risky one last', () => {
+  it('nodes that share a disruption budget go one by one; the risky one last', () => {
     const all = names(3);
     const pods = [pod('p-0', '200m', 'a'), pod('p-0', '200m', 'b'), pod('p-1', '200m', 'c'), pod('p-2', '200m', 'd')];
     const world = {

@@ -18,9 +18,9 @@ const COUNTERS = { first: { memory: 100, cores: 10 }, second: { memory: 100 } };
 
 describe('utilization of claimed devices', () => {
   it.each([
-    ['EL07: 4 of 10 devices', [aDevicePool('n', 10)], [holding('n', 4)], [], 0.4],
+    ['4 of 10 devices', [aDevicePool('n', 10)], [holding('n', 4)], [], 0.4],
     ['the fullest of several pools', [aDevicePool('n', 10), aDevicePool('m', 2)], [holding('n', 4), holding('m', 1)], [], 0.5],
-    ['EL07: counter sets at 80 % and 60 %', [partitioned([80, 2], [60])], [holding('n', 2)], [], 0.7],
+    ['counter sets at 80 % and 60 %', [partitioned([80, 2], [60])], [holding('n', 2)], [], 0.7],
     [
       'of each set the counter that is used most',
       [aDevicePool('n', [slice('d-0', 20, 9)], { counters: COUNTERS })],

@@ -6,8 +6,8 @@ import { nodes, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './wor
 
 describe('eligibility', () => {
   it.each([
-    { name: 'EL01: exactly at the threshold', cpu: '2', kept: undefined },
-    { name: 'EL01: just above', cpu: '2001m', kept: 'NotUnderutilized' },
+    { name: 'exactly at the threshold', cpu: '2', kept: undefined },
+    { name: 'just above', cpu: '2001m', kept: 'NotUnderutilized' },
   ])('$name', ({ cpu, kept }) => {
     const groups = [pool('p', 1), pool('q', 1, { minSize: 1 })];
     const result = plan({ groups, nodes: nodes('p-0', 'q-0'), pods: [pod('p-0', cpu)] });
@@ -28,14 +28,14 @@ describe('eligibility', () => {
     },
     { name: 'frozen group', world: { ...base, groups: [pool('p', 2, { frozen: 'upgrading' })] }, node: 'p-0', reason: 'GroupFrozen' },
     {
-      name: 'EL12: group at its minimum',
+      name: 'group at its minimum',
       world: { ...base, groups: [pool('p', 2, { minSize: 2 })] },
       node: 'p-0',
       reason: 'NodeGroupMinSizeReached',
     },
     { name: 'no instance', world: { ...base, cloud: { instanceOfNode: new Map() } }, node: 'p-0', reason: 'InstanceUnknown' },
     {
-      name: 'EL10: blocked three minutes ago',
+      name: 'blocked three minutes ago',
       world: { ...base, state: { unremovable: remembered(START_MS + 2 * MINUTE) } },
       node: 'p-0',
       reason: 'RecentlyUnremovable',
@@ -52,7 +52,7 @@ describe('eligibility', () => {
       reason: 'CurrentlyBeingDeleted',
     },
     {
-      name: 'EL09: unready while those may not go',
+      name: 'unready while those may not go',
       world: {
         ...base,
         nodes: [aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } })],
@@ -67,10 +67,10 @@ describe('eligibility', () => {
   });
 
   it.each([
-    { name: 'EL05: cores in use, GPUs idle', gpus: '4', asked: '0', reason: 'NotUnneededLongEnough' },
-    { name: 'EL05: GPUs in use', gpus: '4', asked: '3', reason: 'NotUnderutilized' },
-    { name: 'EL05: more than the own threshold', gpus: '4', asked: '1', threshold: 0.2, reason: 'NotUnderutilized' },
-    { name: 'EL06: no GPU is offered', gpus: '0', asked: '0', reason: 'NotUnneededLongEnough' },
+    { name: 'cores in use, GPUs idle', gpus: '4', asked: '0', reason: 'NotUnneededLongEnough' },
+    { name: 'GPUs in use', gpus: '4', asked: '3', reason: 'NotUnderutilized' },
+    { name: 'more than the own threshold', gpus: '4', asked: '1', threshold: 0.2, reason: 'NotUnderutilized' },
+    { name: 'no GPU is offered', gpus: '0', asked: '0', reason: 'NotUnneededLongEnough' },
   ])('$name', ({ gpus, asked, threshold, reason }) => {
     const gpuNode = aNode({ name: 'p-0', labels: { accelerator: 'nvidia' }, resources: { 'nvidia.com/gpu': gpus } });
     const job = aPod({ nodeName: 'p-0', cpu: '3600m', shape: { cpu: '3600m', resources: { 'nvidia.com/gpu': asked } } });
@@ -87,27 +87,24 @@ describe('eligibility', () => {
   it.each([
     { whose: 'a workload', daemonSet: false },
     { whose: 'a DaemonSet', daemonSet: true },
-  ])(
-    'EL07: a node whose devices a pod of $whose claims is never guessed to be idle, and stays with the claim as the reason',
-    ({ daemonSet }) => {
-      const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpus' }];
-      const job = aPod({ name: 'train', nodeName: 'p-0', daemonSet, safeToEvict: 'true', shape: { cpu: '10m', unsupported } });
-      const result = plan({ ...base, pods: [job], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
-      expect(result.removals.filter(({ node }) => node === 'p-0')).toEqual([]);
-      expect(result.kept.find(({ node }) => node === 'p-0')).toMatchObject({
-        reason: 'UnexpectedError',
-        blocker: { pod: 'default/train', detail: 'resource claim gpus: the device utilization of the node is unknown' },
-      });
-    },
-  );
+  ])('a node whose devices a pod of $whose claims is never guessed to be idle, and stays with the claim as the reason', ({ daemonSet }) => {
+    const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpus' }];
+    const job = aPod({ name: 'train', nodeName: 'p-0', daemonSet, safeToEvict: 'true', shape: { cpu: '10m', unsupported } });
+    const result = plan({ ...base, pods: [job], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+    expect(result.removals.filter(({ node }) => node === 'p-0')).toEqual([]);
+    expect(result.kept.find(({ node }) => node === 'p-0')).toMatchObject({
+      reason: 'UnexpectedError',
+      blocker: { pod: 'default/train', detail: 'resource claim gpus: the device utilization of the node is unknown' },
+    });
+  });
 
-  it('DR14: a node with nothing but expendable pods is empty, however much they ask for', () => {
+  it('a node with nothing but expendable pods is empty, however much they ask for', () => {
     const worthless = aPod({ nodeName: 'p-0', controller: undefined, shape: { cpu: '3900m', priority: -11 } });
     const result = plan({ ...base, pods: [worthless], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
     expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
   });
 
-  it('EL10: an expired verdict is checked again', () => {
+  it('an expired verdict is checked again', () => {
     expect(keptReasons(plan({ ...base, state: { unremovable: remembered(START_MS) } }))['p-0']).toBe('NotUnneededLongEnough');
   });
 

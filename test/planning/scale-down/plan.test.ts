@@ -8,9 +8,9 @@ import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, p
 describe('timers', () => {
   const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
   it.each([
-    { name: 'PL09: 9m59s', ms: 599_000, removed: [] },
-    { name: 'PL09: 10m to the millisecond', ms: 600_000, removed: [] },
-    { name: 'PL09: 10m01s', ms: 601_000, removed: ['p-0', 'p-1'] },
+    { name: '9m59s', ms: 599_000, removed: [] },
+    { name: '10m to the millisecond', ms: 600_000, removed: [] },
+    { name: '10m01s', ms: 601_000, removed: ['p-0', 'p-1'] },
   ])('$name', ({ ms, removed: expected }) => {
     const result = plan({
       ...base,
@@ -25,8 +25,8 @@ describe('timers', () => {
   });
 
   it.each([
-    { name: 'PL10: unready for 15 min', minutes: 15, removed: [] },
-    { name: 'PL10: unready for 21 min', minutes: 21, removed: ['p-0'] },
+    { name: 'unready for 15 min', minutes: 15, removed: [] },
+    { name: 'unready for 21 min', minutes: 21, removed: ['p-0'] },
   ])('$name', ({ minutes, removed: expected }) => {
     const unready = aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } });
     const result = plan({ ...base, nodes: [unready], state: { unneededSince: sinceMinutes(minutes, ['p-0']) } });
@@ -35,7 +35,7 @@ describe('timers', () => {
     expect(result.removals[0]?.cause).toBe(expected.length === 0 ? undefined : 'unready');
   });
 
-  it('PL18: a cooldown removes nothing while timers go on', () => {
+  it('a cooldown removes nothing while timers go on', () => {
     const since = sinceMinutes(30, ['p-0', 'p-1']);
     const result = plan({ ...base, state: { unneededSince: since, lastScaleUpMs: START_MS - MINUTE } });
     expect(result.inhibited).toContain('a scale-up');
@@ -66,10 +66,10 @@ describe('timers', () => {
   });
 
   it.each([
-    { name: 'PL19: one group grew', times: { scaleUpMs: START_MS - 2 * MINUTE }, rests: true },
-    { name: 'PL19: its rest is over', times: { scaleUpMs: START_MS - 10 * MINUTE }, rests: false },
-    { name: 'PL19: one group failed to shrink', times: { scaleDownFailureMs: START_MS - MINUTE }, rests: true },
-    { name: 'PL19: it shrank, and that needs no rest', times: { scaleDownMs: START_MS - 1 }, rests: false },
+    { name: 'one group grew', times: { scaleUpMs: START_MS - 2 * MINUTE }, rests: true },
+    { name: 'its rest is over', times: { scaleUpMs: START_MS - 10 * MINUTE }, rests: false },
+    { name: 'one group failed to shrink', times: { scaleDownFailureMs: START_MS - MINUTE }, rests: true },
+    { name: 'it shrank, and that needs no rest', times: { scaleDownMs: START_MS - 1 }, rests: false },
   ])('$name; with delays per group the others go on', ({ times, rests }) => {
     const result = plan({
       groups: [pool('p', 1), pool('q', 1)],
@@ -96,7 +96,7 @@ describe('timers', () => {
 });
 
 describe('simulation', () => {
-  it('PL01: an empty node can go', () => {
+  it('an empty node can go', () => {
     const result = plan({ groups: [pool('p', 1)], nodes: nodes('p-0'), state: { unneededSince: sinceMinutes(30, ['p-0']) } });
     expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
   });
@@ -104,7 +104,7 @@ describe('simulation', () => {
   it.each([
     { policy: 'Ignore' as const, kept: 'NoPlaceToMovePods' },
     { policy: 'Honor' as const, kept: 'NotUnneededLongEnough' },
-  ])('PL04: the zone of the node that leaves counts for a spread with nodeTaintsPolicy $policy: $kept', ({ policy, kept }) => {
+  ])('the zone of the node that leaves counts for a spread with nodeTaintsPolicy $policy: $kept', ({ policy, kept }) => {
     const ZONE = 'topology.kubernetes.io/zone';
     const zoned = (name: string, zone: string) => aNode({ name, labels: { [ZONE]: zone } });
     const labels = { app: 'web' };
@@ -126,13 +126,13 @@ describe('simulation', () => {
     expect(keptReasons(result)['p-0']).toBe(kept);
   });
 
-  it('PL05: a node that was asked for but has not joined takes no pods', () => {
+  it('a node that was asked for but has not joined takes no pods', () => {
     const world = { groups: [pool('p', 1), pool('q', 3, { minSize: 3 })], pods: [pod('p-0', '1')] };
     expect(keptReasons(plan({ ...world, nodes: nodes('p-0') }))['p-0']).toBe('NoPlaceToMovePods');
     expect(keptReasons(plan({ ...world, nodes: nodes('p-0', 'q-0') }))['p-0']).toBe('NotUnneededLongEnough');
   });
 
-  it('PL06: a node that is unneeded itself takes no pods', () => {
+  it('a node that is unneeded itself takes no pods', () => {
     const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods: [pod('p-0', '500m'), pod('p-1', '1')] });
     expect([...result.unneeded.keys()]).toEqual(['p-0']);
     expect(result.kept.find(({ node }) => node === 'p-1')).toMatchObject({
@@ -141,7 +141,7 @@ describe('simulation', () => {
     });
   });
 
-  it('PL03: two half-full nodes and one place: only the first goes', () => {
+  it('two half-full nodes and one place: only the first goes', () => {
     const pods = [pod('p-0', '2'), pod('p-1', '2'), pod('p-2', '2500m')];
     const tight = [...nodes('p-0', 'p-1'), aNode({ name: 'p-2', cpu: '4500m', memory: '16Gi' })];
     const result = plan({ groups: [pool('p', 3)], nodes: tight, pods, state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1']) } });
@@ -161,7 +161,7 @@ describe('simulation', () => {
     expect(keptReasons(result)['p-0']).toBe('NoPlaceToMovePods');
   });
 
-  it('PL17: looks at empty nodes first, then at those that were unneeded before', () => {
+  it('looks at empty nodes first, then at those that were unneeded before', () => {
     const pods = [pod('p-0', '1'), pod('p-1', '1500m')];
     const result = plan({
       groups: [pool('p', 3)],
@@ -172,7 +172,7 @@ describe('simulation', () => {
     expect([...result.unneeded.keys()]).toEqual(['p-2', 'p-1']);
   });
 
-  it('PL08: bounds how many become unneeded in one loop', () => {
+  it('bounds how many become unneeded in one loop', () => {
     expect(unneededLimit(0, { maxParallel: 10, unneededForMs: 10 * MINUTE })).toBe(20);
     expect(unneededLimit(1_000, { maxParallel: 10, unneededForMs: 10 * MINUTE })).toBe(610);
     const result = plan({ groups: [pool('p', 40)], nodes: nodes(...names(40)) });

@@ -23,7 +23,7 @@ it.each([
 it.each([
   { age: 12, removed: [] },
   { age: 16, removed: ['p-0'] },
-])('QX17: a ready node of $age min whose drivers are still to publish devices: $removed', ({ age, removed }) => {
+])('a ready node of $age min whose drivers are still to publish devices: $removed', ({ age, removed }) => {
   const node = aNode({ name: 'p-0', createdAtMs: START_MS - age * MINUTE });
   const group = pool('p', 1, { template: { ...aTemplate(), devicePools: [aDevicePool('t', 4)] } });
   const result = plan({ groups: [group], nodes: [node], state: { unneededSince: sinceMinutes(11, ['p-0']) } });

@@ -10,13 +10,13 @@ describe('utilization', () => {
     { name: 'nothing requested', pods: [], ignore: false, value: 0 },
     { name: 'the larger of both', pods: [on({ cpu: '200m', memory: '512Mi' })], ignore: false, value: 0.5 },
     {
-      name: 'EL03: DaemonSet pods off both sides',
+      name: 'DaemonSet pods off both sides',
       pods: [on({ cpu: '200m', daemonSet: true }), on({ cpu: '400m' })],
       ignore: true,
       value: 0.5,
     },
     { name: 'DaemonSet pods counted', pods: [on({ cpu: '200m', daemonSet: true }), on({ cpu: '400m' })], ignore: false, value: 0.6 },
-    { name: 'EL02: DaemonSet pods alone', pods: [on({ cpu: '900m', daemonSet: true })], ignore: true, value: 0 },
+    { name: 'DaemonSet pods alone', pods: [on({ cpu: '900m', daemonSet: true })], ignore: true, value: 0 },
     {
       name: 'mirror pods count where only DaemonSet pods are ignored',
       pods: [on({ cpu: '900m', mirror: true })],
@@ -30,7 +30,7 @@ describe('utilization', () => {
       mirrors: true,
       value: 0.5,
     },
-    { name: 'EL04: long terminating', pods: [on({ cpu: '900m', deletionAtMs: START_MS - 60_001 })], ignore: false, value: 0 },
+    { name: 'long terminating', pods: [on({ cpu: '900m', deletionAtMs: START_MS - 60_001 })], ignore: false, value: 0 },
     { name: 'a node that is all DaemonSets says nothing', pods: [on({ cpu: '1', daemonSet: true })], ignore: true, value: undefined },
   ])('$name', ({ pods, ignore, mirrors = false, value }) => {
     const result = utilizationOf(node, pods, { nowMs: START_MS, ignoreDaemonPods: ignore, ignoreMirrorPods: mirrors });

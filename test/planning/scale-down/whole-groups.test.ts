@@ -8,7 +8,7 @@ describe('groups that go as a whole', () => {
   const whole = (id: string, size: number, rest = {}) => pool(id, size, { maxSize: size, options: { zeroOrMax: true, ...rest } });
   const gone = (result: ReturnType<typeof plan>) => [...removed(result)].sort();
 
-  it('PL15: of four nodes three could go: none does, and the reason names the count', () => {
+  it('of four nodes three could go: none does, and the reason names the count', () => {
     const all = names(4);
     const pinned = aPod({ name: 'pet', nodeName: 'p-3', controller: undefined });
     const state = { unneededSince: sinceMinutes(30, all) };
@@ -26,18 +26,18 @@ describe('groups that go as a whole', () => {
     expect(free.removals.every((removal) => removal.together === true)).toBe(true);
   });
 
-  it('PL15: a node whose time has not come holds the others', () => {
+  it('a node whose time has not come holds the others', () => {
     const state = { unneededSince: new Map([...sinceMinutes(30, names(3)), ['p-3', START_MS - MINUTE] as const]) };
     const result = plan({ groups: [whole('p', 4)], nodes: nodes(...names(4)), state });
     expect(Object.values(keptReasons(result)).sort()).toEqual([...Array<string>(3).fill('AtomicScaleDownFailed'), 'NotUnneededLongEnough']);
   });
 
-  it('PL15: complete is also who has all that registered, when the rest never came', () => {
+  it('complete is also who has all that registered, when the rest never came', () => {
     const state = { unneededSince: sinceMinutes(30, names(3)) };
     expect(gone(plan({ groups: [whole('p', 4)], nodes: nodes(...names(3)), state }))).toEqual(names(3));
   });
 
-  it('AC04: a group of 20 with 10 allowed goes alone, and others get nothing', () => {
+  it('a group of 20 with 10 allowed goes alone, and others get nothing', () => {
     const all = names(20);
     const state = { unneededSince: sinceMinutes(30, [...all, 'x-0']) };
     const result = plan({ groups: [whole('p', 20), pool('x', 1)], nodes: nodes(...all, 'x-0'), state });
@@ -45,7 +45,7 @@ describe('groups that go as a whole', () => {
     expect(keptReasons(result)['x-0']).toBe('RemovalBudgetSpent');
   });
 
-  it('AC04: the second such group waits, and so does one while other removals are under way to the limit', () => {
+  it('the second such group waits, and so does one while other removals are under way to the limit', () => {
     const all = [...names(8), ...names(8, 's')];
     const state = { unneededSince: sinceMinutes(30, all) };
     const result = plan({ groups: [whole('p', 8), whole('s', 8)], nodes: nodes(...all), state });
@@ -101,7 +101,7 @@ describe('instances that are no nodes', () => {
   });
   const stranger = (id: string, minutes: number) => anInstance({ node: id, firstSeenMs: START_MS - minutes * MINUTE });
 
-  it('CS02: failed ones go at once, below the minimum too', () => {
+  it('failed ones go at once, below the minimum too', () => {
     const group = pool('p', 2, { minSize: 2, instances: [anInstance({ node: 'p-0' }), failed] });
     const result = plan({ groups: [group], nodes: nodes('p-0'), scaleUpPlanned: true });
     expect(result.instanceRemovals).toEqual([{ group: 'p', instance: failed.key, cause: 'failed' }]);
@@ -115,24 +115,24 @@ describe('instances that are no nodes', () => {
     { name: 'a minimum that not all can leave keeps all', rest: { options: whole, minSize: 2 }, going: [] },
     { name: 'nobody loses a node that is in use', rest: { options: whole }, pods: [pod('p-0')], going: ['p-3'] },
     { name: 'another group', rest: {}, going: ['p-3'] },
-  ])('CS06: of four one never registered: $name', ({ rest, pods, going }) => {
+  ])('of four one never registered: $name', ({ rest, pods, going }) => {
     const group = pool('p', 4, { maxSize: 4, instances: unborn, ...rest });
     const result = plan({ groups: [group], nodes: nodes('p-0'), pods: pods ?? [] });
     expect(result.instanceRemovals).toEqual(going.map((name) => ({ group: 'p', instance: keyOf(name), cause: 'never-registered' })));
   });
 
-  it('CS06: the nodes that did come up go the ordinary way, as the whole that they are', () => {
+  it('the nodes that did come up go the ordinary way, as the whole that they are', () => {
     const group = pool('p', 1, { maxSize: 4, options: whole, instances: [anInstance({ node: 'p-0' })] });
     expect(removed(plan({ groups: [group], nodes: nodes('p-0'), state: { unneededSince: sinceMinutes(30, ['p-0']) } }))).toEqual(['p-0']);
   });
 
-  it('CS06: one that failed takes those on their way with it, below the minimum too', () => {
+  it('one that failed takes those on their way with it, below the minimum too', () => {
     const group = pool('p', 3, { minSize: 3, maxSize: 3, options: whole, instances: [stranger('p-1', 1), failed] });
     const result = plan({ groups: [group], nodes: [] });
     expect(result.instanceRemovals.map(({ cause }) => cause)).toEqual(['failed', 'failed']);
   });
 
-  it('CS05: of three that never registered only the one above the minimum goes', () => {
+  it('of three that never registered only the one above the minimum goes', () => {
     const instances = [anInstance({ node: 'p-0' }), stranger('p-1', 16), stranger('p-2', 16), stranger('p-3', 16)];
     const result = plan({ groups: [pool('p', 4, { minSize: 3, instances })], nodes: nodes('p-0') });
     expect(result.instanceRemovals).toEqual([{ group: 'p', instance: keyOf('p-1'), cause: 'never-registered' }]);

@@ -31,7 +31,7 @@ it.each<{ readonly name: string; readonly joined: Partial<Node>; readonly pods?:
     pods: true,
     going: ['p-2'],
   },
-])('azure 65: with one that failed goes what is on its way; the one that joined $name', ({ joined, pods, going }) => {
+])('with one that failed goes what is on its way; the one that joined $name', ({ joined, pods, going }) => {
   const group = pool('p', 3, {
     maxSize: 3,
     options: { zeroOrMax: true },

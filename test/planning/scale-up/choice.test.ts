@@ -9,7 +9,7 @@ const group = (id: string, part: Parameters<typeof aGroup>[0] & { readonly cpu?:
 };
 
 describe('the choice between groups', () => {
-  it('EX08: the group on the highest priority grows, and what it cannot hold goes to the next', () => {
+  it('the group on the highest priority grows, and what it cannot hold goes to the next', () => {
     const priorities = [
       { priority: 50, patterns: ['spot'] },
       { priority: 10, patterns: ['regular'] },
@@ -54,7 +54,7 @@ describe('the choice between groups', () => {
     expect(growth(planFor({ groups, pods: pods(2), policy: { expanders: ['price'], prices } }))).toEqual(['spot 0->1']);
   });
 
-  it('EX12: nodes with devices are not bought for pods without, cheap as they are', () => {
+  it('nodes with devices are not bought for pods without, cheap as they are', () => {
     const gpu = aTemplate({ cpu: '4', memory: '16Gi', resources: { 'nvidia.com/gpu': '1' } });
     const groups = [group('gpu', { vmSize: 'Standard_NC4', template: gpu }), group('plain')];
     const prices = { standard_nc4: 0.01, standard_d4s_v5: 0.2 };

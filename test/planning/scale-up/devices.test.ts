@@ -23,7 +23,7 @@ const reasonsOf = (plan: ScaleUpPlan, name: string): readonly string[] => {
 };
 
 describe('devices of new nodes', () => {
-  it('QX16: pods are packed by devices, and what no node can hold buys none', () => {
+  it('pods are packed by devices, and what no node can hold buys none', () => {
     const nodes = [aNode({ name: 'a-0', ...published('a-0') })];
     expect(growth(planFor({ groups: [group(1)], nodes, pods: pods(13) }))).toEqual(['a 1->4']);
     const [pod] = pods(1, 5);
@@ -32,14 +32,14 @@ describe('devices of new nodes', () => {
     expect(verdictOf(plan, 'p-0')?.kind).toBe('helpless');
   });
 
-  it('QX17: a ready node whose devices are not published yet is one to come, and serves the pods that wait', () => {
+  it('a ready node whose devices are not published yet is one to come, and serves the pods that wait', () => {
     const nodes = [aNode({ name: 'a-0', ...published('a-0') }), young('a-1')];
     const plan = planFor({ groups: [group(2)], nodes, pods: pods(8) });
     expect(growth(plan)).toEqual([]);
     expect(['p-3', 'p-4'].map((name) => verdictOf(plan, name)?.kind)).toEqual(['fits-present-node', 'fits-upcoming-node']);
   });
 
-  it('QX17: one that has published one pool of two is still one to come', () => {
+  it('one that has published one pool of two is still one to come', () => {
     const two = { ...group(1), template: { ...aTemplate(), devicePools: [...POOLS, aDevicePool('template-2', 4)] } };
     const plan = planFor({ groups: [two], nodes: [young('a-0', published('a-0'))], pods: pods(8) });
     expect(growth(plan)).toEqual([]);

@@ -34,7 +34,7 @@ function pods(count: number, options: Parameters<typeof aPod>[0] = {}) {
 }
 
 describe('planScaleUp: pod selection', () => {
-  it('PS01: a nominated pod causes no scale-up and holds its room', () => {
+  it('a nominated pod causes no scale-up and holds its room', () => {
     const node = aNode({ name: 'a-0', cpu: '1' });
     const nominated = aPod({ cpu: '800m', nominatedNodeName: 'a-0' });
     const other = aPod({ cpu: '500m' });
@@ -44,11 +44,11 @@ describe('planScaleUp: pod selection', () => {
   });
 
   it.each([
-    ['PS02: gated', { unschedulable: undefined }, 'not-unschedulable'],
-    ['PS03: being deleted', { deletionAtMs: START_MS }, 'not-unschedulable'],
-    ['PS07: a DaemonSet pod', { daemonSet: true }, 'daemon-set'],
+    ['gated', { unschedulable: undefined }, 'not-unschedulable'],
+    ['being deleted', { deletionAtMs: START_MS }, 'not-unschedulable'],
+    ['a DaemonSet pod', { daemonSet: true }, 'daemon-set'],
     ['an expendable pod', { shape: { priority: -11 } }, 'expendable'],
-    ['PS12: younger than its own delay', { scaleUpDelayMs: 120_000 }, 'too-young'],
+    ['younger than its own delay', { scaleUpDelayMs: 120_000 }, 'too-young'],
   ] as const)('%s is ignored', (_, options, reason) => {
     const pod = aPod(options);
     const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod] });
@@ -56,16 +56,16 @@ describe('planScaleUp: pod selection', () => {
     expect(plan.increases).toEqual([]);
   });
 
-  it('PS12: a pod may only raise the delay', () => {
+  it('a pod may only raise the delay', () => {
     const pod = aPod({ createdAtMs: START_MS - 20_000, scaleUpDelayMs: 10_000 });
     const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod], policy: { newPodDelayMs: 30_000 } });
     expect(verdictOf(plan, pod)).toEqual({ kind: 'ignored', reason: 'too-young' });
   });
 
   it.each([
-    ['PS09: asks for GPUs and is 20 s old: its fellows are waited for', 20_000, { 'nvidia.com/gpu': '1' }, false],
-    ['PS09: asks for GPUs and is 31 s old', 31_000, { 'nvidia.com/gpu': '1' }, true],
-    ['PS09: asks for none', 20_000, {}, true],
+    ['asks for GPUs and is 20 s old: its fellows are waited for', 20_000, { 'nvidia.com/gpu': '1' }, false],
+    ['asks for GPUs and is 31 s old', 31_000, { 'nvidia.com/gpu': '1' }, true],
+    ['asks for none', 20_000, {}, true],
   ])('a pod that %s', (_, ageMs, resources, grows) => {
     const template = aTemplate({ resources: { 'nvidia.com/gpu': '4' } });
     const pod = aPod({ createdAtMs: START_MS - ageMs, shape: { resources } });
@@ -79,8 +79,8 @@ describe('planScaleUp: pod selection', () => {
   });
 
   it.each([
-    ['PS10: of a bypassed scheduler, not looked at yet: at once', { unseen: true }, 'fast', {}, 'triggered'],
-    ['PS10: the same while new pods are waited for', { unseen: true }, 'fast', { newPodDelayMs: 60_000 }, 'triggered'],
+    ['of a bypassed scheduler, not looked at yet: at once', { unseen: true }, 'fast', {}, 'triggered'],
+    ['the same while new pods are waited for', { unseen: true }, 'fast', { newPodDelayMs: 60_000 }, 'triggered'],
     ['of another scheduler, not looked at yet', { unseen: true }, 'default-scheduler', {}, 'ignored'],
     ['of a bypassed scheduler, gated', {}, 'fast', {}, 'ignored'],
   ] as const)('a pod %s', (_, part, schedulerName, policy, kind) => {
@@ -89,7 +89,7 @@ describe('planScaleUp: pod selection', () => {
     expect(verdictOf(plan, pod)?.kind).toBe(kind);
   });
 
-  it('PS11: pods of schedulers that are not allowed ask for nothing, and keep the room that they have', () => {
+  it('pods of schedulers that are not allowed ask for nothing, and keep the room that they have', () => {
     const bound = aPod({ nodeName: 'a-0', cpu: '3', shape: { cpu: '3', schedulerName: 'b' } });
     const [own, other] = [aPod({ cpu: '2', shape: { cpu: '2', schedulerName: 'a' } }), aPod({ shape: { schedulerName: 'b' } })];
     const world = { groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [bound, own, other] };
@@ -98,14 +98,14 @@ describe('planScaleUp: pod selection', () => {
     expect(verdictOf(plan, own)).toEqual({ kind: 'triggered', group: 'a' });
   });
 
-  it('PS05: bound expendable pods make way', () => {
+  it('bound expendable pods make way', () => {
     const filler = aPod({ cpu: '3900m', nodeName: 'a-0', shape: { priority: -20, cpu: '3900m' } });
     const pod = aPod({ cpu: '1' });
     const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [filler, pod] });
     expect(verdictOf(plan, pod)).toEqual({ kind: 'fits-present-node', node: 'a-0' });
   });
 
-  it('PS16, PS17: pods of a draining node ask for room, save DaemonSet, mirror and leaving ones', () => {
+  it('pods of a draining node ask for room, save DaemonSet, mirror and leaving ones', () => {
     const on = { nodeName: 'a-0', cpu: '3' } as const;
     const moved = aPod(on);
     const rest = [aPod({ ...on, daemonSet: true }), aPod({ ...on, mirror: true }), aPod({ ...on, deletionAtMs: START_MS })];
@@ -175,13 +175,13 @@ describe('planScaleUp: groups that may not grow', () => {
     ['frozen', aGroup({ id: 'a', frozen: 'upgrading' }), {}, { kind: 'frozen', detail: 'upgrading' }],
     ['target-unknown', aGroup({ id: 'a', target: { known: false, reason: '403' } }), {}, { kind: 'target-unknown', detail: '403' }],
     [
-      'EQ06: backoff',
+      'backoff',
       aGroup({ id: 'a' }),
       { backoffs: new Map([[nodeGroupId('a'), backoff]]) },
       { kind: 'backoff', untilMs: START_MS + 1, cause: 'quota' },
     ],
     ['stockout', aGroup({ id: 'a' }), { stockouts: [stockout] }, { kind: 'stockout', untilMs: START_MS + 1, code: 'AllocationFailed' }],
-    ['EQ05: max-size', aGroup({ id: 'a', target: 3, maxSize: 3 }), {}, { kind: 'max-size', max: 3 }],
+    ['max-size', aGroup({ id: 'a', target: 3, maxSize: 3 }), {}, { kind: 'max-size', max: 3 }],
     [
       'the limit of AKS on one pool',
       { ...aGroup({ id: 'a', target: 1_000, maxSize: 1_000 }), poolLimit: 1_000 },
@@ -222,7 +222,7 @@ describe('planScaleUp: groups that may not grow', () => {
     expect(growth(plan)).toEqual(['b 1->2']);
   });
 
-  it('EQ11: a pod that would not fit anyway gets that reason beside the full group', () => {
+  it('a pod that would not fit anyway gets that reason beside the full group', () => {
     const pod = aPod({ shape: { nodeSelector: { disk: 'ssd' } } });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, maxSize: 1 })], pods: [pod] });
     expect(verdictOf(plan, pod)).toMatchObject({
@@ -252,27 +252,27 @@ describe('planScaleUp: groups that may not grow', () => {
 });
 
 describe('planScaleUp: packing', () => {
-  it('ES01: three per node need four nodes for ten', () => {
+  it('three per node need four nodes for ten', () => {
     const group = aGroup({ id: 'a', target: 0, template: aTemplate({ cpu: '1050m', memory: '8Gi' }) });
     expect(growth(planFor({ groups: [group], pods: pods(10, { cpu: '350m', memory: '500Mi' }) }))).toEqual(['a 0->4']);
   });
 
-  it('ES03: a host port allows one per node', () => {
+  it('a host port allows one per node', () => {
     const shape = { hostPorts: [{ port: 5555, protocol: 'TCP', hostIp: '0.0.0.0' }] } as const;
     expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(4, { shape }) }))).toEqual(['a 0->4']);
   });
 
-  it('ES05: the big go first and the small fill the gaps', () => {
+  it('the big go first and the small fill the gaps', () => {
     const all = [...pods(4, { cpu: '1' }), ...pods(2, { cpu: '3' })];
     expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: all }))).toEqual(['a 0->3']);
   });
 
-  it('ES13: a thousand equal pods, fifty per node, are twenty nodes', () => {
+  it('a thousand equal pods, fifty per node, are twenty nodes', () => {
     const group = aGroup({ id: 'a', target: 0, maxSize: 100, template: aTemplate({ cpu: '5' }) });
     expect(growth(planFor({ groups: [group], pods: pods(1000, { cpu: '100m', memory: '1Mi' }) }))).toEqual(['a 0->20']);
   });
 
-  it('TM05, TM06: DaemonSets take their part of a new node where they match', () => {
+  it('DaemonSets take their part of a new node where they match', () => {
     const daemonSet = (name: string, nodeSelector: Record<string, string>) => ({
       namespace: 'kube-system',
       name,
@@ -305,7 +305,7 @@ describe('planScaleUp: packing', () => {
     expect(growth(plan)).toEqual(['a 0->2', 'b 0->1']);
   });
 
-  it('EX03: memory-heavy pods go to the group with memory; the other is reported as not chosen', () => {
+  it('memory-heavy pods go to the group with memory; the other is reported as not chosen', () => {
     const groups = [
       aGroup({ id: 'cpu', target: 0, template: aTemplate({ cpu: '16', memory: '32Gi' }) }),
       aGroup({ id: 'mem', target: 0, template: aTemplate({ cpu: '4', memory: '32Gi' }) }),
@@ -323,7 +323,7 @@ describe('planScaleUp: packing', () => {
     expect(growth(planFor({ groups, pods: [aPod({ cpu: '3' })] }))).toEqual(['plain 0->1']);
   });
 
-  it('EX13, BL22: only groups that are there are options: none is made for pods that they would not take, at whatever price', () => {
+  it('only groups that are there are options: none is made for pods that they would not take, at whatever price', () => {
     const shape = aShape({ cpu: '9', nodeSelector: { disk: 'fast' } });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ shape })], policy: { expanders: ['price'] } });
     expect(plan).toMatchObject({ increases: [], options: [] });
@@ -355,13 +355,13 @@ describe('planScaleUp: pods that look at each other', () => {
   /** A domain that stays empty. */
   const full = aNode({ name: 'x', cpu: '1m' });
 
-  it('ES06: host spread of two packs two per node', () => {
+  it('host spread of two packs two per node', () => {
     const group = aGroup({ id: 'a', target: 0 });
     const plan = planFor({ groups: [group], nodes: [full], pods: pods(8, { shape: { ...web, topologySpread: [spread(HOST, 2)] } }) });
     expect(growth(plan)).toEqual(['a 0->4']);
   });
 
-  it('ES07: a zone that may not run ahead of an empty one takes maxSkew pods', () => {
+  it('a zone that may not run ahead of an empty one takes maxSkew pods', () => {
     const group = aGroup({ id: 'a', target: 0, template: aTemplate({ zones: ['we-1'] }) });
     const present = aNode({ name: 'x', cpu: '1m', labels: { [ZONE]: 'we-2' } });
     const all = pods(5, { shape: { ...web, topologySpread: [spread(ZONE, 2)] } });
@@ -370,7 +370,7 @@ describe('planScaleUp: pods that look at each other', () => {
     expect([...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless')).toHaveLength(3);
   });
 
-  it('ES08: earlier nodes are tried again when the least domain has grown', () => {
+  it('earlier nodes are tried again when the least domain has grown', () => {
     const all = [...pods(2, { cpu: '3' }), ...pods(6, { cpu: '1', shape: { ...web, cpu: '1', topologySpread: [spread(HOST, 1)] } })];
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], nodes: [full], pods: all });
     expect(growth(plan)).toEqual(['a 0->6']);
@@ -383,18 +383,18 @@ describe('planScaleUp: pods that look at each other', () => {
     expect(plan.increases.flatMap((increase) => increase.pods)).toHaveLength(9);
   });
 
-  it('TM07: host anti-affinity takes one node per pod', () => {
+  it('host anti-affinity takes one node per pod', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(5, { shape: { ...web, podAntiAffinity: [term(HOST)] } }) });
     expect(growth(plan)).toEqual(['a 0->5']);
   });
 
-  it('ES16: affinity to itself bootstraps and stays in the first zone', () => {
+  it('affinity to itself bootstraps and stays in the first zone', () => {
     const groups = ['1', '2'].map((zone) => aGroup({ id: `z${zone}`, target: 0, template: aTemplate({ zones: [`we-${zone}`] }) }));
     const plan = planFor({ groups, pods: pods(8, { cpu: '1', shape: { ...web, cpu: '1', podAffinity: [term(ZONE)] } }) });
     expect(growth(plan)).toEqual(['z1 0->2']);
   });
 
-  it("ES17: an existing pod's anti-affinity keeps the pod out of its zone", () => {
+  it("an existing pod's anti-affinity keeps the pod out of its zone", () => {
     const groups = ['1', '2'].map((zone) => aGroup({ id: `z${zone}`, target: 0, template: aTemplate({ zones: [`we-${zone}`] }) }));
     const hermit = aPod({ nodeName: 'x', shape: { labels: { app: 'db' }, podAntiAffinity: [term(ZONE)] } });
     const node = aNode({ name: 'x', labels: { [ZONE]: 'we-1' } });

@@ -15,7 +15,7 @@ function pods(count: number) {
 }
 
 describe('a group that is of use only as a whole', () => {
-  it('BL18: grows to its maximum in one ordinary increase, however few pods ask', () => {
+  it('grows to its maximum in one ordinary increase, however few pods ask', () => {
     const [pod] = pods(1);
     const plan = planFor({ groups: [whole('a')], pods: pod === undefined ? [] : [pod] });
     expect(growth(plan)).toEqual(['a 0->8']);
@@ -27,9 +27,9 @@ describe('a group that is of use only as a whole', () => {
   });
 
   it.each([
-    { name: 'EQ10, BL17: the nodes of the cluster leave 5', policy: { maxNodesTotal: 5 }, allowed: 5 },
-    { name: 'BL17: the cores of the cluster leave 7', policy: { maxCoresTotal: 31 }, allowed: 7 },
-    { name: 'BL17: one plan may add 4', policy: { maxNodesPerScaleUp: 4 }, allowed: 4 },
+    { name: 'the nodes of the cluster leave 5', policy: { maxNodesTotal: 5 }, allowed: 5 },
+    { name: 'the cores of the cluster leave 7', policy: { maxCoresTotal: 31 }, allowed: 7 },
+    { name: 'one plan may add 4', policy: { maxNodesPerScaleUp: 4 }, allowed: 4 },
   ])('$name: not one node is bought, and the reason names both numbers', ({ policy, allowed }) => {
     const [pod] = pods(1);
     if (pod === undefined) throw new Error('no pod');
@@ -41,7 +41,7 @@ describe('a group that is of use only as a whole', () => {
     expect(reason === undefined ? '' : describeSkip(reason)).toContain('atomic scale-up exceeds cluster node count limit');
   });
 
-  it('EQ10: a limit that others have used up in the same plan counts', () => {
+  it('a limit that others have used up in the same plan counts', () => {
     const groups = [whole('b', { maxSize: 4 }), { ...aGroup({ id: 'a', target: 0, maxSize: 10 }), template: whole('b').template }];
     const plan = planFor({ groups, pods: pods(4), policy: { maxNodesTotal: 5, expanders: ['least-nodes'] } });
     expect(growth(plan)).toEqual(['a 0->2']);

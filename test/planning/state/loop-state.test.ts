@@ -43,7 +43,7 @@ const grow = (from: number, to: number) => ({
 const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
 
 describe('backoff', () => {
-  it('CS09: 5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
+  it('5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
     const fail = (known: ReturnType<typeof nextBackoff> | undefined, atMs: number) =>
       nextBackoff(known, { cause: 'x', atMs, detail: NO_STOCK, message: '' }, policy.backoff);
     const first = fail(undefined, 0);
@@ -105,7 +105,7 @@ describe('backoff', () => {
     expect(after.backoffs.size).toBe(0);
   });
 
-  it('E9: a change from outside does not rest the group', () => {
+  it('a change from outside does not rest the group', () => {
     const event: CloudEvent = { kind: 'external-change', group: G, from: 1, to: 3, atMs: START_MS };
     expect(reduceObservation(START, look(group(3), 1, START_MS, [event]), policy).backoffs.size).toBe(0);
   });
@@ -149,7 +149,7 @@ describe('stockouts', () => {
   const after = (detail: ErrorKind, rest: Partial<NodeGroup> = {}, state = START, atMs = START_MS) =>
     reduceObservation(state, look(group(1, rest), 1, atMs, [failure(detail, atMs)]), policy).stockouts;
 
-  it('E7: the group says what the error left out', () => {
+  it('the group says what the error left out', () => {
     expect(after(NO_STOCK, { zones: ['1'], priority: 'Spot' })).toEqual([
       {
         scope: { vmSize: 'Standard_D4s_v5', zone: '1', priority: 'Spot' },
@@ -193,7 +193,7 @@ describe('increases in flight', () => {
     expect(asked.lastScaleUpMs).toBe(START_MS);
   });
 
-  it('CS01: shrink as nodes join, time out into a backoff after 15 min', () => {
+  it('shrink as nodes join, time out into a backoff after 15 min', () => {
     const half = seen(asked, 6, 4, START_MS + 14 * MINUTE);
     expect(half.increases.get(G)?.nodes).toBe(2);
     const late = seen(half, 6, 4, START_MS + 15 * MINUTE + 1);
@@ -205,7 +205,7 @@ describe('increases in flight', () => {
     expect(seen(asked, 6, 6, START_MS + MINUTE).increases.size).toBe(0);
   });
 
-  it('CS02, CS03: failed instances fail the increase once and are not awaited, the others of the order are', () => {
+  it('failed instances fail the increase once and are not awaited, the others of the order are', () => {
     const instances = [
       ...Array.from({ length: 4 }, (_, index) => anInstance({ node: `g-${index}` })),
       ...[4, 5].map((index) =>
@@ -247,7 +247,7 @@ describe('increases in flight', () => {
     expect([next.backoffs.size, next.stockouts.length]).toEqual([0, 0]);
   });
 
-  it('CS13: after a restart what Azure was asked for is awaited', () => {
+  it('after a restart what Azure was asked for is awaited', () => {
     expect(seen(START, 6, 1).increases.get(G)).toMatchObject({ nodes: 5, expectedByMs: START_MS + 15 * MINUTE });
   });
 
@@ -263,7 +263,7 @@ describe('increases in flight', () => {
     expect(seen(resting, 6, 1, START_MS + 7 * MINUTE).increases.size).toBe(0);
   });
 
-  it('CS08: more registered than asked for is nothing to await', () => {
+  it('more registered than asked for is nothing to await', () => {
     expect(seen(START, 3, 5).increases.size).toBe(0);
   });
 
@@ -378,7 +378,7 @@ describe('scale-down', () => {
     expect(next.unremovable.get('g-0')?.reason).toBe('UnexpectedError');
   });
 
-  it('PL19: remembers per group when it grew, shrank and failed to; a changed node is no failure', () => {
+  it('remembers per group when it grew, shrank and failed to; a changed node is no failure', () => {
     const grown = reduceIncrease(START, grow(1, 2), START_MS - 9, policy);
     const begun = reduceRemovals(grown, [{ ...started, atMs: START_MS - 5 }, undone('recheck')], START_MS);
     expect(begun.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5 });
@@ -392,7 +392,7 @@ describe('scale-down', () => {
     expect(reduceObservation(begun, look(group(1), 1, START_MS, [event]), policy).deleting.size).toBe(0);
   });
 
-  it('E8: a marked node whose machine is being deleted is in flight after a restart', () => {
+  it('a marked node whose machine is being deleted is in flight after a restart', () => {
     const node = aNode({ name: 'g-0', taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
     const leaving = group(0, { instances: [anInstance({ node: 'g-0', state: 'deleting' })] });
     expect(reduceObservation(START, anObservation([leaving], aCluster({ nodes: [node] })), policy).deleting.has('g-0')).toBe(true);

@@ -9,7 +9,7 @@ const announced = { noticedAtMs: START_MS - 90_000, deadlineMs: START_MS - 60_00
 describe('how long a node that is not ready is kept', () => {
   it.each([
     { name: 'any: the usual time', state: 'running' as const, expected: 20 * MINUTE },
-    { name: 'azure fault 44: evicted and deallocated, a minute', preemption: announced, state: 'deallocated' as const, expected: MINUTE },
+    { name: 'evicted and deallocated, a minute', preemption: announced, state: 'deallocated' as const, expected: MINUTE },
     { name: 'deallocated by somebody: the usual time', state: 'deallocated' as const, expected: 20 * MINUTE },
     { name: 'announced, and spared: the usual time', preemption: announced, state: 'running' as const, expected: 20 * MINUTE },
     {

@@ -24,11 +24,11 @@ const term = (expressions: readonly Requirement[], fields: readonly Requirement[
 describe('node affinity', () => {
   it.each<[string, readonly NodeSelectorTerm[] | undefined, boolean]>([
     ['no affinity matches', undefined, true],
-    ['PR02: no terms match nothing', [], false],
+    ['no terms match nothing', [], false],
     ['an empty term matches nothing', [term([])], false],
-    ['PR02: terms are alternatives', [term([need('size', 'In', '9')]), term([need('size', 'In', '5')])], true],
+    ['terms are alternatives', [term([need('size', 'In', '9')]), term([need('size', 'In', '5')])], true],
     ['requirements of a term add up', [term([need('size', 'In', '5'), need('word', 'In', 'x')])], false],
-    ['PR01: Gt 4 on 5', [term([need('size', 'Gt', '4')])], true],
+    ['Gt 4 on 5', [term([need('size', 'Gt', '4')])], true],
     ['Gt 5 on 5', [term([need('size', 'Gt', '5')])], false],
     ['Lt 6 on 5', [term([need('size', 'Lt', '6')])], true],
     ['Gt takes one number', [term([need('size', 'Gt', '1', '2')])], false],
@@ -38,8 +38,8 @@ describe('node affinity', () => {
     ['Gt on what is more than 64 bits hold', [term([need('over', 'Gt', '5')])], false],
     ['Lt of what is more than 64 bits hold', [term([need('size', 'Lt', '9223372036854775808')])], false],
     ['Gt of a fraction', [term([need('size', 'Gt', '4.0')])], false],
-    ['PR01: Gt on a word', [term([need('word', 'Gt', '4')])], false],
-    ['PR01: NotIn with a missing key', [term([need('none', 'NotIn', 'x')])], true],
+    ['Gt on a word', [term([need('word', 'Gt', '4')])], false],
+    ['NotIn with a missing key', [term([need('none', 'NotIn', 'x')])], true],
     ['Exists', [term([need('word', 'Exists')])], true],
     ['DoesNotExist', [term([need('word', 'DoesNotExist')])], false],
     ['the field metadata.name', [term([], [need('metadata.name', 'In', 'n1')])], true],
@@ -79,8 +79,8 @@ describe('taints', () => {
   it.each<[string, Taint, readonly Toleration[], boolean]>([
     ['untolerated', taint, [], false],
     ['NoExecute untolerated', { ...taint, effect: 'NoExecute' }, [], false],
-    ['PR03: PreferNoSchedule never blocks', { ...taint, effect: 'PreferNoSchedule' }, [], true],
-    ['PR03: Exists without a key tolerates all', taint, [toleration({})], true],
+    ['PreferNoSchedule never blocks', { ...taint, effect: 'PreferNoSchedule' }, [], true],
+    ['Exists without a key tolerates all', taint, [toleration({})], true],
     ['equal value', taint, [toleration({ key: 'dedicated', operator: 'Equal', value: 'gpu' })], true],
     ['another value', taint, [toleration({ key: 'dedicated', operator: 'Equal', value: 'cpu' })], false],
     ['another effect', taint, [toleration({ key: 'dedicated', effect: 'NoExecute' })], false],
@@ -134,9 +134,9 @@ describe('features of kubelets', () => {
 describe('host ports', () => {
   const port = (part: Partial<HostPort> = {}): HostPort => ({ port: 80, protocol: 'TCP', hostIp: '0.0.0.0', ...part });
   it.each<[string, HostPort, HostPort, boolean]>([
-    ['PR04: two specific addresses', port({ hostIp: '10.0.0.1' }), port({ hostIp: '10.0.0.2' }), false],
-    ['PR04: one is every address', port({ hostIp: '10.0.0.1' }), port(), true],
-    ['PR04: another protocol', port(), port({ protocol: 'UDP' }), false],
+    ['two specific addresses', port({ hostIp: '10.0.0.1' }), port({ hostIp: '10.0.0.2' }), false],
+    ['one is every address', port({ hostIp: '10.0.0.1' }), port(), true],
+    ['another protocol', port(), port({ protocol: 'UDP' }), false],
     ['another port', port(), port({ port: 81 }), false],
     ['the same', port({ hostIp: '10.0.0.1' }), port({ hostIp: '10.0.0.1' }), true],
   ])('%s', (_, left, right, collide) => {

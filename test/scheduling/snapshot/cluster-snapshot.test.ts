@@ -38,7 +38,7 @@ const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) =>
   snapshot.check(pod, node).map((reason) => (reason.kind === 'pod-affinity' ? reason.rule : reason.kind));
 
 describe('ClusterSnapshot: memory', () => {
-  it('PS18: if the last found node of equal pods is gone, the search restarts', () => {
+  it('if the last found node of equal pods is gone, the search restarts', () => {
     const nodes = ['a', 'b', 'c'].map((name) => aNode({ name }));
     const snapshot = synced(aCluster({ nodes }));
     const pod = aPod({ cpu: '1' });
@@ -88,7 +88,7 @@ describe('ClusterSnapshot: search', () => {
     expect([found, asked]).toEqual(['y', ['x', 'y']]);
   });
 
-  it('PR18: passes over cordoned nodes, whatever the pod tolerates', () => {
+  it('passes over cordoned nodes, whatever the pod tolerates', () => {
     const tolerations = [{ key: '', operator: 'Exists', value: '', effect: undefined }] as const;
     const pod = aPod({ shape: { tolerations } });
     const snapshot = synced(aCluster({ nodes: [aNode({ name: 'a', unschedulable: true })] }));
@@ -153,14 +153,14 @@ describe('ClusterSnapshot: spread', () => {
     ]);
   });
 
-  it('PR05: fewer domains than minDomains make the least 0', () => {
+  it('fewer domains than minDomains make the least 0', () => {
     const strict = aPod({ shape: { labels: { app: 'web' }, topologySpread: [spread({ minDomains: 3 })] } });
     const snapshot = synced(aCluster({ nodes: zones, pods: [web('a'), web('b')] }));
     expect(snapshot.check(pod, 'a')).toEqual([]);
     expect(kinds(snapshot, strict, 'a')).toEqual(['topology-spread']);
   });
 
-  it('PR07: with nodeTaintsPolicy Honor an untolerated zone is no domain', () => {
+  it('with nodeTaintsPolicy Honor an untolerated zone is no domain', () => {
     const tainted = inZone('c', '3', [{ key: 'x', value: '', effect: 'NoSchedule' }]);
     const snapshot = synced(aCluster({ nodes: [...zones, tainted], pods: [web('a'), web('b')] }));
     const honors = aPod({ shape: { labels: { app: 'web' }, topologySpread: [spread({ nodeTaintsPolicy: 'Honor' })] } });
@@ -194,14 +194,14 @@ describe('ClusterSnapshot: affinity', () => {
     expect(kinds(snapshot, first, 'b')).toEqual(['affinity']);
   });
 
-  it('PR11: one pod must match all terms', () => {
+  it('one pod must match all terms', () => {
     const both = aPod({ shape: { podAffinity: [term(), term({ selector: app('db') })] } });
     expect(kinds(synced(aCluster({ nodes, pods: [web('a'), web('a', { shape: { labels: { app: 'db' } } })] })), both, 'a')).toEqual([
       'affinity',
     ]);
   });
 
-  it('PR09: an empty namespace selector means every namespace; none means its own', () => {
+  it('an empty namespace selector means every namespace; none means its own', () => {
     const snapshot = synced(
       aCluster({ nodes, pods: [web('a', { namespace: 'kube-system', shape: { namespace: 'kube-system', labels: { app: 'web' } } })] }),
     );
@@ -211,7 +211,7 @@ describe('ClusterSnapshot: affinity', () => {
     expect(kinds(snapshot, own, 'c')).toEqual(['affinity']);
   });
 
-  it('PR10: anti-affinity to other tenants only', () => {
+  it('anti-affinity to other tenants only', () => {
     const selector = {
       requirements: [
         { key: 'tenant', operator: 'Exists', values: [] },

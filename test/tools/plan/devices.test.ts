@@ -61,13 +61,13 @@ const BASE = [NODE, gpuSlice('n-1', 4), deviceClass(), claimTemplate('one', [gpu
 const wanting = (name: string, template: string): Json => podJson(name, '1', { spec: ownClaim(template) });
 
 describe('plan and devices', () => {
-  it('QX16: a pod that needs two devices where one is free gets a new node', async () => {
+  it('a pod that needs two devices where one is free gets a new node', async () => {
     const answer = await answerOf([...BASE, ...running('a', 'n-1', ['gpu-0', 'gpu-1', 'gpu-2']), wanting('p', 'two')]);
     expect(grown(answer)).toEqual(['gpu 1->2']);
     expect(fits(await answerOf([...BASE, ...running('a', 'n-1', ['gpu-0', 'gpu-1']), wanting('p', 'two')]))).toEqual(['default/p n-1']);
   });
 
-  it('QX16: a pod that needs more than any new node has gets none, and says what fell short', async () => {
+  it('a pod that needs more than any new node has gets none, and says what fell short', async () => {
     const answer = await answerOf([...BASE, claimTemplate('nine', [gpus(9)]), wanting('p', 'nine')]);
     expect(grown(answer)).toEqual([]);
     expect(whys(answer)).toEqual([
@@ -206,7 +206,7 @@ describe('plan and devices', () => {
     expect(grown(answer)).toEqual(['gpu 1->4']);
   });
 
-  it('EL07: the share of devices in use is what a node is judged by', async () => {
+  it('the share of devices in use is what a node is judged by', async () => {
     const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
     const ten = [second, gpuSlice('n-2', 10), ...BASE, ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3'], '15')];
     const answer = await answerOf(ten);
@@ -226,7 +226,7 @@ describe('plan and devices', () => {
     });
   });
 
-  it('EL07: a pool that is not complete is no number', async () => {
+  it('a pool that is not complete is no number', async () => {
     const half = gpuSlice('n-2', 4, { spec: { pool: { name: 'n-2', generation: 2, resourceSliceCount: 2 } } });
     // An hour later: a node that has just come still waits for its drivers.
     const later = { kind: 'Namespace', metadata: { name: 'later', creationTimestamp: '2026-11-21T09:00:00Z' } };

@@ -39,7 +39,7 @@ describe('a new node runs what the one runs that speaks for its pool', () => {
     ['a DaemonSet that has been made larger', [daemonSet('1'), agent('100m')], false],
     ['a DaemonSet of OpenKruise', [custom], false],
     ['a DaemonSet of OpenKruise beside a built-in one', [daemonSet('0'), custom], false],
-    ['PS07: a pod with the daemonset-pod annotation', [annotated], false],
+    ['a pod with the daemonset-pod annotation', [annotated], false],
     ['a pod of the node itself', [fixed], false],
     ['a pod that is over', [{ ...fixed, status: { phase: 'Succeeded' } }], true],
   ])('%s', async (_what, objects, fits) => {

@@ -37,19 +37,15 @@ const about = (metadata: Json): Json => ({ metadata: { name: 'p', namespace: 'de
 describe('plan reports for every pending pod why no pool helps', () => {
   const gated = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' };
   const rows: readonly (readonly [string, Json, string])[] = [
-    ['PS02: a gated pod', pending('p', { schedulingGates: [{ name: 'g' }] }), 'not-unschedulable: .*scheduling gate'],
+    ['a gated pod', pending('p', { schedulingGates: [{ name: 'g' }] }), 'not-unschedulable: .*scheduling gate'],
+    ['a gated pod that says so', pending('p', {}, { status: { phase: 'Pending', conditions: [gated] } }), 'not-unschedulable: .*gate'],
     [
-      'PS02: a gated pod that says so',
-      pending('p', {}, { status: { phase: 'Pending', conditions: [gated] } }),
-      'not-unschedulable: .*gate',
-    ],
-    [
-      'PS03: a pod on its way out',
+      'a pod on its way out',
       pending('p', {}, about({ deletionTimestamp: '2026-11-21T08:00:00Z' })),
       'not-unschedulable: it is being deleted',
     ],
     [
-      'PS01: a nominated pod',
+      'a nominated pod',
       pending('p', {}, { status: { phase: 'Pending', nominatedNodeName: 'n-0', conditions: [refused] } }),
       'nominated: .*node n-0',
     ],
@@ -60,7 +56,7 @@ describe('plan reports for every pending pod why no pool helps', () => {
       'other-scheduler: its scheduler volcano is not in scaleUp.allowedSchedulers',
     ],
     [
-      'PS07: a pod that is said to be of a DaemonSet',
+      'a pod that is said to be of a DaemonSet',
       pending('p', {}, about({ annotations: { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' } })),
       'daemon-set: DaemonSet pods',
     ],

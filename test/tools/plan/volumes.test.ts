@@ -66,7 +66,7 @@ const grown = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.increases.map(({ 
 const whys = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.helpless[0]?.groups.map(({ group, detail }) => `${group}: ${detail}`);
 
 describe('plan and volumes', () => {
-  it('PR12: a pod whose disk is in a zone asks the pool of that zone, and no other', async () => {
+  it('a pod whose disk is in a zone asks the pool of that zone, and no other', async () => {
     const cluster = [mounting('p', 'data'), claim('data', { volumeName: 'pv' }), disk('pv', 'westeurope-1'), storageClass('disk')];
     expect(grown(await answerOf(cluster))).toEqual(['zone1 0->1']);
     const other = await answerOf(cluster, { pools: POOLS.split('\n')[1] ?? '' });
@@ -75,13 +75,13 @@ describe('plan and volumes', () => {
     ]);
   });
 
-  it('PR12: a pool of several zones is an option where it may land in the right one', async () => {
+  it('a pool of several zones is an option where it may land in the right one', async () => {
     const cluster = [mounting('p', 'data'), claim('data', { volumeName: 'pv' }), disk('pv', 'westeurope-2')];
     const pools = '- {name: wide, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: ["westeurope-1", "westeurope-2"]}\n';
     expect(grown(await answerOf(cluster, { pools }))).toEqual(['wide 0->1']);
   });
 
-  it('PR13: a class that makes volumes in zone 1 only leaves the pool of zone 1', async () => {
+  it('a class that makes volumes in zone 1 only leaves the pool of zone 1', async () => {
     const allowedTopologies = [{ matchLabelExpressions: [{ key: ZONE, values: ['westeurope-1'] }] }];
     const cluster = [mounting('p', 'data'), claim('data', { storageClassName: 'one' }), storageClass('one', { allowedTopologies })];
     expect(grown(await answerOf(cluster))).toEqual(['zone1 0->1']);
@@ -90,7 +90,7 @@ describe('plan and volumes', () => {
     ]);
   });
 
-  it('PR14: an unbound claim that is to be bound at once helps no pool, and says so', async () => {
+  it('an unbound claim that is to be bound at once helps no pool, and says so', async () => {
     const cluster = [
       mounting('p', 'data'),
       claim('data', { storageClassName: 'now' }),
@@ -106,7 +106,7 @@ describe('plan and volumes', () => {
     );
   });
 
-  it('PR15: disks are the bottleneck: a node with 8 of 8 attached is not enough, and a new node takes 8 more', async () => {
+  it('disks are the bottleneck: a node with 8 of 8 attached is not enough, and a new node takes 8 more', async () => {
     const pools = '- {name: zone1, vmSize: Standard_D4s_v5, min: 1, max: 9, zones: ["westeurope-1"]}\n';
     const labels = { [ZONE]: 'westeurope-1', [AZURE_DISK_ZONE]: 'westeurope-1' };
     const small = { containers: [{ name: 'c', resources: { requests: { cpu: '10m' } } }] };
@@ -124,7 +124,7 @@ describe('plan and volumes', () => {
     expect(answer.scaleUp.fits).toEqual([]);
   });
 
-  it('PR15: a pool without a living node has the data disks of its size', async () => {
+  it('a pool without a living node has the data disks of its size', async () => {
     const pools = '- {name: zone1, vmSize: Standard_D2s_v5, min: 0, max: 1, zones: ["westeurope-1"]}\n';
     const volumes = Array.from({ length: 5 }, (_, at) => ({ name: `v${at}`, persistentVolumeClaim: { claimName: `d-${at}` } }));
     const cluster = [
@@ -143,7 +143,7 @@ describe('plan and volumes', () => {
     ]);
   });
 
-  it('PR16: a claim for one pod that another pod holds keeps the pod waiting, whatever the pools could do', async () => {
+  it('a claim for one pod that another pod holds keeps the pod waiting, whatever the pools could do', async () => {
     const cluster = [
       nodeJson('n-0', 'zone1'),
       mounting('holder', 'data', { on: 'n-0' }),

@@ -21,7 +21,7 @@ describe('agent pools', () => {
     await rig.stop();
   });
 
-  it('conformance 28: a PUT scales through AKS; a second one meets 409 at the root; the eTag moves', async () => {
+  it('a PUT scales through AKS; a second one meets 409 at the root; the eTag moves', async () => {
     const rig = await startRig(aWorld([aPool('a'), aPool('b')]));
     const before = await rig.call('GET', poolPath(rig, 'a'));
     const etag = (before.json['properties'] as unknown as { readonly eTag: string }).eTag;
@@ -60,7 +60,7 @@ describe('agent pools', () => {
     await rig.stop();
   });
 
-  it('conformance 28: deleteMachines removes the machine that was named, and no other', async () => {
+  it('deleteMachines removes the machine that was named, and no other', async () => {
     const rig = await startRig(aWorld([aPool('vms', { kind: 'vms-pool', count: 3 })]));
     const machines = rig.arm.machines.list().map((machine) => machine.hostName);
     const [, second = ''] = machines;
@@ -90,7 +90,7 @@ describe('agent pools', () => {
     await rig.stop();
   });
 
-  it('invariant 23: the counts are two stores, and only AKS copies one to the other', async () => {
+  it('the counts are two stores, and only AKS copies one to the other', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     rig.arm.control.raise({ foreignScale: { pool: 'a', to: 5 } });
     expect((await rig.call('GET', poolPath(rig, 'a'))).json).toMatchObject({ properties: { count: 2 } });
@@ -100,7 +100,7 @@ describe('agent pools', () => {
     await rig.stop();
   });
 
-  it('invariant 3: another writer before a PUT of a VMs pool makes its tag stale: no effect at all', async () => {
+  it('another writer before a PUT of a VMs pool makes its tag stale: no effect at all', async () => {
     const pool = aPool('vms', { kind: 'vms-pool', count: 1, sizes: [{ vmSize: 'Standard_D8s_v5', count: 1 }] });
     const rig = await startRig(aWorld([pool]));
     const before = await rig.call('GET', poolPath(rig, 'vms'));

@@ -5,7 +5,7 @@ import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, scale, setPath, startRig,
 import type { Fault, FaultEffect } from '../../simulator/arm/state/fault-rules.ts';
 
 describe('budgets', () => {
-  it('conformance 17: the 13th PUT on a set within a second is throttled, another set is not, waiting helps', async () => {
+  it('the 13th PUT on a set within a second is throttled, another set is not, waiting helps', async () => {
     const rig = await startRig(aWorld([aPool('a', { max: 100 }), aPool('b')]));
     const statuses: number[] = [];
     for (let capacity = 3; capacity < 15; capacity++) statuses.push((await scale(rig, 'a', capacity)).status);
@@ -55,7 +55,7 @@ describe('budgets', () => {
   it.each([
     { what: 'with Retry-After is retried in silence', retryAfterSeconds: 1, attempts: 2 },
     { what: 'without it is an error at once', retryAfterSeconds: undefined, attempts: 1 },
-  ])('conformance 18: a 429 $what', async ({ retryAfterSeconds, attempts }) => {
+  ])('a 429 $what', async ({ retryAfterSeconds, attempts }) => {
     const rig = await startRig(aWorld([aPool('a')]), { maxRetries: 3 });
     const effect: FaultEffect = {
       kind: 'answer',
@@ -87,7 +87,7 @@ const listSets = async (rig: Rig): Promise<readonly (number | undefined)[]> => {
 };
 
 describe('faults', () => {
-  it('conformance 31, fault 26: a reset after the effect leaves the effect', async () => {
+  it('a reset after the effect leaves the effect', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a', nth: 1 }, effect: { kind: 'reset', afterEffect: true } });
     await expect(scale(rig, 'a', 4)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(stateOf(rig, 'a').capacity).toBe(4);
@@ -95,14 +95,14 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 26: a reset before the effect leaves nothing', async () => {
+  it('a reset before the effect leaves nothing', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a' }, effect: { kind: 'reset', afterEffect: false } });
     await expect(scale(rig, 'a', 4)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(stateOf(rig, 'a').capacity).toBe(2);
     await rig.stop();
   });
 
-  it('conformance 34, fault 25: an HTML error after the effect', async () => {
+  it('an HTML error after the effect', async () => {
     const rig = await faulty({
       match: { method: 'PUT', pool: 'a' },
       effect: { kind: 'effect-then-answer', status: 502, body: '<html>Bad Gateway</html>' },
@@ -113,41 +113,38 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 15: a racing writer makes a true conflict', async () => {
+  it('a racing writer makes a true conflict', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a', nth: 1 }, effect: { kind: 'racing-writer', delta: 2 } });
     expect((await scale(rig, 'a', 3, { 'if-match': '"1"' })).status).toBe(412);
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 4, etag: '"2"' });
     await rig.stop();
   });
 
-  it.each(['vms-pool', 'vmss-uniform'] as const)(
-    'fault 16: a racing writer of an agent pool (%s) makes a true conflict, too',
-    async (kind) => {
-      const rig = await startRig(aWorld([aPool('a', { kind })]));
-      rig.arm.control.addFault({
-        id: 'race',
-        match: { method: 'PUT', pathGlob: '**/agentPools/*', times: 1 },
-        effect: { kind: 'racing-writer', delta: 2 },
-      });
-      const { json } = await rig.call('GET', poolPath(rig, 'a'));
-      const put = await rig.call('PUT', poolPath(rig, 'a'), {
-        body: json,
-        headers: { 'if-match': pickText(json, 'properties', 'eTag') ?? '' },
-      });
-      expect(put.status).toBe(412);
-      expect(rig.arm.control.state().agentPools[0]?.size).toBe(4);
-      await rig.stop();
-    },
-  );
+  it.each(['vms-pool', 'vmss-uniform'] as const)('a racing writer of an agent pool (%s) makes a true conflict, too', async (kind) => {
+    const rig = await startRig(aWorld([aPool('a', { kind })]));
+    rig.arm.control.addFault({
+      id: 'race',
+      match: { method: 'PUT', pathGlob: '**/agentPools/*', times: 1 },
+      effect: { kind: 'racing-writer', delta: 2 },
+    });
+    const { json } = await rig.call('GET', poolPath(rig, 'a'));
+    const put = await rig.call('PUT', poolPath(rig, 'a'), {
+      body: json,
+      headers: { 'if-match': pickText(json, 'properties', 'eTag') ?? '' },
+    });
+    expect(put.status).toBe(412);
+    expect(rig.arm.control.state().agentPools[0]?.size).toBe(4);
+    await rig.stop();
+  });
 
-  it('fault 28: a page that breaks off', async () => {
+  it('a page that breaks off', async () => {
     const rig = await faulty({ match: { pathGlob: '**/virtualMachineScaleSets', times: 1 }, effect: { kind: 'truncated-body' } });
     await expect(listSets(rig)).rejects.toThrow();
     expect(await listSets(rig)).toEqual([2, 2]);
     await rig.stop();
   });
 
-  it('fault 29: a list that says there is nothing', async () => {
+  it('a list that says there is nothing', async () => {
     const rig = await faulty({ match: { pathGlob: '**/virtualMachineScaleSets' }, effect: { kind: 'empty-list' } });
     expect(await listSets(rig)).toEqual([]);
     expect(rig.arm.control.removeFault('fault')).toBe(true);
@@ -155,7 +152,7 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 31, 32: a capacity read wrong, and a list of the past', async () => {
+  it('a capacity read wrong, and a list of the past', async () => {
     const rig = await faulty({
       match: { pathGlob: '**/virtualMachineScaleSets', times: 1 },
       effect: { kind: 'capacity-reads-as', value: 0 },
@@ -169,7 +166,7 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 27: a late answer waits on the clock and is not counted as pending', async () => {
+  it('a late answer waits on the clock and is not counted as pending', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a' }, effect: { kind: 'delay', ms: 90_000 } });
     let answered = false;
     const put = scale(rig, 'a', 4).then((answer) => {
@@ -184,7 +181,7 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 43: an eviction takes the VM and the capacity, and reports no violation', async () => {
+  it('an eviction takes the VM and the capacity, and reports no violation', async () => {
     const rig = await startRig(aWorld([aPool('spot', { priority: 'Spot', count: 3, min: 3 })]));
     rig.arm.control.raise({ evict: { pool: 'spot', count: 2 } });
     rig.clock.advance(10 * MINUTE);

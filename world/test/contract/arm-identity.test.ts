@@ -41,7 +41,7 @@ async function withAssertion<Result>(
 describe('identity', () => {
   const rig = sharedRig(aWorld([aPool('a')]));
 
-  it('conformance 22: a workload identity exchanges its assertion for a token that opens the door', async () => {
+  it('a workload identity exchanges its assertion for a token that opens the door', async () => {
     const token = await withAssertion(rig(), Date.now() + MINUTE, (credential) => credential.getToken(SCOPE));
     const answer = await rig().call('GET', `${setPath(rig(), 'a')}?${VERSION}`, {
       token: false,
@@ -51,7 +51,7 @@ describe('identity', () => {
     expect(rig().arm.control.journal().at(-1)).toMatchObject({ principal: CLIENT.clientId, route: 'GET virtualMachineScaleSets/{name}' });
   });
 
-  it('conformance 22: an expired assertion surfaces as AADSTS700024', async () => {
+  it('an expired assertion surfaces as AADSTS700024', async () => {
     const signingIn = withAssertion(rig(), Date.now() - MINUTE, (credential) => credential.getToken(SCOPE));
     await expect(signingIn).rejects.toThrow('AADSTS700024');
   });
@@ -65,7 +65,7 @@ describe('identity', () => {
     await expect(credential.getToken(SCOPE)).rejects.toThrow(code);
   });
 
-  it.each(['', '/'])('conformance 23, 32: the metadata route (ending "%s") wants its header and speaks in strings', async (ending) => {
+  it.each(['', '/'])('the metadata route (ending "%s") wants its header and speaks in strings', async (ending) => {
     const path = `/metadata/identity/oauth2/token${ending}?api-version=2018-02-01&resource=https://management.azure.com`;
     expect(await rig().call('GET', path, { token: false })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
     const { json } = await rig().call('GET', path, { token: false, headers: { metadata: 'true' } });
@@ -84,7 +84,7 @@ describe('identity', () => {
     expect(discovery.json).toMatchObject({ 'api-version': '1.1' });
   });
 
-  it('conformance 25: the api version is required', async () => {
+  it('the api version is required', async () => {
     expect(await rig().call('GET', setPath(rig(), 'a'))).toMatchObject({
       status: 400,
       json: { error: { code: 'MissingApiVersionParameter' } },
@@ -113,7 +113,7 @@ describe('identity', () => {
     expect(entry?.loud !== undefined).toBe(code === 'InvalidResourceType');
   });
 
-  it('conformance 33: serves h2 as well as http/1.1', async () => {
+  it('serves h2 as well as http/1.1', async () => {
     const session = connect(rig().arm.url, { ca: rig().tls.caPem });
     const status = await new Promise((resolve, reject) => {
       session.on('error', reject);
@@ -129,7 +129,7 @@ describe('identity', () => {
 });
 
 describe('identity over time', () => {
-  it('conformance 21: an expired token is refused with a challenge, by the clock of the world', async () => {
+  it('an expired token is refused with a challenge, by the clock of the world', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     await rig.compute.virtualMachineScaleSets.get(RG, rig.set('a'));
     rig.clock.advance(3_600_000);
@@ -138,7 +138,7 @@ describe('identity over time', () => {
     await rig.stop();
   });
 
-  it('conformance 21: a claims challenge costs exactly one more token and the call succeeds', async () => {
+  it('a claims challenge costs exactly one more token and the call succeeds', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     await rig.compute.virtualMachineScaleSets.get(RG, rig.set('a'));
     const claims = Buffer.from(JSON.stringify({ access_token: { nbf: { essential: true, value: '1' } } })).toString('base64');

@@ -11,12 +11,12 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[
 describe('scale sets, read', () => {
   const rig = sharedRig(aWorld(['a', 'b', 'c', 'd', 'e'].map((name) => aPool(name))), { knobs: { pageSize: 2 } });
 
-  it('conformance 1: an unknown set is a RestError 404 with ResourceNotFound', async () => {
+  it('an unknown set is a RestError 404 with ResourceNotFound', async () => {
     const getting = rig().compute.virtualMachineScaleSets.get(RG, 'nobody');
     await expect(getting).rejects.toMatchObject({ name: 'RestError', statusCode: 404, code: 'ResourceNotFound' });
   });
 
-  it('conformance 2: a list over three pages yields every set once', async () => {
+  it('a list over three pages yields every set once', async () => {
     const pages = [];
     for await (const page of rig().compute.virtualMachineScaleSets.list(RG).byPage()) pages.push(page);
     const ids = pages.flat().map((set) => set.id);
@@ -60,7 +60,7 @@ describe('scale sets, read', () => {
     expect((await rig().call('GET', `${path}?${VERSION}`, { headers: { 'if-none-match': '"1"' } })).status).toBe(304);
   });
 
-  it('conformance 10, 11: a running instance has both statuses when expanded, and no view otherwise', async () => {
+  it('a running instance has both statuses when expanded, and no view otherwise', async () => {
     const { compute } = rig();
     const plain = await collect(compute.virtualMachineScaleSetVMs.list(RG, rig().set('a')));
     const viewed = await collect(compute.virtualMachineScaleSetVMs.list(RG, rig().set('a'), { expand: 'instanceView' }));
@@ -69,7 +69,7 @@ describe('scale sets, read', () => {
     expect(codes).toEqual(['ProvisioningState/succeeded', 'PowerState/running']);
   });
 
-  it('conformance 35: the list of the subscription spells the group in upper case', async () => {
+  it('the list of the subscription spells the group in upper case', async () => {
     const sets = await collect(rig().compute.virtualMachineScaleSets.listAll());
     expect(sets.every((set) => set.id?.includes(`/resourceGroups/${RG.toUpperCase()}/`))).toBe(true);
   });
@@ -108,7 +108,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 12: host names count in base 36', async () => {
+  it('host names count in base 36', async () => {
     const rig = await startRig(aWorld([aPool('a', { count: 37, max: 40 })]));
     const vms = await collect(rig.compute.virtualMachineScaleSetVMs.list(RG, rig.set('a')));
     expect(vms.find((vm) => vm.instanceId === '35')?.osProfile?.computerName).toMatch(/vmss00000z$/);
@@ -131,7 +131,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 7: a delete of two ids ends, its monitor answers 200 empty, the capacity is two less', async () => {
+  it('a delete of two ids ends, its monitor answers 200 empty, the capacity is two less', async () => {
     const rig = await startRig(aWorld([aPool('a', { count: 4 })]));
     const deletion = rig.compute.virtualMachineScaleSets.deleteInstances(
       RG,
@@ -160,8 +160,8 @@ describe('scale sets, written', () => {
   });
 
   it.each([
-    { name: 'conformance 8: one unknown id of three', ids: ['0', '1', '99'], target: 'instanceIds' },
-    { name: 'conformance 9: an id that is no number', ids: ['x'], target: 'instanceId' },
+    { name: 'one unknown id of three', ids: ['0', '1', '99'], target: 'instanceIds' },
+    { name: 'an id that is no number', ids: ['x'], target: 'instanceId' },
   ])('$name refuses the whole batch', async ({ ids, target }) => {
     const rig = await startRig(aWorld([aPool('a')]));
     const deleting = rig.compute.virtualMachineScaleSets.deleteInstances(RG, rig.set('a'), { instanceIds: ids }).submitted();
@@ -174,7 +174,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 10: a machine in creation appears in the list and does not run yet', async () => {
+  it('a machine in creation appears in the list and does not run yet', async () => {
     const rig = await startRig(aWorld([aPool('a', { count: 0 })]), { knobs: { instanceVisible: { p50: 3_000, p95: 3_000 } } });
     await scale(rig, 'a', 1);
     const list = () => collect(rig.compute.virtualMachineScaleSetVMs.list(RG, rig.set('a'), { expand: 'instanceView' }));
@@ -186,7 +186,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 13: without stock the PUT passes, the operation fails with the code, the capacity stays', async () => {
+  it('without stock the PUT passes, the operation fails with the code, the capacity stays', async () => {
     const rig = await startRig(aWorld([aPool('a')], { stock: { 'Standard_D4s_v5/0': 0 } }));
     const poller = rig.compute.virtualMachineScaleSets.createOrUpdate(RG, rig.set('a'), { location: 'westeurope', sku: { capacity: 3 } });
     await poller.submitted();
@@ -197,7 +197,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 14: partial fulfilment keeps what fits, and names each failure', async () => {
+  it('partial fulfilment keeps what fits, and names each failure', async () => {
     const rig = await startRig(aWorld([aPool('a', { zones: ['1', '2'], count: 0 })], { stock: { 'Standard_D4s_v5/2': 1 } }));
     const put = await scale(rig, 'a', 6);
     rig.clock.advance(10 * MINUTE);
@@ -212,7 +212,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 15: quota refuses with its true numbers, and passes once raised', async () => {
+  it('quota refuses with its true numbers, and passes once raised', async () => {
     const rig = await startRig(aWorld([aPool('a')], { quota: { standardDSv5Family: 10 } }));
     const refused = await scale(rig, 'a', 4);
     expect(refused).toMatchObject({ status: 409, json: { error: { code: 'OperationNotAllowed' } } });
@@ -224,7 +224,7 @@ describe('scale sets, written', () => {
     await rig.stop();
   });
 
-  it('conformance 26: deallocated machines count in the capacity, keep their ids and start again', async () => {
+  it('deallocated machines count in the capacity, keep their ids and start again', async () => {
     const rig = await startRig(aWorld([aPool('a', { count: 3 })]));
     const body = { instanceIds: ['0', '1'] };
     expect((await rig.call('POST', `${setPath(rig, 'a', '/deallocate')}?${VERSION}`, { body })).status).toBe(202);

@@ -17,13 +17,13 @@ function pods(count: number, options: Parameters<typeof aPod>[0] = {}) {
 }
 
 describe('planScaleUp: limits', () => {
-  it('EQ08: cores of the cluster', () => {
+  it('cores of the cluster', () => {
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [aPod({ cpu: '4' })], policy: { maxCoresTotal: 10 } });
     expect(skipOf(plan, 'a')).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, used: 8, needs: 4 });
   });
 
-  it('EQ09: two reached limits are both reported', () => {
+  it('two reached limits are both reported', () => {
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
     const pod = aPod({ cpu: '4' });
     const policy = { maxCoresTotal: 10, maxMemoryTotalBytes: 40 * 2 ** 30 };
@@ -49,7 +49,7 @@ describe('planScaleUp: limits', () => {
     expect(planWith({ maxNodesTotal: 1 })).toEqual([]);
   });
 
-  it('ES12: nodes of the cluster', () => {
+  it('nodes of the cluster', () => {
     const world = { groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: pods(4, { cpu: '4' }) };
     expect(skipOf(planFor({ ...world, policy: { maxNodesTotal: 1 } }), 'a')).toMatchObject({
       kind: 'cluster-limit',
@@ -75,7 +75,7 @@ describe('planScaleUp: limits', () => {
     expect(growth(plan)).toEqual(['a 0->2']);
   });
 
-  it('BL19: enforces the minimum size, of groups that may be touched', () => {
+  it('enforces the minimum size, of groups that may be touched', () => {
     const groups = [aGroup({ id: 'a', target: 1, minSize: 3 }), aGroup({ id: 'b', target: 0, minSize: 1, frozen: 'upgrading' })];
     const plan = planFor({ groups, policy: { enforceMinSize: true } });
     expect(plan.increases).toEqual([{ group: 'a', from: 1, to: 3, version: '"1"', pods: [], cause: 'min-size' }]);
@@ -104,7 +104,7 @@ describe('planScaleUp: more pods than a call takes arguments', () => {
 describe('planScaleUp: a plan that takes too long', () => {
   const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0, template: aTemplate({ cpu: id === 'c' ? '3' : '4' }) }));
 
-  it('ES22: the choice is among the groups that were estimated in time; the others are named', () => {
+  it('the choice is among the groups that were estimated in time; the others are named', () => {
     const plan = planFor({ groups, pods: pods(1, { cpu: '3' }), loopId: 3, isLate: (made) => made >= 1 });
     expect(growth(plan)).toEqual(['a 0->1']);
     expect(plan).toMatchObject({ cutShortAfter: 1, options: [{ group: 'a' }] });
@@ -112,7 +112,7 @@ describe('planScaleUp: a plan that takes too long', () => {
     expect(growth(planFor({ groups, pods: pods(1, { cpu: '3' }) }))).toEqual(['c 0->1']);
   });
 
-  it('ES22: what is not helped in time waits, and the next loops begin with other groups', () => {
+  it('what is not helped in time waits, and the next loops begin with other groups', () => {
     const [big] = pods(1, { cpu: '7' });
     const all = [...groups, aGroup({ id: 'd', target: 0, template: aTemplate({ cpu: '8' }) })];
     const plans = [4, 5, 6, 7].map((loopId) => planFor({ groups: all, pods: [big!], loopId, isLate: () => true }));
@@ -120,7 +120,7 @@ describe('planScaleUp: a plan that takes too long', () => {
     expect(verdictOf(plans[0]!, big!)).toEqual({ kind: 'waiting', detail: 'the time limit of one plan was reached' });
   });
 
-  it('ES22: pods that look at each other are no exception', () => {
+  it('pods that look at each other are no exception', () => {
     const shape = { cpu: '3', labels: { app: 'web' }, topologySpread: [spread(HOST, 1), spread(ZONE, 1)] };
     const zoned = groups.map((group) => ({ ...group, template: { ...group.template!, zones: ['we-1'] } }));
     const plan = planFor({ groups: zoned, pods: pods(2, { shape }), loopId: 3, isLate: (made) => made >= 1 });

@@ -24,8 +24,8 @@ type PolicyPart = NonNullable<World['policy']>;
 describe('levelling out', () => {
   it.each([
     ['BL01', [1, 3], [9, 9], 4, [4, 4]],
-    ['BL02: one is full', [1, 5, 2], [9, 5, 9], 3, [3, 5, 3]],
-    ['BL04: one group only', [1], [9], 4, [5]],
+    ['one is full', [1, 5, 2], [9, 5, 9], 3, [3, 5, 3]],
+    ['one group only', [1], [9], 4, [5]],
     ['all are full before it is done', [1, 1], [2, 2], 9, [2, 2]],
     ['nothing to add', [1, 2], [9, 9], 0, [1, 2]],
   ])('%s', (_, sizes, maxima, nodes, expected) => {
@@ -39,11 +39,11 @@ describe('similar groups', () => {
   const template = (part: Parameters<typeof aTemplate>[0]): NodeTemplate => aTemplate(part);
   const plain = template({});
   it.each<[string, NodeTemplate, boolean, (readonly string[])?]>([
-    ['BL05: labels that differ only in zone and agent pool', template({ labels: { [ZONE]: 'we-2', agentpool: 'b' } }), true],
-    ['BL06: the same agent pool, another size', template({ cpu: '8', labels: { agentpool: 'a' } }), false],
-    ['BL07: memory 1 % less', template({ memory: `${16 * 0.99}Gi` }), true],
-    ['BL07: memory 2 % less', template({ memory: `${16 * 0.98}Gi` }), false],
-    ['BL08: an extra resource on one side', template({ resources: { 'nvidia.com/gpu': '1' } }), false],
+    ['labels that differ only in zone and agent pool', template({ labels: { [ZONE]: 'we-2', agentpool: 'b' } }), true],
+    ['the same agent pool, another size', template({ cpu: '8', labels: { agentpool: 'a' } }), false],
+    ['memory 1 % less', template({ memory: `${16 * 0.99}Gi` }), true],
+    ['memory 2 % less', template({ memory: `${16 * 0.98}Gi` }), false],
+    ['an extra resource on one side', template({ resources: { 'nvidia.com/gpu': '1' } }), false],
     ['another label', template({ labels: { team: 'b' } }), false],
     ['another label that is ignored', template({ labels: { team: 'b' } }), true, ['team']],
   ])('%s', (_, other, similar, ignored = []) => {
@@ -54,9 +54,9 @@ describe('similar groups', () => {
 
   it.each([
     ['equal', { team: 'a', tier: 'x' }, true],
-    ['BL09: the value is missing on one', { team: 'a' }, false],
+    ['the value is missing on one', { team: 'a' }, false],
     ['another value', { team: 'a', tier: 'y' }, false],
-  ])('BL09: when labels alone make groups similar, nothing else is compared: %s', (_, labels, similar) => {
+  ])('when labels alone make groups similar, nothing else is compared: %s', (_, labels, similar) => {
     const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
     const left = made('a', template({ labels: { team: 'a', tier: 'x' } }));
     const right = made('b', template({ cpu: '64', labels: { ...labels, other: 'yes' } }));
@@ -97,7 +97,7 @@ describe('similar groups', () => {
     expect(areSimilar(other, made, likeness)).toBe(similar);
   });
 
-  it('BL05: daemon pods that take room on one side only count', () => {
+  it('daemon pods that take room on one side only count', () => {
     const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
     expect(areSimilar(left, { ...right, free: less }, { ignoredLabels: [] })).toBe(false);
@@ -105,13 +105,13 @@ describe('similar groups', () => {
 });
 
 describe('balancing', () => {
-  it('BL01: sizes end level; without it one group takes all', () => {
+  it('sizes end level; without it one group takes all', () => {
     const groups = [group('a', 1), group('b', 3)];
     expect(balanced({ groups, pods: pods(4) })).toEqual(['a 1->4', 'b 3->4']);
     expect(growth(planFor({ groups, pods: pods(4) }))).toEqual(['a 1->5']);
   });
 
-  it('BL02: a full group gets nothing, the others its share', () => {
+  it('a full group gets nothing, the others its share', () => {
     const groups = [group('a', 1), group('b', 5, { maxSize: 5 }), group('c', 2)];
     expect(balanced({ groups, pods: pods(3) })).toEqual(['a 1->3', 'c 2->3']);
   });
@@ -121,12 +121,12 @@ describe('balancing', () => {
     expect(balanced({ groups, pods: pods(9) })).toEqual(['a 0->2', 'b 0->4', 'c 0->3']);
   });
 
-  it('ES11: room for three beside its own two makes five new nodes in one plan', () => {
+  it('room for three beside its own two makes five new nodes in one plan', () => {
     const groups = [group('a', 8), group('b', 7)];
     expect(balanced({ groups, pods: pods(9) })).toEqual(['a 8->10', 'b 7->10']);
   });
 
-  it('BL09: growth is levelled over groups that share the labels, whatever their size', () => {
+  it('growth is levelled over groups that share the labels, whatever their size', () => {
     const big = group('b', 0, { template: aTemplate({ cpu: '8', labels: { tier: 'x' } }) });
     const groups = [group('a', 0, { template: aTemplate({ labels: { tier: 'x' } }) }), big, group('c', 0)];
     const grown = balanced({ groups, pods: pods(6), policy: { balancingLabels: ['tier'] } });
@@ -155,7 +155,7 @@ describe('balancing', () => {
     expect([familiesWith(0.1), familiesWith(0.05)]).toEqual([1, 2]);
   });
 
-  it('BL11: a group in backoff is left out', () => {
+  it('a group in backoff is left out', () => {
     const backoff = aBackoff({ untilMs: START_MS + 60_000, durationMs: 60_000, lastFailureMs: START_MS, cause: 'quota' });
     const groups = [group('a', 0), group('b', 0), group('c', 0)];
     const state = { backoffs: new Map([[nodeGroupId('b'), backoff]]) };
@@ -167,7 +167,7 @@ describe('balancing', () => {
     expect(balanced({ groups, pods: pods(4, { nodeSelector: { [ZONE]: 'we-1' } }) })).toEqual(['a 0->2', 'c 0->2']);
   });
 
-  it('BL13: a limit of the cluster is shared in order', () => {
+  it('a limit of the cluster is shared in order', () => {
     const groups = [group('a', 0), group('b', 0)];
     expect(balanced({ groups, pods: pods(6), policy: { maxNodesTotal: 3 } })).toEqual(['a 0->2', 'b 0->1']);
   });

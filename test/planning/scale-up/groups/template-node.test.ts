@@ -10,7 +10,7 @@ import type { NodeTemplate } from '../../../../src/domain/node-template.ts';
 const TEMPLATE_LABEL = 'cluster-autoscaler.kubernetes.io/template-node';
 
 describe('the node that a group would add', () => {
-  it('TM08: says that it is a template, so that what is published for templates matches it', () => {
+  it('says that it is a template, so that what is published for templates matches it', () => {
     const template = aTemplate({ labels: { pool: 'x' }, zones: ['we-1', 'we-2'] });
     const { variants } = makeTemplate(aGroup({ id: 'a' }), template, [], new Set());
     expect(variants.map(({ labels }) => labels[TEMPLATE_LABEL])).toEqual(['true', 'true']);
@@ -20,7 +20,7 @@ describe('the node that a group would add', () => {
     expect(template.labels).not.toHaveProperty([TEMPLATE_LABEL]);
   });
 
-  it('TM03: what is known only by a cordoned node is cordoned, and no pod is helped by it', () => {
+  it('what is known only by a cordoned node is cordoned, and no pod is helped by it', () => {
     const pod = aPod();
     const cordoned = { ...aTemplate(), unschedulable: true } as const;
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, template: cordoned })], pods: [pod] });

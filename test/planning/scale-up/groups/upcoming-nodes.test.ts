@@ -39,10 +39,10 @@ function count(group: GroupOptions, nodes: readonly Node[] = [], state: Partial<
 describe('upcoming nodes', () => {
   it.each<[string, number, number]>([
     ['creating', count({ target: 1, instances: [instance('a-0')] }), 1],
-    ['CS13: creating, in the memory of nobody', count({ target: 5, instances: [0, 1, 2, 3, 4].map((n) => instance(`a-${n}`)) }), 5],
+    ['creating, in the memory of nobody', count({ target: 5, instances: [0, 1, 2, 3, 4].map((n) => instance(`a-${n}`)) }), 5],
     ['running, not registered', count({ target: 1, instances: [instance('a-0', { state: 'running' })] }), 1],
     ['failed', count({ target: 1, instances: [instance('a-0', { state: 'failed' })] }), 0],
-    ['CS14: deallocated', count({ target: 1, instances: [instance('a-0', { state: 'deallocated' })] }), 0],
+    ['deallocated', count({ target: 1, instances: [instance('a-0', { state: 'deallocated' })] }), 0],
     ['deleting', count({ target: 0, instances: [instance('a-0', { state: 'deleting' })] }), 0],
     [
       'being deleted by us, not yet listed so',
@@ -69,7 +69,7 @@ describe('upcoming nodes', () => {
     ['a gap that we asked for', count({ target: 2, instances: [] }, [], { increases: live }), 2],
     ['a gap that nobody remembers', count({ target: 2, instances: [] }), 0],
     ['a gap that should be filled by now', count({ target: 2, instances: [] }, [], { increases: expired }), 0],
-    ['CS12: a gap of a group in backoff', count({ target: 2, instances: [] }, [], { increases: live, backoffs }), 0],
+    ['a gap of a group in backoff', count({ target: 2, instances: [] }, [], { increases: live, backoffs }), 0],
     ['a gap partly listed', count({ target: 3, instances: [instance('a-0'), instance('a-1')] }, [], { increases: live }), 3],
     [
       'a gap behind an instance on its way out',
@@ -100,7 +100,7 @@ describe('pods and nodes to come', () => {
     expect(growth(planFor({ ...world, pods: [pod, taken] }))).toEqual(['a 1->2']);
   });
 
-  it('CS15: a node that waits for its devices is one to come, and no second one is asked for', () => {
+  it('a node that waits for its devices is one to come, and no second one is asked for', () => {
     const lacking = (createdAtMs: number) =>
       aNode({ name: 'a-0', createdAtMs, readiness: { ready: false, sinceMs: createdAtMs, reason: RESOURCE_NOT_READY } });
     const group = aGroup({

@@ -57,7 +57,7 @@ describe('sibling pools are planned together', () => {
     ['minDomains that the pools can reach', 6, { topologySpread: [spread({ minDomains: 3 })] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
     ['hosts as well as zones', 6, { topologySpread: [spread(), spread({ topologyKey: HOST })] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
     [
-      'ES14: anti-affinity per zone is not reckoned as if pods were equal: one pod per zone',
+      'anti-affinity per zone is not reckoned as if pods were equal: one pod per zone',
       3,
       { podAntiAffinity: [term] },
       ['z1 0->1', 'z2 0->1', 'z3 0->1'],

@@ -71,16 +71,16 @@ describe('pods that are interchangeable', () => {
         return { containers: [container] };
       },
     ],
-  ])('EQ01: a hundred pods of one controller, %s, are one group', (_, part) => {
+  ])('a hundred pods of one controller, %s, are one group', (_, part) => {
     expect(sizes(projected(part))).toEqual([100]);
   });
 
-  it('EQ02: a controller makes no difference to where pods fit: equal bare pods are one group', () => {
+  it('a controller makes no difference to where pods fit: equal bare pods are one group', () => {
     expect(sizes([aPod({ controller: undefined }), aPod({ controller: undefined }), aPod()])).toEqual([3]);
     expect(sizes([aPod({ controller: undefined }), aPod({ controller: undefined, cpu: '2' })])).toEqual([1, 1]);
   });
 
-  it('EQ03: however many variants one controller has, each is a group that later pods of its kind join', () => {
+  it('however many variants one controller has, each is a group that later pods of its kind join', () => {
     const variants = Array.from({ length: 12 }, (_, at) => `${100 + at}m`);
     expect(sizes([...variants, ...variants].map((cpu) => aPod({ cpu })))).toEqual(Array.from({ length: 12 }, () => 2));
   });

@@ -27,7 +27,7 @@ const known = [
 ];
 
 describe('pods that controllers are about to make', () => {
-  it('PS22: ten are wanted and three are known: seven copies of the newest ask for room, gated ones being known too', async () => {
+  it('ten are wanted and three are known: seven copies of the newest ask for room, gated ones being known too', async () => {
     const plan = planFor({ groups, nodes, pods: known, workloads: wants(10), policy: on });
     const copies = injected(plan);
     expect(copies.map(({ name, uid }) => `${name} ${uid}`)).toEqual(
@@ -49,7 +49,7 @@ describe('pods that controllers are about to make', () => {
     expect(await valueOf(metrics.cluster.pods, { verdict: 'helped' })).toBe(1);
   });
 
-  it('PS22: copies that nothing can help get no events', () => {
+  it('copies that nothing can help get no events', () => {
     const big = [aPod({ name: 'big', cpu: '99', shape: { cpu: '99' }, controller })];
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
@@ -78,7 +78,7 @@ describe('pods that controllers are about to make', () => {
     ]);
   });
 
-  it('PS23: with 5,200 real pods and a limit of 5,000 every copy is left out, and no real one', () => {
+  it('with 5,200 real pods and a limit of 5,000 every copy is left out, and no real one', () => {
     const real = Array.from({ length: 5200 }, (_, at) =>
       aPod({ name: `p-${at}`, cpu: '10m', memory: '1Mi', shape: { cpu: '10m', memory: '1Mi' }, controller }),
     );
@@ -88,7 +88,7 @@ describe('pods that controllers are about to make', () => {
     expect(plan.verdicts.size).toBe(5200);
   });
 
-  it('PS22: the limit counts real pods and copies together', () => {
+  it('the limit counts real pods and copies together', () => {
     const plan = planFor({ groups, nodes, pods: known, workloads: wants(10), policy: { ...on, podInjectionLimit: 4 } });
     expect(plan.injection).toEqual({ injected: 3, skipped: 4 });
   });
@@ -123,7 +123,7 @@ describe('pods that controllers are about to make', () => {
     ['a work queue', 'Job', { spec: { parallelism: 5 } }, 5],
     ['a work queue that is emptied', 'Job', { spec: { parallelism: 5 }, status: { succeeded: 1 } }, 0],
     ['a Job on hold', 'Job', { spec: { parallelism: 5, suspend: true } }, 0],
-  ])('PS22: wanted by %s', (_, kind, json, desired) => {
+  ])('wanted by %s', (_, kind, json, desired) => {
     expect(projectWorkload(kind, json).desired).toBe(desired);
   });
 });

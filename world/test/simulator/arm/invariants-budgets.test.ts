@@ -39,7 +39,7 @@ function left(answer: Answer): ReadonlyMap<string, number> {
 }
 
 describe('invariants of budgets', () => {
-  it('invariant 14: budgets are never negative, agree with the refusals that follow, and Retry-After is long enough', async () => {
+  it('budgets are never negative, agree with the refusals that follow, and Retry-After is long enough', async () => {
     const call = fc.record({
       kind: fc.constantFrom<Call['kind']>('put', 'put', 'patch', 'get', 'list', 'instances', 'delete'),
       times: fc.integer({ min: 1, max: 40 }),
@@ -76,7 +76,7 @@ describe('invariants of budgets', () => {
     );
   });
 
-  it('invariant 14: Retry-After covers the emptiest of all budgets that a request draws on', async () => {
+  it('Retry-After covers the emptiest of all budgets that a request draws on', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `p${index}`);
     const rig = await startRig(aWorld(names.map((name) => aPool(name, { count: 0, min: 0 }))), { knobs: { pageSize: 1_000 } });
     try {
@@ -96,7 +96,7 @@ describe('invariants of budgets', () => {
 });
 
 describe('invariants of the journal', () => {
-  it('invariant 25: every request is recorded once and in order, and the journal alone shows capacities, tags and operations', async () => {
+  it('every request is recorded once and in order, and the journal alone shows capacities, tags and operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
         let asked = 0;

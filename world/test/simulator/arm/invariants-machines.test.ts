@@ -51,7 +51,7 @@ function vmsPath(rig: Rig): string {
 }
 
 describe('invariants of machines', () => {
-  it('invariants 7, 8, 22: each machine has one id, name, host name, provider id and node name; no list shows half of one', async () => {
+  it('each machine has one id, name, host name, provider id and node name; no list shows half of one', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 8 }), async (actions) => {
         const gone = new Set<string>();
@@ -101,7 +101,7 @@ describe('invariants of machines', () => {
     );
   });
 
-  it('invariant 9: an instance is in a zone of its set, and its node says the same zone', async () => {
+  it('an instance is in a zone of its set, and its node says the same zone', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
         await withActions(actions, { knobs }, (rig) => {
@@ -115,7 +115,7 @@ describe('invariants of machines', () => {
     );
   });
 
-  it('invariants 1, 11: at rest the capacity is the machines there are: the deallocated count, the deleted and the evicted do not', async () => {
+  it('at rest the capacity is the machines there are: the deallocated count, the deleted and the evicted do not', async () => {
     const spotAction: fc.Arbitrary<Action> = fc.oneof(
       fc.record({
         kind: fc.constant('post' as const),
@@ -164,7 +164,7 @@ describe('invariants of machines', () => {
     );
   });
 
-  it('invariants 12, 13: the usages are the cores of what exists, by family and priority, and neither a client nor an actor breaks a limit', async () => {
+  it('the usages are the cores of what exists, by family and priority, and neither a client nor an actor breaks a limit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
         await withActions(actions, { knobs }, async (rig, { answer }) => {
@@ -201,7 +201,7 @@ describe('invariants of machines', () => {
     );
   });
 
-  it("invariant 23: an agent pool's count and its scale set's capacity are two stores; only AKS copies one to the other", async () => {
+  it("an agent pool's count and its scale set's capacity are two stores; only AKS copies one to the other", async () => {
     const actions = fc.array(fc.oneof(clientAction, worldAction, waiting), { minLength: 1, maxLength: 14 });
     const read = (
       text: string,

@@ -18,7 +18,7 @@ const knobs = UNTHROTTLED;
 const AT_REST = ['Succeeded', 'Failed', 'Canceled'];
 
 describe('invariants of operations', () => {
-  it('invariants 5, 6: an operation ends once and for good, and its resource is at rest before it says so', async () => {
+  it('an operation ends once and for good, and its resource is at rest before it says so', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 2, maxLength: 14 }), async (actions) => {
         const ends = new Map<string, string>();
@@ -57,7 +57,7 @@ describe('invariants of operations', () => {
     );
   });
 
-  it('invariant 16: what begins an operation says where to follow it, absolute, on the host that was called; it can be read', async () => {
+  it('what begins an operation says where to follow it, absolute, on the host that was called; it can be read', async () => {
     const onHost: fc.Arbitrary<Action> = fc.oneof(clientAction, waiting);
     await fc.assert(
       fc.asyncProperty(
@@ -101,7 +101,7 @@ describe('invariants of operations', () => {
     );
   });
 
-  it('invariant 24: nothing waits for an operation, and every read is answered at once', async () => {
+  it('nothing waits for an operation, and every read is answered at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 8 }), async (actions) => {
         await withActions(actions, { knobs }, async (rig, { action }) => {
@@ -123,7 +123,7 @@ describe('invariants of operations', () => {
     );
   });
 
-  it('invariant 15: one clock: dates, operations, tokens and machines agree with it, however it moves', async () => {
+  it('one clock: dates, operations, tokens and machines agree with it, however it moves', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.oneof(clientAction, worldAction, waiting), { minLength: 1, maxLength: 8 }),
@@ -159,7 +159,7 @@ describe('invariants of operations', () => {
     );
   });
 
-  it('invariants 19, conformance 30: the same seed and the same calls give the same answers, byte for byte', async () => {
+  it('the same seed and the same calls give the same answers, byte for byte', async () => {
     const run = async (actions: readonly Action[]): Promise<string> => {
       const told: unknown[] = [];
       await withActions(

@@ -11,7 +11,7 @@ function isConditionStale(action: Action): boolean {
 }
 
 describe('invariants of writes', () => {
-  it('invariants 3, 4, 21: a write that is refused, stale, wrong or wrong in part, changes nothing and begins nothing', async () => {
+  it('a write that is refused, stale, wrong or wrong in part, changes nothing and begins nothing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
         await withActions(actions, { knobs }, (rig, { action, answer, before }) => {
@@ -25,7 +25,7 @@ describe('invariants of writes', () => {
     );
   });
 
-  it('invariant 4: a refusal uses tokens as a success does; what fails after or before the action says in the journal which', async () => {
+  it('a refusal uses tokens as a success does; what fails after or before the action says in the journal which', async () => {
     const misfortune = fc.constantFrom(
       { effect: { kind: 'answer', status: 500 } as const, done: false },
       { effect: { kind: 'answer', status: 429, retryAfterSeconds: 9 } as const, done: false },
@@ -66,7 +66,7 @@ describe('invariants of writes', () => {
     );
   });
 
-  it('invariant 10: a capacity that was accepted is in the answer and in every read after it', async () => {
+  it('a capacity that was accepted is in the answer and in every read after it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
         await withActions(actions, { knobs }, async (rig, { action, answer }) => {
@@ -82,7 +82,7 @@ describe('invariants of writes', () => {
     );
   });
 
-  it('invariant 17: what the emulator does not know is kept and given back; null takes it away; the rest is not touched', async () => {
+  it('what the emulator does not know is kept and given back; null takes it away; the rest is not touched', async () => {
     const value = fc.jsonValue({ maxDepth: 3 }).map(withoutNulls);
     const named = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'toString')), value, { maxKeys: 4 });
     const rig = await startRig(aWorld([aPool('a'), aPool('v', { kind: 'vms-pool' })]), { knobs });
@@ -113,7 +113,7 @@ describe('invariants of writes', () => {
     }
   });
 
-  it('invariant 18: paths and names are the same in any case, and what is stored is given back', async () => {
+  it('paths and names are the same in any case, and what is stored is given back', async () => {
     const rig = await startRig(WORLD, { knobs });
     try {
       const vm = rig.arm.machines.list().find(({ pool }) => pool === 'f')?.id ?? '';

@@ -76,7 +76,7 @@ describe('invariants', () => {
     );
   });
 
-  it('conformance 30, invariant 19: the same seed and the same calls give the same journal and the same world', async () => {
+  it('the same seed and the same calls give the same journal and the same world', async () => {
     const run = async (): Promise<string> => {
       const rig = await startRig(aWorld([aPool('a', { zones: ['1', '2'] })], { stock: { 'Standard_D4s_v5/2': 2 } }));
       const start = rig.clock.now();

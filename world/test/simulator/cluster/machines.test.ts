@@ -108,7 +108,7 @@ describe('a machine that boots', () => {
     expect(conditionOf(pod('p') as PodObject, 'Ready')?.status).toBe('True');
   });
 
-  it('invariant 20: does not register when it stops before, and has one node however often it boots', async () => {
+  it('does not register when it stops before, and has one node however often it boots', async () => {
     stage = await setStage([], { knobs: { registerMs: 5_000 } });
     stage.park.boot(aMachine('n1'));
     stage.clock.advance(4_000);

@@ -31,7 +31,7 @@ const SPEC = aWorld([
 ]);
 
 describe('invariants of nodes', () => {
-  it('invariant 20: a node comes for a machine that runs, at most one for each; it goes after its machine, or by a client', async () => {
+  it('a node comes for a machine that runs, at most one for each; it goes after its machine, or by a client', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), async (actions) => {
         const clock = new VirtualSimClock(START_MS);

@@ -124,7 +124,7 @@ describe("a removal by AKS's own autoscaler", () => {
   it.each<[string, Partial<Workload>]>([
     ['local storage', { spec: { volumes: [{ name: 'data', emptyDir: {} }] } }],
     ['safe-to-evict false', { annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } }],
-  ])('ca-core 438: keeps a node that has a pod with %s', async (_what, change) => {
+  ])('keeps a node that has a pod with %s', async (_what, change) => {
     const stage = await stageOf([ofAks({ name: 'general', count: 2, min: 0 })]);
     stage.apply({ name: 'web', replicas: 2, cpu: '1', ...change });
     stage.advance(30 * MINUTE);

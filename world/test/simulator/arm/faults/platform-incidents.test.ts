@@ -16,7 +16,7 @@ async function inRig(pool: Parameters<typeof aPool>[1], story: (rig: Rig) => Pro
 const instances = (rig: Rig) => rig.arm.control.state().sets[0]?.instances ?? [];
 
 describe('platform incidents', () => {
-  it('fault 47: a repair replaces an instance under another id, and the capacity stays', () =>
+  it('a repair replaces an instance under another id, and the capacity stays', () =>
     inRig({ count: 2 }, (rig) => {
       expect(rig.arm.control.raise({ repair: { pool: 'a', instanceId: '0' } })).toBeUndefined();
       rig.clock.advance(10 * MINUTE);
@@ -32,7 +32,7 @@ describe('platform incidents', () => {
       expect(rig.arm.control.raise({ repair: { pool: 'a', instanceId: '77' } })).toContain('the instance to repair does not exist'),
     ));
 
-  it('fault 46: a dark zone has machines of unknown power and gives none; afterwards they run again', () =>
+  it('a dark zone has machines of unknown power and gives none; afterwards they run again', () =>
     inRig({ count: 2, zones: ['1', '2'] }, (rig) => {
       const stopped: string[] = [];
       rig.arm.machines.subscribe((change) => {
