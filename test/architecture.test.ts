@@ -57,6 +57,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/explain/answers', 'planning/shadow'],
     ['planning/explain/removal-advice'],
     ['planning/explain/advice'],
+    ['planning/explain/changes'],
     ['planning/explain'],
     ['planning/scale-up'],
     ['planning/scale-up/packing', 'planning/scale-down', 'planning/promises'],

@@ -21,7 +21,7 @@ import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
-import type { ClusterNames } from '../planning/explain/fix-steps.ts';
+import type { ClusterNames } from '../planning/explain/changes/pool-commands.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { HistoryFiles } from './journal/history-files.ts';
 import { ShadowRecord } from './journal/shadow-record.ts';

@@ -11,8 +11,8 @@ import { defined } from '../lib/defined.ts';
 import { adviseNodeInSlices } from '../planning/explain/answers/node-answer.ts';
 import type { Turns } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
-import type { Advice } from '../planning/explain/fix.ts';
-import type { ClusterNames } from '../planning/explain/fix-steps.ts';
+import type { Advice } from '../planning/explain/advice/fix.ts';
+import type { ClusterNames } from '../planning/explain/changes/pool-commands.ts';
 import { answerOn, nameCluster, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
 import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/pod-answer.ts';
 

@@ -2,7 +2,8 @@
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import { defined } from '../../lib/defined.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
-import type { FixStep, RemovalFix } from '../../planning/explain/fix.ts';
+import type { RemovalFix } from '../../planning/explain/advice/fix.ts';
+import type { FixStep } from '../../planning/explain/changes/change.ts';
 import { rowKey } from '../../planning/explain/removal-advice/waste.ts';
 import { type ExplainedNode, explainNodes, totalsByBlocker } from '../../planning/explain/unremovable-nodes.ts';
 import { type DocumentInput, knownTime, roundMoney } from './document-input.ts';

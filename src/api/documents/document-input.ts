@@ -10,7 +10,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
-import type { Advice, RemovalFix } from '../../planning/explain/fix.ts';
+import type { Advice, RemovalFix } from '../../planning/explain/advice/fix.ts';
 
 /** The report of a loop that observed the cluster. */
 export type ObservedReport = LoopReport & { readonly observation: Observation };

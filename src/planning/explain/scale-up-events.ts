@@ -8,7 +8,6 @@ import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import { correlationIdOf } from '../state/refused-writes.ts';
-import type { Advice } from './fix.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
 /** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */
@@ -17,11 +16,18 @@ export const STATUS_NAME = 'cluster-autoscaler-status';
 /** The API server refuses longer notes. */
 const MOST_CHARACTERS = 1024;
 
+interface SimulatedAdvice {
+  /** Sets of changes. */
+  readonly tried: number;
+  /** Absent if none of them works. */
+  readonly fix?: { readonly text: string };
+}
+
 export interface UnhelpedPodsInput {
   readonly plan: ScaleUpPlan;
   readonly groups: readonly NodeGroup[];
   /** What helps, by verdict. If a verdict is absent, nothing was simulated for it, and nothing is advised. */
-  readonly advice?: ReadonlyMap<PodVerdict, Advice>;
+  readonly advice?: ReadonlyMap<PodVerdict, SimulatedAdvice>;
 }
 
 /** Each of them may need a text of its own about every pool. */
@@ -85,7 +91,7 @@ function nameRequest(correlationId: string | undefined): string {
   return correlationId === undefined ? '' : ` (correlation id ${correlationId})`;
 }
 
-function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: Advice | undefined): DescribedVerdict {
+function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: SimulatedAdvice | undefined): DescribedVerdict {
   const { byGroup } = verdict;
   if (byGroup.length === 0) return { text: 'there is no node group', identity: { reasons: '' } };
   const count =

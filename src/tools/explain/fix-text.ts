@@ -1,7 +1,8 @@
 /** Fixes as text: what works and its proof, then the commands and texts to copy. */
 import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
-import { type Advice, describeSavings, type Fix, type FixStep } from '../../planning/explain/fix.ts';
+import { type Advice, describeSavings, type Fix } from '../../planning/explain/advice/fix.ts';
+import type { FixStep } from '../../planning/explain/changes/change.ts';
 import { formatMoment } from '../../planning/explain/spans.ts';
 import { formatPerHour } from '../../planning/explain/amounts.ts';
 import { paragraph } from '../../cli/text/text-layout.ts';

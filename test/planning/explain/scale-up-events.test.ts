@@ -5,7 +5,7 @@ import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict } from '../../../src/domain/reasons.ts';
-import type { Advice } from '../../../src/planning/explain/fix.ts';
+import type { Advice } from '../../../src/planning/explain/advice/fix.ts';
 import { increaseEvents, podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { aGroup, aPod, START_MS } from '../../support/builders.ts';
 

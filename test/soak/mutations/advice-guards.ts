@@ -3,12 +3,12 @@ import type { GuardTable } from './guard.ts';
 
 export const ADVICE_GUARDS: readonly GuardTable[] = [
   {
-    test: 'test/planning/explain/printed-commands.property.test.ts',
+    test: 'test/planning/explain/changes/printed-commands.property.test.ts',
     quick: true,
     guards: [{ title: 'a name, label or tag in a printed command is a word and nothing that runs', change: 'always' }],
   },
   {
-    test: 'test/planning/explain/fix-steps.test.ts',
+    test: 'test/planning/explain/changes/change-steps.test.ts',
     guards: [
       {
         title: 'a command that replaces all tags has no name in two letter cases',

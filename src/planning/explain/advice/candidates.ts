@@ -1,34 +1,71 @@
 /**
- * Which changes would remove the obstacles of one group, before any of them is tried. Every obstacle needs its change, so the sets
+ * Which changes would remove the obstacles of groups, before any of them is tried. Every obstacle needs its change, so the sets of one group
  * differ only where an obstacle has several remedies.
  */
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { PodShape } from '../../../domain/pod.ts';
 import type { GroupRefusal, SkipReason } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
-import type { Change } from '../fix.ts';
+import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import type { Change } from '../changes/change-kinds.ts';
+import { keyOf } from '../changes/change.ts';
+import { addedPoolId } from '../changes/new-pool.ts';
 import { remediesForFit } from './fit-remedies.ts';
 import { remediesForStop } from './limit-remedies.ts';
-import { type CandidateInput, combine, type NodesToAllow, type Remedies, type Remedy } from './remedy.ts';
+import { type CandidateInput, combine, type Remedies, type Remedy } from './remedy.ts';
+import { byEffort, type Candidate } from './search.ts';
+import type { Simulation } from './simulate.ts';
+
+/** Groups that a new pool is modelled on: the nearest ones. */
+const MOST_NEW_POOLS = 3;
 
 /** A set of changes that removes all obstacles of a group. */
-export interface Candidate {
-  /** With limits raised for so many new nodes. */
-  readonly changesFor: (nodes: NodesToAllow) => readonly Change[];
-  /** How much is asked of people; less is better. */
-  readonly effort: number;
-  /** Whether a pool is added. */
+export interface PoolCandidate extends Candidate {
+  readonly group: NodeGroup;
+  /** Whether a pool like the group is added. */
   readonly addsPool: boolean;
+}
+
+/** Of all groups that need more than time; least effort first. `shape`: of the pods. */
+export function rankedCandidates(refusals: readonly GroupRefusal[], shape: PodShape, input: ScaleUpInput): readonly PoolCandidate[] {
+  const groups = new Map(input.observation.cloud.groups.map((group) => [group.id, group]));
+  const all = refusals.flatMap((refusal) => {
+    const group = groups.get(refusal.group);
+    return group === undefined || isWaiting(refusal) ? [] : candidatesFor({ ...input, refusal, group, shape });
+  });
+  const elsewhere = all.filter(({ addsPool }) => addsPool).sort(byEffort);
+  return [...all.filter(({ addsPool }) => !addsPool), ...elsewhere.slice(0, MOST_NEW_POOLS)].sort(byEffort);
+}
+
+/** With the changes against what the group, or the new pool, still has. Their numbers count on top of the nodes that were added. */
+export function candidatesAfter(
+  { group, effort, addsPool, changesFor }: PoolCandidate,
+  { refusals, newNodes }: Simulation,
+  shape: PodShape,
+  input: ScaleUpInput,
+): readonly PoolCandidate[] {
+  const target = addsPool ? addedPoolId(group.id) : group.id;
+  const refusal = refusals?.find((each) => each.group === target);
+  if (refusal === undefined || isWaiting(refusal)) return [];
+  const further = candidatesFor({ ...input, refusal, group, shape }).filter((more) => !more.addsPool);
+  return further.map((more) => ({
+    group,
+    addsPool,
+    effort: effort + more.effort,
+    changesFor: (nodes) => [...changesFor(nodes), ...more.changesFor(Math.max(0, nodes - newNodes))],
+  }));
 }
 
 const NO_OBSTACLE: Remedies = [[]];
 
 /** Empty if some obstacle has no remedy. */
-export function candidatesFor(input: CandidateInput): readonly Candidate[] {
+function candidatesFor(input: CandidateInput): readonly PoolCandidate[] {
   const { fit = [], skip } = input.refusal;
   const perObstacle = fit.map((reason) => remediesForFit(reason, input));
   const stop = skip === undefined ? NO_OBSTACLE : remediesForStop(skip, input);
   const inPlace = combine([...perObstacle, stop].map((remedies) => withoutNewPool(remedies)));
   const elsewhere = combine([...perObstacle, skip === undefined || isOfPool(skip) ? NO_OBSTACLE : stop]).filter(needsNewPool);
-  return [...inPlace, ...elsewhere].map(candidateOf);
+  return [...inPlace, ...elsewhere].map((remedies) => candidateOf(remedies, input.group));
 }
 
 /** Whether only time removes the obstacle. */
@@ -62,7 +99,7 @@ function isNewPool(change: Remedy[0]): change is NewPool {
   return typeof change !== 'function' && change.kind === 'add-pool';
 }
 
-type NewPool = Extract<Change, { readonly kind: 'add-pool' }>;
+type NewPool = Change<'add-pool'>;
 
 function withoutNewPool(remedies: Remedies): Remedies {
   const left = remedies?.filter((set) => !needsNewPool(set));
@@ -70,15 +107,14 @@ function withoutNewPool(remedies: Remedies): Remedies {
 }
 
 /** Several obstacles may need the same change, or one new pool that offers all that is needed. */
-function candidateOf(remedies: readonly Remedy[]): Candidate {
+function candidateOf(remedies: readonly Remedy[], group: NodeGroup): PoolCandidate {
   const others = remedies.filter(([change]) => !isNewPool(change));
-  const distinct = [
-    ...new Map(others.map((remedy) => [typeof remedy[0] === 'function' ? remedy[0] : JSON.stringify(remedy[0]), remedy])).values(),
-  ];
+  const distinct = [...new Map(others.map((remedy) => [typeof remedy[0] === 'function' ? remedy[0] : keyOf(remedy[0]), remedy])).values()];
   const poolEfforts = remedies.flatMap(([change, effort]) => (isNewPool(change) ? [effort] : []));
   const pool = joinedPool(remedies.flatMap(([change]) => (isNewPool(change) ? [change] : [])));
   const all: readonly Remedy[] = pool === undefined ? distinct : [[pool, Math.max(...poolEfforts)], ...distinct];
   return {
+    group,
     changesFor: (nodes) => all.map(([change]) => (typeof change === 'function' ? change(nodes) : change)),
     effort: all.reduce((sum, [, effort]) => sum + effort, 0),
     addsPool: pool !== undefined,

@@ -6,9 +6,9 @@ import { MISSING_LABEL, type FitReason, type LabelGap } from '../../../domain/re
 import { isAttachResource } from '../../../domain/resources.ts';
 import { blockingTaintOf } from '../../../domain/taints.ts';
 import { speakable } from '../amounts.ts';
-import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from './label-keys.ts';
+import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from '../changes/label-keys.ts';
 import { type CandidateInput, combine, NEW_POOL_EFFORT, type Remedies, type Remedy } from './remedy.ts';
-import { repellingWorkloads } from './repelling-pods.ts';
+import { repellingWorkloads } from '../changes/repelling-pods.ts';
 
 export function remediesForFit(reason: FitReason, input: CandidateInput): Remedies {
   const { id } = input.group;

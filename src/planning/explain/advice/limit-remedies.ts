@@ -7,7 +7,7 @@ import { speakable } from '../amounts.ts';
 import { type CandidateInput, NEW_POOL_EFFORT, type Remedies, type Remedy } from './remedy.ts';
 
 export function remediesForStop(skip: SkipReason, input: CandidateInput): Remedies {
-  const { group, quotas } = input;
+  const { group, observation } = input;
   switch (skip.kind) {
     case 'max-size':
       return remediesForMaximum(group);
@@ -17,10 +17,10 @@ export function remediesForStop(skip: SkipReason, input: CandidateInput): Remedi
       return [[skip, ...(skip.also ?? [])].map(remedyForLimit)];
     case 'quota': {
       const { quota, limit: from, used, needs } = skip;
-      return [[[({ all }) => ({ kind: 'raise-azure-quota', quota, from, to: used + needs * all }), 2]]];
+      return [[[(nodes) => ({ kind: 'raise-azure-quota', quota, from, to: used + needs * nodes }), 2]]];
     }
     case 'capacity-quota':
-      return remediesForQuotas(skip, quotas);
+      return remediesForQuotas(skip, observation.cluster.capacity?.quotas ?? []);
     case 'atomic-limit':
       return remediesForAtomicLimit(skip, input);
     default:
@@ -34,12 +34,12 @@ const ATOMIC_STEPS = [1, 2, 4, 8, 16];
 function remediesForMaximum(group: NodeGroup): Remedies {
   const { id, maxSize: from, target } = group;
   const size = target.known ? Math.max(target.value, from) : from;
-  if (!isWhole(group)) return [[[({ of }) => ({ kind: 'raise-maximum', group: id, from, to: size + of(id) }), 1]]];
+  if (!isWhole(group)) return [[[(nodes) => ({ kind: 'raise-maximum', group: id, from, to: size + nodes }), 1]]];
   return ATOMIC_STEPS.map((step) => [[{ kind: 'raise-maximum', group: id, from, to: size + step }, 1 + step / 100]]);
 }
 
 function remedyForLimit({ limit, value: from, used, needs }: ClusterLimit): Remedy {
-  return [({ all }) => ({ kind: 'raise-cluster-limit', limit, from, to: used + needs * all }), 1];
+  return [(nodes) => ({ kind: 'raise-cluster-limit', limit, from, to: used + needs * nodes }), 1];
 }
 
 /**
@@ -48,11 +48,11 @@ function remedyForLimit({ limit, value: from, used, needs }: ClusterLimit): Reme
  */
 function remediesForAtomicLimit(
   { needs, allowed }: Extract<SkipReason, { kind: 'atomic-limit' }>,
-  { group: { template }, observation, limits }: CandidateInput,
+  { group: { template }, observation, policy }: CandidateInput,
 ): Remedies {
   const short = needs - allowed;
   const per = { nodes: 1, cores: Math.ceil((template?.capacity[CPU] ?? 0) / 1000), memory: template?.capacity[MEMORY] ?? 0 };
-  const { maxNodesTotal: nodes, maxCoresTotal: cores, maxMemoryTotalBytes: memory, maxNodesPerScaleUp: perScaleUp } = limits;
+  const { maxNodesTotal: nodes, maxCoresTotal: cores, maxMemoryTotalBytes: memory, maxNodesPerScaleUp: perScaleUp } = policy.scaleUp;
   const ofCluster = Object.entries({ nodes, cores, memory } as const).map(([key, from]): Remedy => {
     const limit = key as keyof typeof per;
     return [{ kind: 'raise-cluster-limit', limit, from, to: from + short * per[limit] }, 1];
@@ -76,7 +76,7 @@ function remediesForQuotas({ exceeded }: Extract<SkipReason, { kind: 'capacity-q
       const { left = 0, needs = 0 } = short[at] ?? {};
       if (from === undefined) return undefined;
       return [
-        ({ all }) => ({ kind: 'raise-capacity-quota', quota, resource, from, to: quotaAmount(resource, from - left + needs * all) }),
+        (nodes) => ({ kind: 'raise-capacity-quota', quota, resource, from, to: quotaAmount(resource, from - left + needs * nodes) }),
         1.5,
       ];
     }),

@@ -1,32 +1,18 @@
 /** What a change is worth trying for: the vocabulary of remedies. */
-import type { CapacityQuota } from '../../../domain/capacity-objects.ts';
-import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import type { Observation } from '../../../domain/observation.ts';
 import type { PodShape } from '../../../domain/pod.ts';
-import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { GroupRefusal } from '../../../domain/reasons.ts';
-import type { ResourceNames } from '../../../domain/resources.ts';
-import type { Change } from '../fix.ts';
+import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import type { Change } from '../changes/change-kinds.ts';
 
-/** The new nodes that limits must allow. */
-export interface NodesToAllow {
-  readonly of: (group: NodeGroupId) => number;
-  readonly all: number;
-}
-
-export interface CandidateInput {
+export interface CandidateInput extends Pick<ScaleUpInput, 'observation' | 'names' | 'policy'> {
   readonly refusal: GroupRefusal;
   readonly group: NodeGroup;
   readonly shape: PodShape;
-  readonly quotas: readonly CapacityQuota[];
-  readonly names: ResourceNames;
-  readonly observation: Observation;
-  readonly limits: ScaleUpPolicy;
 }
 
-/** A change with its effort: 1 is a number in our own configuration. A limit is raised by what the nodes need. */
-export type Remedy = readonly [change: Change | ((nodes: NodesToAllow) => Change), effort: number];
+/** A change with its effort: 1 is a number in our own configuration. A limit is raised by what so many new nodes need. */
+export type Remedy = readonly [change: Change | ((nodes: number) => Change), effort: number];
 /** undefined: nothing that a person could change is known to remove the obstacle. */
 export type Remedies = readonly (readonly Remedy[])[] | undefined;
 

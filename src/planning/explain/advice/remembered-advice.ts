@@ -7,7 +7,7 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
-import type { Advice } from '../fix.ts';
+import type { Advice } from './fix.ts';
 import { adviseClassInSlices, type HelplessClass, helplessClasses } from './advice.ts';
 
 interface AdviceLimits {

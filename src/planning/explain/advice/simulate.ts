@@ -7,8 +7,12 @@ import { priceOf } from '../../expanders/price.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { planScaleUpInSlices } from '../../scale-up/plan.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
-import type { Change, Fix } from '../fix.ts';
-import { addedPoolId, applyChanges } from './apply-changes.ts';
+import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
+import type { PodShape } from '../../../domain/pod.ts';
+import { reshaped, withCluster } from '../changes/edits.ts';
+import { applyChanges, type Change } from '../changes/change-kinds.ts';
+import { addedPoolId } from '../changes/new-pool.ts';
+import type { Fix } from './fix.ts';
 
 /** What is to be helped, and what the plan is without help. */
 export interface Subject {
@@ -20,14 +24,17 @@ export interface Subject {
 
 export interface Simulation {
   readonly proof: Fix['proof'];
-  /** New nodes by group, beyond those of the plan without the changes. */
-  readonly added: ReadonlyMap<NodeGroupId, number>;
+  /** New nodes beyond those of the plan without the changes. */
+  readonly newNodes: number;
   /** Why the first pod that is left stays pending; undefined if none is left, or if it only waits. */
   readonly refusals: readonly GroupRefusal[] | undefined;
 }
 
-export function* simulate({ input, plan, pods }: Subject, changes: readonly Change[]): SlicedWork<Simulation> {
-  const changed = applyChanges(input, pods, changes);
+/** undefined: the changes have no meaning in this cluster. */
+export function* simulate(subject: Subject, changes: readonly Change[]): SlicedWork<Simulation | undefined> {
+  const { input, plan, pods } = subject;
+  const changed = changedInput(subject, changes);
+  if (changed === undefined) return undefined;
   const after = yield* planScaleUpInSlices(withOwnModel(changed, input));
   const verdicts = [...after.verdicts].flatMap(([pod, verdict]) => (pods.has(pod.uid) ? [verdict] : []));
   const added = addedNodes(plan, after);
@@ -40,9 +47,29 @@ export function* simulate({ input, plan, pods }: Subject, changes: readonly Chan
       ...costOf(added, changed),
       groups: grownGroups(added, changes),
     },
-    added,
+    newNodes: [...added.values()].reduce((sum, count) => sum + Math.max(0, count), 0),
     refusals: left?.byGroup,
   };
+}
+
+function changedInput({ input, pods }: Subject, changes: readonly Change[]): ScaleUpInput | undefined {
+  const changed = applyChanges(input, changes, {
+    names: input.names,
+    modelOf: ({ observation }) => modelOf({ ...input, observation }),
+    reshape: (world, edit) => {
+      const shapes = new Map<PodShape, PodShape>();
+      const pendingPods = world.observation.cluster.pendingPods.map((pod) => (pods.has(pod.uid) ? reshaped(pod, edit, shapes) : pod));
+      return withCluster(world, () => ({ pendingPods }));
+    },
+  });
+  return changed === undefined ? undefined : { ...input, observation: changed.observation, policy: changed.policy };
+}
+
+/** A model of the cluster of the input, with nothing in it that the input has not. */
+export function modelOf({ names, observation }: Pick<ScaleUpInput, 'names' | 'observation'>): ClusterSnapshot {
+  const model = new ClusterSnapshot({ names });
+  model.sync(observation.cluster);
+  return model;
 }
 
 /** The model of the cluster does not have changes of running pods: the plan makes its own then. */

@@ -1,5 +1,5 @@
 /** An answer about any subject. */
-import { type ClusterNames, withClusterNames } from '../fix-steps.ts';
+import { type ClusterNames, withClusterNames } from '../changes/pool-commands.ts';
 import { answerDecision, type DecisionAnswer } from './decision-answer.ts';
 import { answerNode, type NodeAnswer } from './node-answer.ts';
 import { answerPod, type AnswerInput, type PodAnswer } from './pod-answer.ts';

@@ -11,7 +11,7 @@ import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import { priceOf } from '../../expanders/price.ts';
 import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
-import { describeRemovalAdvice, type RemovalAdvice } from '../fix.ts';
+import { describeRemovalAdvice, type RemovalAdvice } from '../advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import type { AnswerInput } from './pod-answer.ts';
 import { cordonWriter, type NamedWriter, taintWriter } from './taint-writers.ts';

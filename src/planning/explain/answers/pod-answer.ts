@@ -13,7 +13,7 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { adviseClass, type HelplessClass, helplessClasses } from '../advice/advice.ts';
-import { type Advice, describeAdvice, type RemovalAdvice } from '../fix.ts';
+import { type Advice, describeAdvice, type RemovalAdvice } from '../advice/fix.ts';
 import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type VerdictClass } from '../refusal-class.ts';

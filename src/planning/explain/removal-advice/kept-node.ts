@@ -1,7 +1,7 @@
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
-import type { Change } from '../fix.ts';
-import type { Workload } from '../removal-changes.ts';
+import type { Change } from '../changes/change-kinds.ts';
+import type { Workload } from '../changes/workload.ts';
 import type { RemovalInput } from './after-removals.ts';
 import type { RemovalSimulator, RemovalsInTime } from './simulate-removals.ts';
 

@@ -4,11 +4,12 @@ import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
 import { blockingTaintOf } from '../../../domain/taints.ts';
-import type { Change } from '../fix.ts';
+import type { Change } from '../changes/change-kinds.ts';
+import { keyOf } from '../changes/change.ts';
 import { speakable } from '../amounts.ts';
-import { workloadOf } from '../removal-changes.ts';
+import { workloadOf } from '../changes/workload.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
-import { repellingWorkloads } from '../advice/repelling-pods.ts';
+import { repellingWorkloads } from '../changes/repelling-pods.ts';
 
 /** Nodes that are looked at: of many, the others are alike. */
 const MOST_PLACES = 200;
@@ -22,7 +23,7 @@ export function placesFor(pod: Pod, { input, node, simulator }: KeptNode): reado
   for (const { name } of others.slice(0, MOST_PLACES)) {
     const remedy = remedyFor(model.check(pod, name), { pod, name, cluster });
     if (remedy === undefined) continue;
-    const key = JSON.stringify(remedy.changes);
+    const key = keyOf(remedy.changes);
     if (!found.has(key)) found.set(key, { ...remedy, workload: workloadOf(pod) });
   }
   return [...found.values()].sort((left, right) => left.effort - right.effort).slice(0, MOST_REMEDIES);

@@ -4,8 +4,8 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
-import { workloadOf } from '../removal-changes.ts';
-import { selects } from './apply-removal-changes.ts';
+import { workloadOf } from '../changes/workload.ts';
+import { selects } from '../changes/budget-changes.ts';
 import type { RemovalInput } from './after-removals.ts';
 
 /** Up to so many nodes, all are planned. */

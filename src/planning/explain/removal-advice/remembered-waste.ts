@@ -5,7 +5,7 @@
 import type { LoopRecord } from '../../../domain/ports/records.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import type { RemovalFix } from '../fix.ts';
+import type { RemovalFix } from '../advice/fix.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { rowKey, wasteRowsInSlices } from './waste.ts';
 

@@ -1,19 +1,20 @@
-/**
- * Advice for nodes that are not removed: the smallest change that frees a node, found by simulation. A change that was not seen to work
- * is never returned. Pure. Must not know how a change is carried out, or how advice is shown.
- */
+/** Advice for nodes that are not removed: the smallest change that frees a node. Must not know how advice is shown. */
 import type { NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
+import type { PodShape } from '../../../domain/pod.ts';
 import type { UnremovableReason } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
-import { type Change, describeChanges, type RemovalAdvice, type RemovalFix, type RemovalProof } from '../fix.ts';
-import { removalStepsFor } from '../removal-steps.ts';
+import { fixOf, type RemovalAdvice, type RemovalProof } from '../advice/fix.ts';
+import { type Candidate, search } from '../advice/search.ts';
+import { applyChanges, type Change } from '../changes/change-kinds.ts';
+import { keyOf } from '../changes/change.ts';
+import { reshaped, withWorkload } from '../changes/edits.ts';
+import type { Workload } from '../changes/workload.ts';
 import { explainDetail } from '../unremovable-nodes.ts';
-import { applyRemovalChanges } from './apply-removal-changes.ts';
-import type { RemovalRemedy } from './kept-node.ts';
+import type { KeptNode, RemovalRemedy } from './kept-node.ts';
 import { relatedNodes } from './related-nodes.ts';
 import { remediesForNode } from './removal-remedies.ts';
 import type { RemovalInput } from './after-removals.ts';
@@ -56,9 +57,40 @@ export class RemovalAdviser {
     const before = yield* this.#planFor(only);
     const wait = waitOf(name, before);
     if (wait !== undefined) return { wait, tried: 0 };
-    const search = new Search({ input: this.#input, simulator: this.#simulator, before, only, node, group, groups: this.#groups });
-    const fix = yield* search.firstThatWorks(mostTried);
-    return { ...defined({ fix, obstacle: fix === undefined ? describeObstacle(name, before) : undefined }), tried: search.tried };
+    const { found, tried } = yield* search({
+      candidates: this.#remediesAfter(before, node, group),
+      mostTried,
+      mostNodes: 0,
+      simulate: (changes, { workload }) => this.#simulate({ changes, workload, before, only }),
+      // The node is freed, and no fewer nodes than before are removed.
+      solvedBy: ({ plan, proof }) => (proof.nodes > 0 && obstacleOf(name, plan) === undefined ? 1 : 0),
+      newNodesIn: () => 0,
+      extend: (latest) => extended(latest, this.#remediesAfter(latest.result.plan, node, group)),
+    });
+    if (found === undefined) return { ...defined({ obstacle: describeObstacle(name, before) }), tried };
+    const { changes, result, candidate } = found;
+    const { workload } = candidate;
+    const fix = fixOf({ changes, proof: result.proof, observation: this.#input.observation, workload });
+    return { fix: { ...fix, ...defined({ workload }) }, tried };
+  }
+
+  #remediesAfter(plan: RemovalsInTime, node: Node, { id }: NodeGroup): readonly RemovalCandidate[] {
+    const { cluster, cloud } = plan.left.observation;
+    const kept: KeptNode = {
+      input: plan.left,
+      plan,
+      simulator: this.#simulator,
+      group: cloud.groups.find((group) => group.id === id),
+      node: cluster.nodes.get(node.name) ?? node,
+    };
+    return remediesForNode(kept).map((remedy) => ({ ...remedy, changesFor: () => remedy.changes }));
+  }
+
+  *#simulate({ changes, workload, before, only }: Trial): SlicedWork<SimulatedRemedy | undefined> {
+    const changed = applied(this.#input, changes, workload, this.#simulator);
+    if (changed === undefined) return undefined;
+    const plan = yield* this.#simulator.plan(changed, only);
+    return { plan, proof: compareRemovals(before, plan, changed) };
   }
 
   *#planFor(only: ReadonlySet<NodeName> | undefined): SlicedWork<RemovalsInTime> {
@@ -69,6 +101,39 @@ export class RemovalAdviser {
     this.#before.set(key, plan);
     return plan;
   }
+}
+
+interface Trial {
+  readonly changes: readonly Change[];
+  readonly workload: Workload | undefined;
+  readonly before: RemovalsInTime;
+  /** The nodes that may be removed. If undefined, all. */
+  readonly only: ReadonlySet<NodeName> | undefined;
+}
+
+interface SimulatedRemedy {
+  readonly plan: RemovalsInTime;
+  readonly proof: RemovalProof;
+}
+
+interface RemovalCandidate extends RemovalRemedy, Candidate {}
+
+/** `workload`: whose pods get the changes that are not of one workload by themselves. */
+function applied(
+  input: RemovalInput,
+  changes: readonly Change[],
+  workload: Workload | undefined,
+  simulator: RemovalSimulator,
+): RemovalInput | undefined {
+  const changed = applyChanges(input, changes, {
+    names: input.names,
+    modelOf: (world) => simulator.modelOf(world),
+    reshape: (world, edit) => {
+      const shapes = new Map<PodShape, PodShape>();
+      return workload === undefined ? undefined : withWorkload(world, workload, (pod) => reshaped(pod, edit, shapes));
+    },
+  });
+  return changed === undefined ? undefined : { ...input, observation: changed.observation, policy: changed.policy };
 }
 
 /** Reasons that end by themselves, or that no change of a person should end. */
@@ -98,98 +163,24 @@ function describeObstacle(name: NodeName, plan: RemovalsInTime): string | undefi
     : `pod ${blocker.pod}: ${blocker.detail === '' ? blocker.reason : blocker.detail}`;
 }
 
-interface SearchInput {
-  readonly input: RemovalInput;
-  readonly simulator: RemovalSimulator;
-  readonly before: RemovalsInTime;
-  /** The nodes that may be removed. If undefined, all. */
-  readonly only: ReadonlySet<NodeName> | undefined;
-  readonly node: Node;
-  readonly group: NodeGroup;
-  readonly groups: ReadonlyMap<string, NodeGroup>;
-}
-
-interface TriedRemedy {
-  readonly plan: RemovalsInTime;
-  readonly proof: RemovalProof;
-}
-
-/** One search for one node; it counts what it tries. */
-class Search {
-  readonly #given: SearchInput;
-  readonly #seen = new Set<string>();
-  tried = 0;
-
-  constructor(given: SearchInput) {
-    this.#given = given;
-  }
-
-  /** The first set that frees the node, and no fewer nodes than before. One that meets a further obstacle is tried with its remedy. */
-  *firstThatWorks(mostTried: number): SlicedWork<RemovalFix | undefined> {
-    const queue = [...this.#remediesAfter(this.#given.before)].sort(byEffort);
-    for (let next = queue.shift(); next !== undefined && this.tried < mostTried; next = queue.shift()) {
-      const tried = yield* this.#try(next);
-      if (tried === undefined) continue;
-      if (this.#isFreed(tried)) return this.#fixOf(next, tried.proof);
-      queue.push(...this.#extended(next, tried));
-      queue.sort(byEffort);
-    }
-    return undefined;
-  }
-
-  #remediesAfter(plan: RemovalsInTime): readonly RemovalRemedy[] {
-    const { node, simulator } = this.#given;
-    const input = plan.left;
-    const group = input.observation.cloud.groups.find(({ id }) => id === this.#given.group.id);
-    return remediesForNode({ input, plan, simulator, group, node: input.observation.cluster.nodes.get(node.name) ?? node });
-  }
-
-  #isFreed({ plan, proof }: TriedRemedy): boolean {
-    return proof.nodes > 0 && obstacleOf(this.#given.node.name, plan) === undefined;
-  }
-
-  /** undefined: it was tried before, or has no meaning in this cluster. */
-  *#try(remedy: RemovalRemedy): SlicedWork<TriedRemedy | undefined> {
-    const key = JSON.stringify(remedy.changes);
-    if (this.#seen.has(key)) return undefined;
-    this.#seen.add(key);
-    const { input, simulator, before, only } = this.#given;
-    const changed = applyRemovalChanges(input, { changes: remedy.changes, workload: remedy.workload }, simulator);
-    if (changed === undefined) return undefined;
-    this.tried += 1;
-    const plan = yield* simulator.plan(changed, only);
-    return { plan, proof: compareRemovals(before, plan, changed) };
-  }
-
-  #extended({ changes, effort, workload }: RemovalRemedy, { plan }: TriedRemedy): readonly RemovalRemedy[] {
-    if (changes.length >= MOST_CHANGES) return [];
-    const known = new Set(changes.map((change) => JSON.stringify(change)));
-    return this.#remediesAfter(plan)
-      .filter((more) => more.workload === undefined || workload === undefined || more.workload.name === workload.name)
-      .filter((more) =>
-        more.changes.every((change) => !known.has(JSON.stringify(change)) && !changes.some((one) => areNoPair(one, change))),
-      )
-      .filter((more) => effort + more.effort <= MOST_EFFORT)
-      .map((more) => ({
-        changes: [...changes, ...more.changes],
-        effort: effort + more.effort,
-        ...defined({ workload: more.workload ?? workload }),
-      }));
-  }
-
-  #fixOf({ changes, workload }: RemovalRemedy, proof: RemovalProof): RemovalFix {
-    const { groups, input } = this.#given;
-    const steps = removalStepsFor(changes, { groups, observation: input.observation, ...defined({ workload }) });
-    return { changes, steps, text: describeChanges(changes), proof, ...defined({ workload }) };
-  }
+function extended(
+  { candidate: { changes, effort, workload } }: { readonly candidate: RemovalCandidate },
+  further: readonly RemovalCandidate[],
+): readonly RemovalCandidate[] {
+  if (changes.length >= MOST_CHANGES) return [];
+  const known = new Set(changes.map(keyOf));
+  return further
+    .filter((more) => more.workload === undefined || workload === undefined || more.workload.name === workload.name)
+    .filter((more) => more.changes.every((change) => !known.has(keyOf(change)) && !changes.some((one) => areNoPair(one, change))))
+    .filter((more) => effort + more.effort <= MOST_EFFORT)
+    .map((more) => {
+      const all = [...changes, ...more.changes];
+      return { changes: all, changesFor: () => all, effort: effort + more.effort, ...defined({ workload: more.workload ?? workload }) };
+    });
 }
 
 /** Two numbers for one limit are no combination, and neither is a node that is in use with pods that ask for less. */
 function areNoPair(one: Change, other: Change): boolean {
   if (one.kind === other.kind) return one.kind === 'lower-minimum' || one.kind === 'raise-threshold' || one.kind === 'scale-workload';
   return one.kind === 'raise-threshold' && other.kind === 'lower-request';
-}
-
-function byEffort(left: RemovalRemedy, right: RemovalRemedy): number {
-  return left.effort - right.effort;
 }

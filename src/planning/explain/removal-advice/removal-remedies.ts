@@ -7,8 +7,9 @@ import type { Pod } from '../../../domain/pod.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import type { DisruptionBudget } from '../../../domain/workloads.ts';
 import { defined } from '../../../lib/defined.ts';
-import { type BudgetCoverage, isOf, workloadOf, type RemovalChange, type Workload } from '../removal-changes.ts';
-import { grown, relaxed, selects } from './apply-removal-changes.ts';
+import { type BudgetCoverage, grown, relaxed, selects } from '../changes/budget-changes.ts';
+import type { Change } from '../changes/change-kinds.ts';
+import { isOf, workloadOf, type Workload } from '../changes/workload.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
 import { placesFor } from './places.ts';
 import type { RemovalInput } from './after-removals.ts';
@@ -23,7 +24,7 @@ export function remediesForNode(kept: KeptNode): readonly RemovalRemedy[] {
   return remediesFor(obstacle, kept);
 }
 
-function one(change: RemovalChange, effort: number): readonly RemovalRemedy[] {
+function one(change: Change, effort: number): readonly RemovalRemedy[] {
   return [{ changes: [change], effort }];
 }
 
@@ -74,7 +75,7 @@ function remediesForClusterMinimum({ detail = '' }: UnremovableNode, { node, inp
   const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = input.policy.scaleDown;
   const cores = Math.max(0, minCoresTotal - Math.ceil((node.capacity[CPU] ?? 0) / 1000));
   const gib = Math.max(0, Math.floor((minMemoryTotalBytes - (node.capacity[MEMORY] ?? 0)) / 2 ** 30));
-  const changes: readonly RemovalChange[] = [
+  const changes: readonly Change[] = [
     ...(detail.includes('CPU above') ? [{ kind: 'set-removal-setting', setting: 'scaleDown.minCoresTotal', to: cores } as const] : []),
     ...(detail.includes('memory above') ? [{ kind: 'set-removal-setting', setting: 'scaleDown.minMemoryTotalGib', to: gib } as const] : []),
   ];
@@ -127,7 +128,7 @@ function remediesForBlocker(blocker: Blocker, kept: KeptNode): readonly RemovalR
   const workload = workloadOf(pod);
   // AKS owns most of kube-system and reverts what others change in it; a further budget is not touched.
   if (pod.namespace === 'kube-system') return blocker.reason === 'UnmovableKubeSystemPod' ? remediesByBudget(pod, workload) : [];
-  const annotate = (key: string, value?: string): RemovalChange => ({
+  const annotate = (key: string, value?: string): Change => ({
     kind: 'annotate-workload',
     workload,
     key,

@@ -12,7 +12,7 @@ import { priceOf } from '../../expanders/price.ts';
 import { planScaleDownInSlices } from '../../scale-down/plan.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { withoutNodes, type RemovalInput } from './after-removals.ts';
-import type { RemovalProof } from '../fix.ts';
+import type { RemovalProof } from '../advice/fix.ts';
 
 /** Long before any timer that a person sets. */
 const PASSED_MS = 365 * 24 * 3_600_000;
@@ -72,7 +72,7 @@ export class RemovalSimulator {
   }
 
   /** The model, as the cluster of the input is. */
-  modelOf({ observation }: RemovalInput): ClusterSnapshot {
+  modelOf({ observation }: Pick<RemovalInput, 'observation'>): ClusterSnapshot {
     this.#snapshot.sync(observation.cluster);
     return this.#snapshot;
   }

@@ -4,7 +4,7 @@ import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { LoopRecord } from '../../../domain/ports/records.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
-import type { RemovalFix } from '../fix.ts';
+import type { RemovalFix } from '../advice/fix.ts';
 import { type BlockerTotal, explainNodes, totalsByBlocker } from '../unremovable-nodes.ts';
 import { blockerKey } from './related-nodes.ts';
 import { RemovalAdviser } from './removal-advice.ts';

@@ -12,7 +12,7 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import { priceOf } from '../../../planning/expanders/price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
-import type { Advice } from '../../../planning/explain/fix.ts';
+import type { Advice } from '../../../planning/explain/advice/fix.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { formatSpan } from '../../../planning/explain/spans.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';

@@ -1,7 +1,7 @@
 /** Renders the report of `plan` for a terminal: the answer, what it assumes, then tables that fit on a screen. `--json` has every row. */
 import type { Colours } from '../../../cli/text/colours.ts';
 import { amount, number, paragraph, signed, table, text, type Column } from '../../../cli/text/text-layout.ts';
-import { describeSavings } from '../../../planning/explain/fix.ts';
+import { describeSavings } from '../../../planning/explain/advice/fix.ts';
 import { describeMissing } from './missing-kinds.ts';
 import { MEASURES, type OptionReport } from './option-scores.ts';
 import { increaseRows, ownerCounts, pendingRows, placeRows, poolRows, type PendingRow } from './plan-rows.ts';

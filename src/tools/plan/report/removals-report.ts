@@ -4,7 +4,7 @@ import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Removal, ScaleDownPlan } from '../../../domain/plan.ts';
 import type { WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
-import type { RemovalFix } from '../../../planning/explain/fix.ts';
+import type { RemovalFix } from '../../../planning/explain/advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../../../planning/explain/unremovable-nodes.ts';
 import type { PriceSources } from '../../../domain/policy.ts';
 import { priceOf } from '../../../planning/expanders/price.ts';

@@ -7,7 +7,7 @@ import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
-import { type Advice, describeAdvice } from '../../../planning/explain/fix.ts';
+import { type Advice, describeAdvice } from '../../../planning/explain/advice/fix.ts';
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type VerdictClass } from '../../../planning/explain/refusal-class.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';

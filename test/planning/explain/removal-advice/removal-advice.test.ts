@@ -4,7 +4,7 @@ import type { Observation } from '../../../../src/domain/observation.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
-import type { RemovalAdvice } from '../../../../src/planning/explain/fix.ts';
+import type { RemovalAdvice } from '../../../../src/planning/explain/advice/fix.ts';
 import { RemovalAdviser } from '../../../../src/planning/explain/removal-advice/removal-advice.ts';
 import { aBudget, aNode, anInstance, aPod, resourceNames, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';

@@ -2,7 +2,9 @@ import type { NodeName } from '../../../domain/ids.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { termMatches, withNamespaces } from '../../../scheduling/predicates/pod-affinity.ts';
-import { isOf, workloadOf, type Workload } from '../removal-changes.ts';
+import type { World } from './change.ts';
+import { withWorkload } from './edits.ts';
+import { workloadOf, type Workload } from './workload.ts';
 
 interface Repelled {
   readonly shape: PodShape;
@@ -40,18 +42,9 @@ function repels(
   );
 }
 
-/** The cluster without those rules of the workload's running pods. */
-export function withoutRepulsion(
-  podsByNode: ClusterView['podsByNode'],
-  workload: Workload,
-  topologyKey: string,
-): ClusterView['podsByNode'] {
-  const changed = [...podsByNode].flatMap(([name, pods]) =>
-    pods.some((pod) => isOf(pod, workload))
-      ? [[name, pods.map((pod) => (isOf(pod, workload) ? withoutTerms(pod, topologyKey) : pod))] as const]
-      : [],
-  );
-  return new Map([...podsByNode, ...changed]);
+/** The world without those rules of the workload's running pods. */
+export function withoutRepulsion(world: World, workload: Workload, topologyKey: string): World {
+  return withWorkload(world, workload, (pod) => withoutTerms(pod, topologyKey));
 }
 
 function withoutTerms(pod: Pod, topologyKey: string): Pod {

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { Change } from '../../../src/planning/explain/fix.ts';
-import { stepsFor } from '../../../src/planning/explain/fix-steps.ts';
-import { workloadOf } from '../../../src/planning/explain/removal-changes.ts';
-import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
+import type { NodeGroup } from '../../../../src/domain/node-group.ts';
+import { type Change, stepsFor } from '../../../../src/planning/explain/changes/change-kinds.ts';
+import { workloadOf } from '../../../../src/planning/explain/changes/workload.ts';
+import { aCluster, aGroup, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
 
 const pod = aPod({ name: 'web-1', namespace: 'shop', controller: { kind: 'ReplicaSet', name: 'web', uid: 'u' } });
 const stepsIn = (group: NodeGroup, ...changes: readonly Change[]) =>
-  stepsFor(changes, { groups: new Map([[group.id, group]]), workload: workloadOf(pod) });
+  stepsFor(changes, { observation: anObservation([group], aCluster({ nodes: [] })), workload: workloadOf(pod) });
 const gpu = (part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id: 'gpu', minSize: 1, maxSize: 4, target: 4, ...part });
 const raise: Change = { kind: 'raise-maximum', group: gpu().id, from: 4, to: 7 };
 const TAG = 'az tag update --operation merge --tags max=7 --resource-id "$(az vmss show -g rg -n gpu --query id -o tsv)"';

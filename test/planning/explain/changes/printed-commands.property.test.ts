@@ -1,15 +1,14 @@
 /** Every command of a step, read by a shell: each name, label and tag arrives as it is, and nothing in it runs. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { Pod } from '../../../src/domain/pod.ts';
-import type { Change } from '../../../src/planning/explain/fix.ts';
-import { withClusterNames } from '../../../src/planning/explain/fix-steps.ts';
-import { removalStepsFor } from '../../../src/planning/explain/removal-steps.ts';
-import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate } from '../../support/builders.ts';
-import { HOSTILE_WORDS, hostileWord } from '../../support/hostile-words.ts';
-import { callsOf } from '../../support/shell-calls.ts';
+import { nodeGroupId } from '../../../../src/domain/ids.ts';
+import type { NodeGroup } from '../../../../src/domain/node-group.ts';
+import type { Pod } from '../../../../src/domain/pod.ts';
+import { type Change, stepsFor } from '../../../../src/planning/explain/changes/change-kinds.ts';
+import { withClusterNames } from '../../../../src/planning/explain/changes/pool-commands.ts';
+import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
+import { HOSTILE_WORDS, hostileWord } from '../../../support/hostile-words.ts';
+import { callsOf } from '../../../support/shell-calls.ts';
 
 type Words = readonly string[];
 
@@ -156,8 +155,7 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
 
 function commandsOf({ change, group, pods = [] }: Case, cluster: string): readonly string[] {
   const observation = anObservation(group === undefined ? [] : [group], aCluster({ nodes: [], pods }));
-  const groups = new Map(group === undefined ? [] : [[String(group.id), group]]);
-  const steps = withClusterNames(removalStepsFor([change], { groups, observation }), { name: cluster, resourceGroup: cluster });
+  const steps = withClusterNames(stepsFor([change], { observation }), { name: cluster, resourceGroup: cluster });
   return steps.flatMap(({ command }) => command ?? []);
 }
 

@@ -1,84 +1,13 @@
 /**
- * How a change is carried out: where the limit lives, the command or the text to write there, and what to know before. Never advises a
- * change that works against the autoscaler: AKS's own autoscaler stays off (`--max-count` would turn it on), and a command that lets AKS
- * write its own count to the pool comes with a warning.
+ * Where limits, tags and labels of a pool are changed, and by which command. Never advises a change that works against the autoscaler: AKS's
+ * own autoscaler stays off (`--max-count` would turn it on), and a command that lets AKS write its own count to the pool comes with a warning.
  */
-import { type NodeGroup, withTags } from '../../domain/node-group.ts';
-import { zonePart } from '../../domain/node-template.ts';
-import { taintText } from '../../domain/taints.ts';
-import { defined } from '../../lib/defined.ts';
-import { shell, yamlText } from '../../lib/shown-text.ts';
-import { type Change, type FixStep, inLimitUnit, LIMIT_SETTINGS } from './fix.ts';
-import type { Workload } from './removal-changes.ts';
-
-interface StepsInput {
-  readonly groups: ReadonlyMap<string, NodeGroup>;
-  /** Of the pods of the class. Absent if no change is about pods. */
-  readonly workload?: Workload;
-}
-
-const UNKNOWN_WORKLOAD: Workload = { kind: 'Pod', namespace: '', name: '' };
-
-export function stepsFor(changes: readonly Change[], input: StepsInput): readonly FixStep[] {
-  return changes.flatMap((change) => stepsOf(change, input));
-}
-
-function stepsOf(change: Change, { groups, workload = UNKNOWN_WORKLOAD }: StepsInput): readonly FixStep[] {
-  switch (change.kind) {
-    case 'raise-maximum':
-      return limitSteps(change.group, 'max', { to: change.to, group: groups.get(change.group) });
-    case 'raise-cluster-limit': {
-      const [section = '', key = ''] = LIMIT_SETTINGS[change.limit].split('.');
-      return [{ where: 'the configuration', patch: `${section}: {${key}: ${inLimitUnit(change.limit, change.to)}}` }];
-    }
-    case 'raise-nodes-per-scale-up':
-      return [{ where: 'the configuration, or the flag --max-nodes-per-scaleup', patch: `scaleUp: {maxNodesPerScaleUp: ${change.to}}` }];
-    case 'raise-azure-quota':
-      return [{ where: 'the quotas of the subscription in Azure, for the region of the cluster' }];
-    case 'raise-capacity-quota': {
-      const patch = JSON.stringify({ spec: { limits: { resources: { [change.resource]: String(change.to) } } } });
-      return [
-        { where: `CapacityQuota ${change.quota}`, command: shell`kubectl patch capacityquota ${change.quota} --type=merge -p ${patch}` },
-      ];
-    }
-    case 'tolerate': {
-      const { key, value, effect } = change.taint;
-      return [
-        {
-          where: templateOf(workload),
-          patch: `tolerations: [{key: ${yamlText(key)}, operator: Equal, value: ${JSON.stringify(value)}, effect: ${effect}}]`,
-        },
-      ];
-    }
-    case 'lower-request':
-      return [
-        {
-          where: templateOf(workload),
-          patch: `resources: {requests: {${yamlText(change.resource)}: ${quantityOf(change.resource, change.to)}}}`,
-        },
-      ];
-    case 'label-pool':
-      return [labelStep(change, groups.get(change.group))];
-    case 'add-pool':
-      return [newPoolStep(change, groups.get(change.like))];
-    case 'drop-label-rule':
-      return [{ where: `nodeSelector and nodeAffinity of ${templateOf(workload)}: ${change.key}` }];
-    case 'raise-max-skew':
-      return [{ where: `topologySpreadConstraints of ${templateOf(workload)}: maxSkew ${change.to} for ${change.topologyKey}` }];
-    case 'drop-pod-affinity': {
-      const field = change.rule === 'affinity' ? 'podAffinity' : 'podAntiAffinity';
-      const [required, preferred] = ['requiredDuringSchedulingIgnoredDuringExecution', 'preferredDuringSchedulingIgnoredDuringExecution'];
-      const where = `${field} of ${templateOf(workload)}: from ${required} to ${preferred}`;
-      return [{ where, ...(change.rule === 'affinity' ? {} : { warning: SHARED_FATE }) }];
-    }
-    case 'drop-host-port':
-      return [{ where: `the ports of ${templateOf(workload)}` }];
-    case 'lower-device-count':
-      return [{ where: `the ResourceClaim or ResourceClaimTemplate of ${templateOf(workload)}` }];
-    default:
-      return [];
-  }
-}
+import { type NodeGroup, withTags } from '../../../domain/node-group.ts';
+import { zonePart } from '../../../domain/node-template.ts';
+import { taintText } from '../../../domain/taints.ts';
+import { defined } from '../../../lib/defined.ts';
+import { shell, yamlText } from '../../../lib/shown-text.ts';
+import type { FixStep } from './change.ts';
 
 /** The names of the managed cluster in Azure. */
 export interface ClusterNames {
@@ -91,8 +20,6 @@ export function withClusterNames(steps: readonly FixStep[], { name, resourceGrou
   const named = shell`-g ${resourceGroup} --cluster-name ${name}`;
   return steps.map((step) => (step.command === undefined ? step : { ...step, command: step.command.replace(CLUSTER, () => named) }));
 }
-
-type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
 /** Where a limit of the group's size is set. Both limits have the same origin as a rule. */
 export function limitSteps(
@@ -155,9 +82,6 @@ function replacementWarning(what: 'tags' | 'labels'): string {
   return `\`--${what}\` replaces all ${what} of the pool: one that was added since they were read is lost`;
 }
 
-/** Of pods that no longer have to be apart. */
-export const SHARED_FATE = 'the pods may run side by side from then on, and fail together';
-
 /** An instance's key has its resource group, in lower case, which Azure accepts. */
 export function resourceGroupOf({ instances = [] }: NodeGroup): string {
   const [, name = ''] = instances[0]?.key.split('|') ?? [];
@@ -165,7 +89,11 @@ export function resourceGroupOf({ instances = [] }: NodeGroup): string {
 }
 
 /** The command replaces all labels of the pool. */
-function labelStep({ group: id, key, value }: ChangeOf<'label-pool'>, group: NodeGroup | undefined): FixStep {
+export function labelStep(
+  id: string,
+  { key, value }: { readonly key: string; readonly value: string },
+  group: NodeGroup | undefined,
+): FixStep {
   const pool = group?.agentPool?.name;
   if (group === undefined || pool === undefined) return { where: `the labels of agent pool ${id}: ${key}=${value}` };
   const { labels } = group.agentPool ?? {};
@@ -201,7 +129,7 @@ function countWarning({ agentPool, target, kind }: NodeGroup): string | undefine
 }
 
 /** A pool of another size, which this autoscaler scales as it does the other one. */
-function newPoolStep({ zone }: ChangeOf<'add-pool'>, group: NodeGroup | undefined): FixStep {
+export function newPoolStep(zone: string | undefined, group: NodeGroup | undefined): FixStep {
   const taints = (group?.template?.taints ?? []).map(taintText);
   const { labels = {}, tags = {} } = group?.agentPool ?? {};
   const flags = [
@@ -215,16 +143,4 @@ function newPoolStep({ zone }: ChangeOf<'add-pool'>, group: NodeGroup | undefine
 
 function flagOf(flag: string, values: readonly string[]): readonly string[] {
   return values.length === 0 ? [] : [shell`${flag} ${values}`];
-}
-
-/** Where the template of such pods is. */
-export function templateOf({ kind, namespace, name, controller }: Workload): string {
-  return controller === undefined ? `pod ${namespace}/${name}` : `the pod template of ${kind} ${namespace}/${name}`;
-}
-
-/** As a manifest writes it. */
-function quantityOf(resource: string, value: number): string {
-  if (resource === 'cpu') return `${value}m`;
-  const gib = value / 2 ** 30;
-  return gib >= 1 ? `${Math.round(gib * 10) / 10}Gi` : `${Math.floor(value / 2 ** 20)}Mi`;
 }
