@@ -1,30 +1,22 @@
-/**
- * What frees the nodes of each kind of blocker, from loop to loop. The same blockers stay for hours: they are simulated once in a while, and
- * never for longer than a loop can spare. Must not know who asks.
- */
+/** What frees the nodes of each kind of blocker, from loop to loop, never simulated for longer than a loop can spare. */
 import type { LoopRecord } from '../../../domain/ports/records.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { RemovalFix } from '../advice/fix.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
+import { Remembered } from '../advice/remembered.ts';
 import { rowKey, wasteRowsInSlices } from './waste.ts';
 
-interface WasteMemory {
-  /** As of `rowKey`. */
-  readonly fixes: ReadonlyMap<string, RemovalFix>;
-  /** The kinds of blockers that were simulated. */
-  readonly kinds: string;
-  readonly untilMs: number;
-}
+type WasteFixes = ReadonlyMap<string, RemovalFix>;
 
-const KEEP_MS = 300_000;
 /** Time for all simulations: about as long as a plan that is simulated at all. */
 const MOST_MS = 100;
 const MOST_TRIED = 24;
 
 export class RememberedWaste {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  #memory: WasteMemory | undefined;
+  /** By all blockers at once: one change may free nodes of several kinds. */
+  readonly #memory = new Remembered<WasteFixes>({ keepMs: 300_000, remembered: 1 });
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -34,14 +26,15 @@ export class RememberedWaste {
    * By kind of blocker, as of `rowKey`. `planMs`: how long the plan of removals took; each simulation takes about as long. If that is too
    * long for any, the result is empty.
    */
-  *fixes(record: LoopRecord, names: ResourceNames, planMs: number): SlicedWork<ReadonlyMap<string, RemovalFix>> {
+  *fixes(record: LoopRecord, names: ResourceNames, planMs: number): SlicedWork<WasteFixes> {
     const mostTried = Math.min(MOST_TRIED, Math.floor(MOST_MS / Math.max(1, planMs)));
-    const kinds = kindsIn(record);
-    const known = this.#memory;
-    if (known !== undefined && known.kinds === kinds && known.untilMs > this.#clock.monotonic()) return known.fixes;
+    const key = kindsIn(record);
+    const known = this.#memory.fresh(key, this.#clock.monotonic());
+    if (known !== undefined) return known;
     const rows = mostTried === 0 ? [] : yield* wasteRowsInSlices(record, names, { mostTried });
     const fixes = new Map(rows.flatMap((row) => (row.fix === undefined ? [] : [[rowKey(row), row.fix] as const])));
-    this.#memory = { fixes, kinds, untilMs: this.#clock.monotonic() + KEEP_MS };
+    this.#memory.remember(key, fixes, this.#clock.monotonic());
+    this.#memory.forget();
     return fixes;
   }
 }
