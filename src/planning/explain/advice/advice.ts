@@ -7,7 +7,6 @@ import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
-import { stepsFor } from '../changes/change-kinds.ts';
 import { workloadOf } from '../changes/workload.ts';
 import { candidatesAfter, isWaiting, type PoolCandidate, rankedCandidates } from './candidates.ts';
 import { type Advice, fixOf } from './fix.ts';
@@ -90,13 +89,7 @@ export function* adviseClassInSlices(
   });
   if (found === undefined) return { ...defined({ wait, nearest: nearestOf(ranked, verdict.byGroup) }), tried };
   const { changes, result } = found;
-  const workload = workloadOf(pod);
-  // Steps for running pods that repel the pod are left out.
-  const steps = stepsFor(
-    changes.filter(({ kind }) => kind !== 'drop-repulsion'),
-    { observation, workload },
-  );
-  return { fix: { ...fixOf({ changes, proof: result.proof, observation, workload }), steps }, ...defined({ wait }), tried };
+  return { fix: fixOf({ changes, proof: result.proof, observation, workload: workloadOf(pod) }), ...defined({ wait }), tried };
 }
 
 /** The group that needs time and nothing else; of several, the one whose time is known and ends first. */

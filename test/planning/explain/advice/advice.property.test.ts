@@ -208,6 +208,29 @@ describe('what is advised', () => {
   };
   const small = (part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id: 'small', target: 0, template: aTemplate({ cpu: '8' }), ...part });
 
+  const besideAHermit: World = {
+    groups: [small({ zones: ['we-1'], template: aTemplate({ labels: { [ZONE]: 'we-1' }, zones: ['we-1'] }) })],
+    nodes: [aNode({ name: 'n', cpu: '1', labels: { [ZONE]: 'we-1' } })],
+    pods: [
+      aPod({ name: 'web', shape: { cpu: '2', labels: { app: 'web' } } }),
+      aPod({
+        name: 'hermit',
+        nodeName: 'n',
+        controller: { kind: 'StatefulSet', name: 'hermit', uid: 'h' },
+        shape: {
+          podAntiAffinity: [
+            {
+              topologyKey: ZONE,
+              selector: { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] },
+              namespaces: [],
+              namespaceSelector: undefined,
+            },
+          ],
+        },
+      }),
+    ],
+  };
+
   it('is no toleration for a node that is too small anyway', () => {
     const template = aTemplate({ cpu: '8', taints: TAINTS.slice(0, 1) });
     const { fix } = adviceFor({ groups: [small({ template })], pods: [aPod({ cpu: '40' })] });
@@ -291,28 +314,7 @@ describe('what is advised', () => {
     ],
     [
       'the rule of running pods that keep it away, which is not its own',
-      {
-        groups: [small({ zones: ['we-1'], template: aTemplate({ labels: { [ZONE]: 'we-1' }, zones: ['we-1'] }) })],
-        nodes: [aNode({ name: 'n', cpu: '1', labels: { [ZONE]: 'we-1' } })],
-        pods: [
-          aPod({ name: 'web', shape: { cpu: '2', labels: { app: 'web' } } }),
-          aPod({
-            name: 'hermit',
-            nodeName: 'n',
-            controller: { kind: 'StatefulSet', name: 'hermit', uid: 'h' },
-            shape: {
-              podAntiAffinity: [
-                {
-                  topologyKey: ZONE,
-                  selector: { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] },
-                  namespaces: [],
-                  namespaceSelector: undefined,
-                },
-              ],
-            },
-          }),
-        ],
-      },
+      besideAHermit,
       `make the anti-affinity rule for ${ZONE} of StatefulSet default/hermit preferred instead of required`,
     ],
     [
@@ -342,5 +344,14 @@ describe('what is advised', () => {
     ],
   ])('is %s', (_what, world, text) => {
     expect(adviceFor(world).fix?.text).toBe(text);
+  });
+
+  it('says where the rule of running pods is that keeps the pod away, and what its end means', () => {
+    expect(adviceFor(besideAHermit).fix?.steps).toEqual([
+      {
+        where: 'podAntiAffinity in the pod template of StatefulSet default/hermit',
+        warning: 'the pods may run side by side from then on, and fail together',
+      },
+    ]);
   });
 });
