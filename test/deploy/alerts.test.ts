@@ -7,7 +7,7 @@ import { alertGroups, runbookOf } from '../../deploy/alerts.ts';
 import { RECORDING_RULES } from '../../deploy/recording-rules.ts';
 import { catalogue } from '../../docs/reference.ts';
 import { FAILURE_REASONS } from '../../src/azure/arm/errors.ts';
-import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
+import { VERDICTS } from '../../src/planning/explain/verdicts.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -81,9 +81,7 @@ describe('the alerts', async () => {
       for (const [label, values] of matchers) asked[`${metric} ${label}`] = [...(asked[`${metric} ${label}`] ?? []), ...values];
     }
     expect(asked).toEqual({
-      'aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict': VERDICT_CLASSES.filter(
-        (name) => name === 'helped' || name === 'coming',
-      ),
+      'aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict': VERDICTS.filter((name) => name === 'helped' || name === 'coming'),
       'aks_autoscaler_cache_agent_last_success_timestamp_seconds kind': ['scaleSets', 'instances', 'vms', 'agentPools'],
       'aks_autoscaler_node_group_drift kind': ['instances', 'nodes', 'agent-pool'],
       'aks_autoscaler_node_group_size kind': ['target'],

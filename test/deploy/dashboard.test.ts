@@ -4,7 +4,7 @@ import { dashboard, fleetDashboard, ROWS } from '../../deploy/dashboard.ts';
 import { FLEET_ROWS } from '../../deploy/dashboard-fleet.ts';
 import { RECORDING_RULES } from '../../deploy/recording-rules.ts';
 import { catalogue } from '../../docs/reference.ts';
-import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
+import { VERDICTS } from '../../src/planning/explain/verdicts.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';
 
 const queriesOf = (rows: typeof ROWS) =>
@@ -70,7 +70,7 @@ describe('the dashboard', async () => {
     ]);
     expect([...(asked.get('aks_autoscaler_node_group_size kind') ?? [])].toSorted()).toEqual(['max', 'ready', 'target', 'upcoming']);
     for (const verdict of asked.get('aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict') ?? [])
-      expect(VERDICT_CLASSES).toContain(verdict);
+      expect(VERDICTS).toContain(verdict);
   });
 
   it('shows the ten signals that people miss elsewhere', () => {

@@ -8,7 +8,7 @@ import { RECORDING_RULES } from '../../deploy/recording-rules.ts';
 import { catalogue, settingRows } from '../../docs/reference.ts';
 import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
+import { labelOf, VERDICTS } from '../../src/planning/explain/verdicts.ts';
 import { DOCUMENTS } from '../support/documents.ts';
 import { familyOf } from './promql.ts';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
@@ -89,8 +89,8 @@ describe('how decisions are made', () => {
     expect(members.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('lists every verdict, and names only flags that exist', () => {
-    expect(VERDICT_CLASSES.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([]);
+  it('lists every verdict with its words on the page, and names only flags that exist', () => {
+    expect(VERDICTS.filter((name) => !text.includes(`| \`${name}\` | ${labelOf(name)} |`))).toEqual([]);
     const named = [...new Set([...text.matchAll(/`--([a-z-]+)`/g)].map(([, name]) => name))].filter((name) => name !== 'json');
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((name) => !FLAGS.some((flag) => flag.name === name))).toEqual([]);

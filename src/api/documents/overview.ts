@@ -2,13 +2,13 @@
 import type { CapacityChange } from '../../domain/history.ts';
 import { defined } from '../../lib/defined.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
-import { type VerdictClass, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { type Need, needOf, type Verdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
 import { type WasteDocument, wasteDocument } from './blockers.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
 import { type MissingRight, missingRights } from './missing-rights.ts';
-import { type Need, NEED_OF, type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
+import { type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
 import { type PoolRowDocument, poolDocuments } from './pools.ts';
 import { type ScaleUpDocument, scaleUpsOnTheWay } from './scale-ups.ts';
 
@@ -32,10 +32,10 @@ interface PendingSummary {
   /** Without ignored pods. */
   readonly total: number;
   readonly byNeed: Readonly<Record<Need, number>>;
-  readonly byVerdict: Readonly<Partial<Record<VerdictClass, number>>>;
+  readonly byVerdict: Readonly<Partial<Record<Verdict, number>>>;
   /** All classes, and how many pods are in those that are not in `classes`, by verdict. */
   readonly classes: number;
-  readonly hidden: Readonly<Partial<Record<VerdictClass, { readonly classes: number; readonly pods: number }>>>;
+  readonly hidden: Readonly<Partial<Record<Verdict, { readonly classes: number; readonly pods: number }>>>;
   readonly oldestNeedingChangeSince?: string;
   /** The plan ended early: so many options were estimated until then. */
   readonly cutShortAfter?: number;
@@ -181,7 +181,7 @@ const EXCEPTIONS: ReadonlySet<string> = new Set(['backing-off', 'out-of-capacity
 
 /** The first of each verdict: a long list of one must not hide the others. */
 function shownClasses(raw: readonly RawClass[]): readonly RawClass[] {
-  const counts = new Map<VerdictClass, number>();
+  const counts = new Map<Verdict, number>();
   return raw
     .filter(({ kind }) => {
       const count = (counts.get(kind) ?? 0) + 1;
@@ -194,22 +194,22 @@ function shownClasses(raw: readonly RawClass[]): readonly RawClass[] {
 function summaryOf(input: DocumentInput, raw: readonly RawClass[], shown: readonly RawClass[]): PendingSummary {
   const listed = new Set(shown);
   const byNeed: Record<Need, number> = { change: 0, azure: 0, coming: 0, ignored: 0 };
-  const byVerdict: Partial<Record<VerdictClass, number>> = {};
-  const hidden: Partial<Record<VerdictClass, { readonly classes: number; readonly pods: number }>> = {};
+  const byVerdict: Partial<Record<Verdict, number>> = {};
+  const hidden: Partial<Record<Verdict, { readonly classes: number; readonly pods: number }>> = {};
   for (const each of raw) {
     const { kind, pods } = each;
-    byNeed[NEED_OF[kind]] += pods.length;
+    byNeed[needOf(kind)] += pods.length;
     byVerdict[kind] = (byVerdict[kind] ?? 0) + pods.length;
     if (!listed.has(each)) hidden[kind] = { classes: (hidden[kind]?.classes ?? 0) + 1, pods: (hidden[kind]?.pods ?? 0) + pods.length };
   }
   return {
     total: byNeed.change + byNeed.azure + byNeed.coming,
     byNeed,
-    byVerdict: Object.fromEntries(VERDICT_CLASSES.flatMap((kind) => (byVerdict[kind] === undefined ? [] : [[kind, byVerdict[kind]]]))),
+    byVerdict: Object.fromEntries(VERDICTS.flatMap((kind) => (byVerdict[kind] === undefined ? [] : [[kind, byVerdict[kind]]]))),
     classes: raw.length,
     hidden,
     ...defined({
-      oldestNeedingChangeSince: knownTime(oldestMs(raw.filter(({ kind }) => NEED_OF[kind] === 'change'))),
+      oldestNeedingChangeSince: knownTime(oldestMs(raw.filter(({ kind }) => needOf(kind) === 'change'))),
       cutShortAfter: input.pods.scaleUp.cutShortAfter,
     }),
   };

@@ -15,23 +15,8 @@ import type { Change } from '../../planning/explain/changes/change-kinds.ts';
 import type { FixStep } from '../../planning/explain/changes/change.ts';
 import { asOneReason } from '../../planning/explain/obstacles.ts';
 import { poolRows, type PoolRow } from '../../planning/explain/pool-rows.ts';
-import { classifyVerdict, type VerdictClass } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, type Need, needOf, NEEDS, type Verdict } from '../../planning/explain/verdicts.ts';
 import { type DocumentInput, knownTime, roundMoney } from './document-input.ts';
-
-/** `change`: a person must change something. `azure`: only Azure, or time, helps. `coming`: a node is there or on its way. */
-export type Need = 'change' | 'azure' | 'coming' | 'ignored';
-
-/** In the order in which they are shown. */
-export const NEED_OF: Readonly<Record<VerdictClass, Need>> = {
-  impossible: 'change',
-  'blocked-by-max': 'change',
-  'blocked-by-quota': 'change',
-  'blocked-by-backoff': 'azure',
-  helped: 'coming',
-  coming: 'coming',
-  ignored: 'ignored',
-};
-const NEEDS: readonly Need[] = ['change', 'azure', 'coming', 'ignored'];
 
 /** The one comparison that decides: of the pool that is nearest. */
 interface DecisiveRule {
@@ -73,7 +58,7 @@ export interface PendingClass {
   readonly sample: string;
   /** `1.5 CPU, 2 GiB memory`. */
   readonly requests: string;
-  readonly verdict: VerdictClass;
+  readonly verdict: Verdict;
   readonly need: Need;
   /** Complete, with a full stop. */
   readonly sentence: string;
@@ -94,7 +79,7 @@ export interface RawClass {
   readonly pods: readonly Pod[];
   readonly sample: Pod;
   readonly verdict: PodVerdict;
-  readonly kind: VerdictClass;
+  readonly kind: Verdict;
 }
 
 /** By the plan: every page asks for them, and there may be 20,000 pods. */
@@ -108,7 +93,7 @@ export function rawClasses({ pods: { scaleUp } }: Pick<DocumentInput, 'pods'>): 
 }
 
 function classesOf(scaleUp: DocumentInput['pods']['scaleUp']): readonly RawClass[] {
-  const classes = new Map<string, { readonly pods: Pod[]; readonly verdict: PodVerdict; readonly kind: VerdictClass }>();
+  const classes = new Map<string, { readonly pods: Pod[]; readonly verdict: PodVerdict; readonly kind: Verdict }>();
   for (const [pod, verdict] of scaleUp.verdicts) {
     if (pod.injected === true || pod.holds !== undefined) continue;
     const kind = classifyVerdict(verdict);
@@ -127,8 +112,8 @@ function firstByName(pods: readonly Pod[]): Pod {
 }
 
 function byNeed(left: RawClass, right: RawClass): number {
-  const needOf = ({ kind }: RawClass): number => NEEDS.indexOf(NEED_OF[kind]);
-  return needOf(left) - needOf(right) || right.pods.length - left.pods.length || compareText(podName(left.sample), podName(right.sample));
+  const rankOf = ({ kind }: RawClass): number => NEEDS.indexOf(needOf(kind));
+  return rankOf(left) - rankOf(right) || right.pods.length - left.pods.length || compareText(podName(left.sample), podName(right.sample));
 }
 
 /** The same in every process, so that a link still works after a restart. */
@@ -152,7 +137,7 @@ export function pendingClass(input: DocumentInput, raw: RawClass): PendingClass 
     sample: podName(sample),
     requests: requestsOf(sample, input),
     verdict: kind,
-    need: NEED_OF[kind],
+    need: needOf(kind),
     sentence: withoutSpan(answer.sentence, input),
     ...defined({
       decisive: decisiveRule(verdict, answer.pools),

@@ -1,6 +1,7 @@
 /** Pods, nodes, pools and decisions by parts of their names, each with one line about it. What needs an answer comes first. */
 import { podName } from '../../domain/ids.ts';
-import { NEED_OF, rawClasses } from './pending-classes.ts';
+import { needOf } from '../../planning/explain/verdicts.ts';
+import { rawClasses } from './pending-classes.ts';
 import { nodeRows } from './blockers.ts';
 import type { DocumentInput } from './document-input.ts';
 import { poolDocuments } from './pools.ts';
@@ -48,7 +49,7 @@ function pendingPods(input: DocumentInput, text: string): readonly FoundSubject[
   for (const { pods, kind } of rawClasses(input)) {
     for (const pod of pods) {
       if (found.length >= MOST) return found;
-      if (podName(pod).toLowerCase().includes(text)) found.push({ kind: 'pod', id: podName(pod), line: LINES[NEED_OF[kind]] });
+      if (podName(pod).toLowerCase().includes(text)) found.push({ kind: 'pod', id: podName(pod), line: LINES[needOf(kind)] });
     }
   }
   return found;

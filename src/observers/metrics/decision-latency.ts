@@ -6,14 +6,14 @@ import type { PodUid } from '../../domain/ids.ts';
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { defined } from '../../lib/defined.ts';
-import { classifyVerdict, type VerdictClass } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, type Verdict } from '../../planning/explain/verdicts.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 interface BlockedPod {
   /** Completed waits by verdict, milliseconds. */
-  readonly waitedMs: ReadonlyMap<VerdictClass, number>;
+  readonly waitedMs: ReadonlyMap<Verdict, number>;
   /** Absent while a pool can take it. */
-  readonly verdict?: VerdictClass;
+  readonly verdict?: Verdict;
   /** Since when the present verdict holds, milliseconds since the epoch. */
   readonly sinceMs: number;
 }
@@ -50,7 +50,7 @@ function publish({ increase, outcome, atMs }: Record, blocked: ReadonlyMap<PodUi
 }
 
 /** Until now, by verdict. */
-function waitsOf(pod: BlockedPod | undefined, nowMs: number): ReadonlyMap<VerdictClass, number> {
+function waitsOf(pod: BlockedPod | undefined, nowMs: number): ReadonlyMap<Verdict, number> {
   if (pod === undefined) return new Map();
   const { waitedMs, verdict, sinceMs } = pod;
   if (verdict === undefined) return waitedMs;
@@ -79,7 +79,7 @@ function stillBlocked(
 }
 
 /** undefined: a pool takes the pod, or will in a moment. */
-function blockingVerdict(verdict: PodVerdict): VerdictClass | undefined {
+function blockingVerdict(verdict: PodVerdict): Verdict | undefined {
   const name = classifyVerdict(verdict);
   return verdict.kind === 'helpless' && name !== 'coming' ? name : undefined;
 }

@@ -11,7 +11,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
-import { classifyVerdict, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
@@ -54,11 +54,11 @@ export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metri
     pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
     if (pod.unschedulable !== undefined) oldest.set(verdict, Math.min(oldest.get(verdict) ?? nowMs, pod.unschedulable.sinceMs));
   }
-  const counts = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  const counts = new Map<string, number>(VERDICTS.map((name) => [name, 0]));
   // Equal pods share their verdict.
   for (const [verdict, count] of pods) counts.set(classifyVerdict(verdict), (counts.get(classifyVerdict(verdict)) ?? 0) + count);
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
-  const ages = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  const ages = new Map<string, number>(VERDICTS.map((name) => [name, 0]));
   for (const [verdict, sinceMs] of oldest)
     ages.set(classifyVerdict(verdict), Math.max(ages.get(classifyVerdict(verdict)) ?? 0, nowMs - sinceMs));
   for (const [verdict, ageMs] of ages) metrics.cluster.oldestPod.set({ verdict }, ageMs / 1000);

@@ -11,7 +11,7 @@ import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { ownerName } from '../../planning/explain/answers/pod-owners.ts';
 import { namePools, poolRows } from '../../planning/explain/pool-rows.ts';
-import { classifyVerdict, type VerdictClass } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, describePending, type Need, needOf, type Verdict } from '../../planning/explain/verdicts.ts';
 import { totalsByBlocker } from '../../planning/explain/unremovable-nodes.ts';
 
 /** The fix that was simulated for pods with this verdict. undefined: none is known. */
@@ -29,7 +29,7 @@ export function describeExplanations({ rounds, scaleDown, observation, prices }:
   if (plan === undefined || observation === undefined) return undefined;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id as string, group]));
   const classes = pendingClasses(plan.verdicts);
-  const needChange = classes.filter(({ verdict }) => NEEDS[verdict] === 'change' || NEEDS[verdict] === 'azure');
+  const needChange = classes.filter(({ verdict }) => needOf(verdict) === 'change' || needOf(verdict) === 'azure');
   const pods = needChange.map(({ pods: [first], count, verdict, decisive, sinceMs }): Row => {
     const rows = decisive.kind === 'helpless' ? poolRows(decisive.byGroup, groups) : [];
     const [nearest] = rows;
@@ -70,22 +70,11 @@ function bounded(summary: string, pods: readonly Row[], nodes: readonly Row[]): 
 interface PendingClass {
   readonly pods: readonly Pod[];
   readonly count: number;
-  readonly verdict: VerdictClass;
+  readonly verdict: Verdict;
   readonly decisive: PodVerdict;
   /** Of the oldest. Absent if unknown. */
   readonly sinceMs: number | undefined;
 }
-
-/** Who has to act. */
-const NEEDS: Readonly<Record<VerdictClass, 'change' | 'azure' | 'coming' | 'none'>> = {
-  'blocked-by-max': 'change',
-  'blocked-by-quota': 'change',
-  impossible: 'change',
-  'blocked-by-backoff': 'azure',
-  helped: 'coming',
-  coming: 'coming',
-  ignored: 'none',
-};
 
 /** Pods of one owner with one verdict; the most pods first. */
 function pendingClasses(verdicts: ReadonlyMap<Pod, PodVerdict>): readonly PendingClass[] {
@@ -113,16 +102,7 @@ function pendingClasses(verdicts: ReadonlyMap<Pod, PodVerdict>): readonly Pendin
 }
 
 function summaryOf(classes: readonly PendingClass[]): string {
-  const count = (need: string): number =>
-    classes.filter(({ verdict }) => NEEDS[verdict] === need).reduce((sum, each) => sum + each.count, 0);
-  const [change, azure, coming] = [count('change'), count('azure'), count('coming')];
-  const all = change + azure + coming;
-  if (all === 0) return 'No pods are pending';
-  const one = (number: number, singular: string, plural: string): string => `${number} ${number === 1 ? singular : plural}`;
-  const parts = [
-    ...(change === 0 ? [] : [one(change, 'needs a change', 'need a change')]),
-    ...(azure === 0 ? [] : [one(azure, 'waits for Azure', 'wait for Azure')]),
-    ...(coming === 0 ? [] : [one(coming, 'has a node coming', 'have nodes coming')]),
-  ];
-  return `${one(all, 'pod', 'pods')} pending: ${parts.join(', ')}`;
+  const byNeed: Record<Need, number> = { change: 0, azure: 0, coming: 0, ignored: 0 };
+  for (const { verdict, count } of classes) byNeed[needOf(verdict)] += count;
+  return describePending(byNeed);
 }

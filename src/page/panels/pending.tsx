@@ -8,20 +8,10 @@ import type { ObstaclesDocument, PendingClass } from '../../api/documents/pendin
 import { readDocument } from '../parts/api-client.ts';
 import { localNow } from '../parts/browser.ts';
 import { memo } from '../parts/memo.ts';
+import { labelOf, type Verdict } from '../../planning/explain/verdicts.ts';
 import { Command, Page, Time, VerdictChip } from '../parts/parts.tsx';
 import { useStableOrder } from '../parts/stable-order.ts';
-import {
-  counted,
-  formatCount,
-  hashFor,
-  headline,
-  poolLabel,
-  SHOWN_VERDICTS,
-  simulatedText,
-  type Verdict,
-  VERDICT_WORDS,
-  verdictWords,
-} from '../parts/text.ts';
+import { counted, formatCount, hashFor, headline, poolLabel, SHOWN_VERDICTS, simulatedText, verdictWords } from '../parts/text.ts';
 
 export function Pending({ overview }: { readonly overview: Overview }) {
   const { pending, classes, dryRun } = overview;
@@ -108,7 +98,7 @@ function Proportions({ overview: { pending } }: { readonly overview: Overview })
   });
   return (
     <>
-      <div class="prop" role="img" aria-label={parts.map(({ verdict, pods }) => `${pods} ${VERDICT_WORDS[verdict]}`).join(', ')}>
+      <div class="prop" role="img" aria-label={parts.map(({ verdict, pods }) => `${pods} ${labelOf(verdict)}`).join(', ')}>
         {parts.map(({ verdict, pods }) => (
           <i key={verdict} class={SHADES[verdict]} style={{ flex: String(pods) }} />
         ))}

@@ -1,6 +1,7 @@
 /** One opened thing beside the page, full screen on a phone: what `explain` says about a pod, node, pool or decision, or a long list. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { Answer } from '../../planning/explain/answers/answer.ts';
+import { labelOf, type Verdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import type { NodeRow } from '../../api/documents/blockers.ts';
 import type { PendingClass } from '../../api/documents/pending-classes.ts';
 import type { Refusal } from '../parts/api-client.ts';
@@ -9,7 +10,7 @@ import { DecisionBody } from './decision-body.tsx';
 import { PoolBody } from './pool-body.tsx';
 import { Command, VerdictChip } from '../parts/parts.tsx';
 import { Section } from '../parts/sections.tsx';
-import { counted, hashFor, type OpenedThing, type Verdict, VERDICT_WORDS, withArrows } from '../parts/text.ts';
+import { counted, hashFor, type OpenedThing, withArrows } from '../parts/text.ts';
 import { useDocument } from '../parts/use-document.ts';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -51,8 +52,8 @@ const KINDS: Readonly<Record<OpenedThing['kind'], string>> = {
 };
 
 function titleOf({ kind, id }: OpenedThing): string {
-  if (kind === 'pending') return (VERDICT_WORDS as Readonly<Record<string, string>>)[id] ?? id;
-  return id;
+  const verdict = kind === 'pending' ? VERDICTS.find((each) => each === id) : undefined;
+  return verdict === undefined ? id : labelOf(verdict);
 }
 
 function Body({ thing: { kind, id }, loop }: Pick<SheetProps, 'thing' | 'loop'>) {

@@ -6,7 +6,8 @@ import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { PoolRowDocument } from '../../api/documents/pools.ts';
 import { after, copyText, every, localNow } from './browser.ts';
-import { formatAge, formatClock, formatCount, formatDistance, formatFull, perHour, type Verdict, VERDICT_WORDS } from './text.ts';
+import { labelOf, type Verdict } from '../../planning/explain/verdicts.ts';
+import { formatAge, formatClock, formatCount, formatDistance, formatFull, perHour } from './text.ts';
 
 /** What all panels know. */
 export interface PageContext {
@@ -109,7 +110,7 @@ export function Chip({ tone, glyph, children }: { readonly tone: Tone; readonly 
   );
 }
 
-const VERDICTS: Readonly<Record<Verdict, { readonly tone: Tone; readonly glyph: GlyphName }>> = {
+const CHIPS: Readonly<Record<Verdict, { readonly tone: Tone; readonly glyph: GlyphName }>> = {
   impossible: { tone: 'bad', glyph: 'cross' },
   'blocked-by-max': { tone: 'warn', glyph: 'square' },
   'blocked-by-quota': { tone: 'warn', glyph: 'box' },
@@ -120,7 +121,7 @@ const VERDICTS: Readonly<Record<Verdict, { readonly tone: Tone; readonly glyph: 
 };
 
 export function VerdictChip({ verdict, dryRun = false }: { readonly verdict: Verdict; readonly dryRun?: boolean }) {
-  return <Chip {...VERDICTS[verdict]}>{dryRun && verdict === 'helped' ? 'Would increase' : VERDICT_WORDS[verdict]}</Chip>;
+  return <Chip {...CHIPS[verdict]}>{dryRun && verdict === 'helped' ? 'Would increase' : labelOf(verdict)}</Chip>;
 }
 
 const COPIED_MS = 1_500;

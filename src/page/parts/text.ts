@@ -1,5 +1,6 @@
 /** Numbers, money, times and sentences as the page writes them. Pure. */
 import { formatSpan } from '../../planning/explain/spans.ts';
+import { describePending, labelOf, type Verdict } from '../../planning/explain/verdicts.ts';
 import type { Overview } from '../../api/documents/overview.ts';
 import type { PendingClass } from '../../api/documents/pending-classes.ts';
 
@@ -51,33 +52,13 @@ export function formatFull(atMs: number): string {
 }
 
 /** The largest text of the page: what waits, in words and numbers. */
-export function headline({ pending: { total, byNeed }, dryRun }: Pick<Overview, 'pending' | 'dryRun'>): string {
-  if (total === 0) return 'No pods are pending';
-  const coming = dryRun ? 'would have nodes coming' : byNeed.coming === 1 ? 'has a node coming' : 'have nodes coming';
-  const parts = [
-    [byNeed.change, byNeed.change === 1 ? 'needs a change' : 'need a change'],
-    [byNeed.azure, byNeed.azure === 1 ? 'waits for Azure' : 'wait for Azure'],
-    [byNeed.coming, coming],
-  ] as const;
-  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
-  return `${counted(total, 'pod')} pending: ${said.join(', ')}`;
+export function headline({ pending: { byNeed }, dryRun }: Pick<Overview, 'pending' | 'dryRun'>): string {
+  return describePending(byNeed, { format: formatCount, dryRun });
 }
-
-export type Verdict = PendingClass['verdict'];
-
-export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
-  impossible: 'No pool fits',
-  'blocked-by-max': 'At maximum',
-  'blocked-by-quota': 'Quota or limit',
-  'blocked-by-backoff': 'Waits for Azure',
-  helped: 'Node coming',
-  coming: 'Room coming',
-  ignored: 'Ignored',
-};
 
 /** Inside a sentence. */
 export function verdictWords(verdict: Verdict): string {
-  const words = VERDICT_WORDS[verdict];
+  const words = labelOf(verdict);
   return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }
 

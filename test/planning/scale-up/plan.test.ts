@@ -3,7 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/verdicts.ts';
 import {
   aCluster,
   aGroup,

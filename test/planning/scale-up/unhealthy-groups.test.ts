@@ -1,7 +1,7 @@
 /** Groups of which most nodes are no use: more of them would hardly be better, so others grow. */
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
-import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/verdicts.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS, type GroupOptions } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf, type World } from './world.ts';
 

@@ -5,7 +5,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState, Stockout } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
-import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/verdicts.ts';
 import { reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy as fullPolicy } from '../../support/policy.ts';

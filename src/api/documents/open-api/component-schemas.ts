@@ -1,6 +1,6 @@
 /** The parts that several documents of `/api/v1` share. */
 import { SCALE_UP_STAGES } from '../../../domain/history.ts';
-import { VERDICT_CLASSES } from '../../../planning/explain/refusal-class.ts';
+import { NEEDS, VERDICTS } from '../../../planning/explain/verdicts.ts';
 import { POOL_STATES } from '../pools.ts';
 import { amount, anything, count, flag, list, object, oneOf, ref, text, time, type Schema } from './schema-builders.ts';
 
@@ -37,8 +37,8 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     pods: count,
     sample: text,
     requests: text,
-    verdict: oneOf(VERDICT_CLASSES),
-    need: oneOf(['change', 'azure', 'coming', 'ignored']),
+    verdict: oneOf(VERDICTS),
+    need: oneOf(NEEDS),
     sentence: text,
     'decisive?': object({ pool: text, rule: text, 'needs?': amount, 'offers?': amount, 'resource?': text }),
     'oldestSince?': time,

@@ -16,7 +16,7 @@ import { adviseClass, type HelplessClass, helplessClasses } from '../advice/advi
 import { type Advice, describeAdvice, type RemovalAdvice } from '../advice/fix.ts';
 import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
-import { classifyVerdict, type VerdictClass } from '../refusal-class.ts';
+import { classifyVerdict, type Verdict } from '../verdicts.ts';
 import { formatSpan } from '../spans.ts';
 import { increasesForPod, type RememberedIncrease } from './accepted.ts';
 import { expectedNode, type ExpectedNode } from './expected-node.ts';
@@ -48,7 +48,7 @@ export interface AnswerInput {
 export interface PodAnswer {
   readonly kind: 'pod';
   readonly name: string;
-  readonly verdict: VerdictClass | 'running';
+  readonly verdict: Verdict | 'running';
   /** Complete, with a full stop. */
   readonly sentence: string;
   /** Since when kube-scheduler refuses the pod. */

@@ -9,7 +9,7 @@ import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { type Advice, describeAdvice } from '../../../planning/explain/advice/fix.ts';
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
-import { classifyVerdict, type VerdictClass } from '../../../planning/explain/refusal-class.ts';
+import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
 import { priceOf } from '../../../planning/expanders/price.ts';
 import { type PoolRow, poolRows } from '../../../planning/explain/pool-rows.ts';
@@ -27,7 +27,7 @@ export interface IncreaseReport {
 
 export interface PendingReport {
   readonly pod: string;
-  readonly verdict: VerdictClass;
+  readonly verdict: Verdict;
   readonly detail?: string;
   /** The nearest pools and their obstacles. Absent if no pool was evaluated. */
   readonly why?: string;

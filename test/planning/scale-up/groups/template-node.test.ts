@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CPU } from '../../../../src/domain/resources.ts';
 import { explainRefusal } from '../../../../src/planning/explain/refusals.ts';
-import { classifyVerdict } from '../../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../../src/planning/explain/verdicts.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
 import { aGroup, aPod, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
 import { growth, planFor, verdictOf } from '../world.ts';

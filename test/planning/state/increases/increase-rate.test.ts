@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { LoopState } from '../../../../src/domain/loop-state.ts';
 import { reduceIncrease, reduceObservation } from '../../../../src/planning/state/loop-state.ts';
-import { classifyVerdict } from '../../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../../src/planning/explain/verdicts.ts';
 import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../../support/builders.ts';
 import { aPolicy, growth, planFor, skipOf, verdictOf, type World } from '../../scale-up/world.ts';
 import { aState } from '../../../support/state.ts';

@@ -6,7 +6,7 @@ import type { Backoff } from '../../../src/domain/loop-state.ts';
 import { publishVerdicts } from '../../../src/observers/metrics/loop-metrics.ts';
 import { podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { adviseClass, helplessClasses } from '../../../src/planning/explain/advice/advice.ts';
-import { classifyVerdict, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict, VERDICTS, type Verdict } from '../../../src/planning/explain/verdicts.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
@@ -26,7 +26,7 @@ const drawing = aGroup({ id: 'a', target: 0 });
 const withDraws = { ...drawing, template: { ...drawing.template!, draws: [{ quota: 'cores', cores: 4 }] } };
 const group = (part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id: 'a', target: 0, ...part });
 
-const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, string | undefined])[] = [
+const ROWS: readonly (readonly [string, Verdict, Omit<World, 'pods'>, string | undefined])[] = [
   ['a new node is asked for', 'helped', { groups: [group()] }, undefined],
   ['a present node has room', 'coming', { groups: [group({ target: 1 })], nodes: [aNode({ name: 'a-0' })] }, undefined],
   [
@@ -89,7 +89,7 @@ describe('classes of verdicts', () => {
 
     const metrics = createMetrics();
     publishVerdicts(plan, START_MS, metrics);
-    for (const each of VERDICT_CLASSES) {
+    for (const each of VERDICTS) {
       const count = (each === expected ? 1 : 0) + (each === 'ignored' ? 1 : 0);
       expect([each, await valueOf(metrics.cluster.pods, { verdict: each })]).toEqual([each, count]);
       const ageSeconds = Math.max(each === expected ? 30 : 0, each === 'ignored' ? 30 : 0);
@@ -106,7 +106,7 @@ describe('classes of verdicts', () => {
   });
 
   it('every class has a row', () => {
-    expect(new Set(ROWS.map(([, expected]) => expected))).toEqual(new Set(VERDICT_CLASSES));
+    expect(new Set(ROWS.map(([, expected]) => expected))).toEqual(new Set(VERDICTS));
   });
 
   const adviceFor = (groups: World['groups']) => {
