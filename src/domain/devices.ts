@@ -1,6 +1,7 @@
 /** Devices that drivers publish and that pods claim (dynamic resource allocation, `resource.k8s.io/v1`). */
 import type { Labels, NodeSelectorTerm } from './labels.ts';
 import type { Taint, Toleration } from './taints.ts';
+import type { ClaimBlocker } from './volumes.ts';
 
 /** A version differs from a string: it has an order of its own. */
 export type AttributeValue = string | number | boolean | { readonly version: string };
@@ -82,12 +83,6 @@ export interface DeviceClaim {
   readonly rules: readonly DeviceConstraint[];
 }
 
-/** Why no node can take the pod now, in the words of kube-scheduler and with the cause. */
-export interface DeviceBlocker {
-  readonly message: string;
-  readonly detail: string;
-}
-
 /** A claim with allocated devices: the pod must run where they are. */
 export interface AllocatedClaim {
   readonly claim: string;
@@ -100,7 +95,7 @@ export interface DeviceRules {
   /** Claims without devices. */
   readonly claims: readonly DeviceClaim[];
   readonly pins: readonly AllocatedClaim[];
-  readonly blockers: readonly DeviceBlocker[];
+  readonly blockers: readonly ClaimBlocker[];
 }
 
 /** A claim as a pod's spec names it. */

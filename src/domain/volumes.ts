@@ -18,16 +18,33 @@ export type VolumeNodeRule =
       readonly requirements: readonly Requirement[];
     };
 
-/** Why no node can take the pod now, in the words of kube-scheduler and with the cause. */
-export interface VolumeBlocker {
+/** What would let a claim be served. `create`: an object that the claim names does not exist. */
+export type ClaimRepair =
+  | {
+      readonly kind: 'create';
+      readonly object: 'PersistentVolumeClaim' | 'StorageClass' | 'ResourceClaim' | 'ResourceClaimTemplate';
+      readonly name: string;
+    }
+  | { readonly kind: 'bind-volume' | 'restore-volume' | 'await-deletion' | 'stop-other-pod' | 'own-claim' };
+
+/** Why no node can take the pod now because of a claim for a volume or for devices. */
+export interface ClaimBlocker {
+  /** In the words of kube-scheduler. */
   readonly message: string;
   readonly detail: string;
+  /** Absent if nothing is known, and in recorded loops of earlier versions. */
+  readonly repair?: ClaimRepair;
+}
+
+/** The blocker as keys of shapes have it: what would repair it follows from its words. */
+export function blockerIdentity({ message, detail }: ClaimBlocker): Pick<ClaimBlocker, 'message' | 'detail'> {
+  return { message, detail };
 }
 
 /** What the claims of a pod mean for its node, derived from claims, volumes and storage classes. */
 export interface VolumeRules {
   readonly places: readonly VolumeNodeRule[];
-  readonly blockers: readonly VolumeBlocker[];
+  readonly blockers: readonly ClaimBlocker[];
 }
 
 /** A volume that several pods mount. A node that has attached it for one pod needs no second slot for the next. */

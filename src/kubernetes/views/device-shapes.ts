@@ -7,7 +7,6 @@ import {
   deviceId,
   describeClaimRef,
   type Device,
-  type DeviceBlocker,
   type DeviceClaim,
   type DeviceClaimRef,
   type AllocatedClaim,
@@ -15,6 +14,7 @@ import {
 } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
+import { blockerIdentity, type ClaimBlocker } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { Interner, WeakInterner } from '../watch/interner.ts';
 import type { Allocation, ClaimRequests, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
@@ -49,7 +49,7 @@ const MOST_USERS = 256;
 interface ClaimResults {
   readonly claims: DeviceClaim[];
   readonly pins: AllocatedClaim[];
-  readonly blockers: DeviceBlocker[];
+  readonly blockers: ClaimBlocker[];
   /** Claims that cannot be evaluated, each with the reason. */
   readonly unknown: string[];
   /** Devices of the pod's own claims. */
@@ -243,7 +243,7 @@ export class DeviceShapes {
     const others = base.unsupported.filter(({ feature }) => feature !== DEVICE_CLAIMS);
     const unsupported = [...others, ...unknown.map((detail) => ({ feature: DEVICE_CLAIMS, detail }))];
     const devices: DeviceRules = { claims, pins, blockers };
-    const key = JSON.stringify([base.key, unsupported, devices]);
+    const key = JSON.stringify([base.key, unsupported, { ...devices, blockers: blockers.map(blockerIdentity) }]);
     return this.#shapes.of(key, () => ({ ...base, key, unsupported, devices }));
   }
 }
@@ -253,21 +253,30 @@ function nameOf({ name, claim }: DeviceClaimRef, { madeClaims }: Pick<Pod, 'made
   return claim ?? madeClaims?.[name] ?? '';
 }
 
-function notFound({ name, claim, template }: DeviceClaimRef, namespace: string): DeviceBlocker {
-  const what = claim === undefined ? `resourceclaimtemplate "${template ?? ''}" not found` : `resourceclaim "${claim}" not found`;
-  return { message: what, detail: `claim ${name}, in namespace ${namespace}` };
+function notFound({ name, claim, template }: DeviceClaimRef, namespace: string): ClaimBlocker {
+  const object = claim === undefined ? 'ResourceClaimTemplate' : 'ResourceClaim';
+  const missing = claim ?? template ?? '';
+  return {
+    message: `${object.toLowerCase()} "${missing}" not found`,
+    detail: `claim ${name}, in namespace ${namespace}`,
+    repair: { kind: 'create', object, name: missing },
+  };
 }
 
 /** Why no node can take the pod because of this claim, in the words of kube-scheduler. */
-function blockerOf(claim: ResourceClaim | undefined, pod: Pick<Pod, 'uid' | 'nodeName'>, isOwn: boolean): DeviceBlocker | undefined {
+function blockerOf(claim: ResourceClaim | undefined, pod: Pick<Pod, 'uid' | 'nodeName'>, isOwn: boolean): ClaimBlocker | undefined {
   if (claim === undefined) return undefined;
   const detail = `claim ${claim.key}`;
   // A file may leave out the uid; then the owner cannot be checked.
   if (isOwn && claim.ownerUid !== undefined && pod.uid !== '' && claim.ownerUid !== pod.uid)
     return { message: `ResourceClaim ${claim.key} was not created for the pod (pod is not owner)`, detail };
   if (pod.nodeName !== undefined) return undefined;
-  if (claim.isDeleting) return { message: 'resourceclaim is being deleted', detail };
+  if (claim.isDeleting) return { message: 'resourceclaim is being deleted', detail, repair: { kind: 'await-deletion' } };
   if (claim.users.length >= MOST_USERS && !claim.users.includes(pod.uid))
-    return { message: 'resourceclaim in use', detail: `${detail} is reserved for ${claim.users.length} pods` };
+    return {
+      message: 'resourceclaim in use',
+      detail: `${detail} is reserved for ${claim.users.length} pods`,
+      repair: { kind: 'own-claim' },
+    };
   return undefined;
 }

@@ -3,7 +3,7 @@ import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import { attachResource, minus, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, blockerIdentity } from '../../domain/volumes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
 import { WeakInterner } from '../watch/interner.ts';
 import { evaluateClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
@@ -84,7 +84,7 @@ class ClaimShapes {
     if (places.length + blockers.length + slots.length === 0) return base;
     const drivers = countBy(slots.filter(({ isShared }) => !isShared));
     const shared = slots.filter(({ isShared }) => isShared);
-    const key = JSON.stringify([base.key, places, blockers, drivers, counted, ...shared.map(nameOf)]);
+    const key = JSON.stringify([base.key, places, blockers.map(blockerIdentity), drivers, counted, ...shared.map(nameOf)]);
     return this.#shapes.of(key, () => {
       const all = plus(base.requests, this.#slots(drivers));
       const requests = counted === 0 ? all : minus(all, this.#slots([[AZURE_DISK_DRIVER, counted]]));

@@ -3,7 +3,15 @@
  * VolumeRestrictions and NodeVolumeLimits. Pure: knows claims, volumes and classes, and nodes only by name.
  */
 import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
-import { AZURE_DISK_DRIVER, type ClaimRequirements, type PodClaim, type VolumeBlocker, type VolumeNodeRule } from '../../domain/volumes.ts';
+import {
+  AZURE_DISK_DRIVER,
+  type ClaimRequirements,
+  type PodClaim,
+  type ClaimBlocker,
+  type ClaimRepair,
+  type VolumeNodeRule,
+} from '../../domain/volumes.ts';
+import { defined } from '../../lib/defined.ts';
 import type { Claim, StorageClass, Volume } from '../projection/storage.ts';
 
 /** Classes whose volumes are created by hand. */
@@ -51,7 +59,7 @@ export interface Slot {
 
 export interface ClaimRules {
   readonly places: readonly VolumeNodeRule[];
-  readonly blockers: readonly VolumeBlocker[];
+  readonly blockers: readonly ClaimBlocker[];
   readonly slots: readonly Slot[];
   /** The number of slots that are already in the pod's requests: those of disks in its own spec. */
   readonly counted: number;
@@ -88,13 +96,20 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
     // A moved pod is a new pod whose claim is created again. A missing claim is about to be created.
     if (claim === undefined || pod.nodeName !== undefined) return evaluateUnboundClaim(key, claimed.ephemeral, storage);
   }
-  if (claim === undefined) return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`);
-  if (claim.isDeleting) return blocked(`persistentvolumeclaim "${claimed.name}" is being deleted`, `in namespace ${pod.namespace}`);
+  if (claim === undefined)
+    return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`, {
+      kind: 'create',
+      object: 'PersistentVolumeClaim',
+      name: claimed.name,
+    });
+  if (claim.isDeleting)
+    return blocked(`persistentvolumeclaim "${claimed.name}" is being deleted`, `in namespace ${pod.namespace}`, { kind: 'await-deletion' });
   const holder = claim.requirements.accessModes.includes(ONE_POD) ? storage.holderOf(key, pod) : undefined;
   if (holder !== undefined)
     return blocked(
       'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
       `claim ${claimed.name} is used by pod ${holder}`,
+      { kind: 'stop-other-pod' },
     );
   if (claim.volume !== undefined) return judgeBound(claim.volume, claimed.name, storage);
   if (claim.isBinding) return unboundImmediate(claimed.name, 'it names a volume that is not bound to it yet');
@@ -109,7 +124,9 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
 function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
   const volume = storage.volumes.get(name);
   if (volume === undefined)
-    return blocked('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', `claim ${claim} is bound to ${name}`);
+    return blocked('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', `claim ${claim} is bound to ${name}`, {
+      kind: 'restore-volume',
+    });
   const places: VolumeNodeRule[] = [];
   if (volume.terms !== undefined) places.push({ kind: 'reachable', terms: volume.terms });
   if (volume.zones.length > 0) places.push({ kind: 'zone-labels', requirements: volume.zones });
@@ -122,7 +139,12 @@ function evaluateUnboundClaim(key: string, requirements: ClaimRequirements, stor
   const wanted = requirements.className ?? defaultClass(storage);
   if (wanted === undefined || wanted === '') return unboundImmediate(name, 'it names no storage class');
   const storageClass = storage.classes.get(wanted);
-  if (storageClass === undefined) return blocked(`storageclass.storage.k8s.io "${wanted}" not found`, `claim ${name}`);
+  if (storageClass === undefined)
+    return blocked(`storageclass.storage.k8s.io "${wanted}" not found`, `claim ${name}`, {
+      kind: 'create',
+      object: 'StorageClass',
+      name: wanted,
+    });
   if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
   const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, requirements));
   const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
@@ -185,11 +207,11 @@ function defaultClass({ classes }: Storage): string | undefined {
 }
 
 function unboundImmediate(claim: string, why: string): ClaimRules {
-  return blocked('pod has unbound immediate PersistentVolumeClaims', `claim ${claim}: ${why}`);
+  return blocked('pod has unbound immediate PersistentVolumeClaims', `claim ${claim}: ${why}`, { kind: 'bind-volume' });
 }
 
-function blocked(message: string, detail: string): ClaimRules {
-  return { ...NOTHING, blockers: [{ message, detail }] };
+function blocked(message: string, detail: string, repair?: ClaimRepair): ClaimRules {
+  return { ...NOTHING, blockers: [{ message, detail, ...defined({ repair }) }] };
 }
 
 function distinct<Item>(items: readonly Item[]): readonly Item[] {

@@ -9,6 +9,7 @@ import type {
   VolumeObjectJson,
 } from '../../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
+import type { ClaimRepair } from '../../../src/domain/volumes.ts';
 import type { FitReason } from '../../../src/domain/reasons.ts';
 import { attachResource, ResourceNames } from '../../../src/domain/resources.ts';
 import { AZURE_DISK_DRIVER, AZURE_DISK_ZONE } from '../../../src/domain/volumes.ts';
@@ -268,6 +269,33 @@ describe('what a claim means for nodes', () => {
     expect(clusterOf({ pods: [pod('p', ['data'])] }).refusals('p')['n-2']).toEqual([
       { kind: 'volume', message: 'persistentvolumeclaim "data" not found', detail: 'in namespace default' },
     ]);
+  });
+
+  it.each<[string, Objects, ClaimRepair]>([
+    ['a missing claim', {}, { kind: 'create', object: 'PersistentVolumeClaim', name: 'data' }],
+    [
+      'a missing class',
+      { persistentvolumeclaims: [claim('data', { storageClassName: 'gone' })] },
+      { kind: 'create', object: 'StorageClass', name: 'gone' },
+    ],
+    ['a missing volume', { persistentvolumeclaims: [bound] }, { kind: 'restore-volume' }],
+    [
+      'a claim on its way out',
+      { persistentvolumeclaims: [claim('data', { storageClassName: 'disk' }, { deletionTimestamp: '2026-11-21T00:00:00Z' })] },
+      { kind: 'await-deletion' },
+    ],
+    ['a claim that is never bound', { persistentvolumeclaims: [claim('data', { storageClassName: 'now' })] }, { kind: 'bind-volume' }],
+    [
+      'a claim for one pod only, in use elsewhere',
+      {
+        pods: [pod('p', ['data']), pod('user', ['data'], { on: 'n-1' })],
+        persistentvolumeclaims: [claim('data', { storageClassName: 'disk', accessModes: ['ReadWriteOncePod'] })],
+      },
+      { kind: 'stop-other-pod' },
+    ],
+  ])('%s blocks the pod with what would repair it', (_what, objects, repair) => {
+    const { pendingPods } = clusterOf({ pods: [pod('p', ['data'])], ...objects }).cluster.views();
+    expect(pendingPods[0]?.shape.volumes?.blockers).toMatchObject([{ repair }]);
   });
 
   it('a claim for one pod only, in use elsewhere, keeps every other pod waiting until it is free', () => {

@@ -148,16 +148,31 @@ describe('what device claims mean for a pod', () => {
   const status = { resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'p-gpu' }] };
   const users = Array.from({ length: 256 }, (_, at) => `uid-${at}`);
   it.each([
-    ['was made for another pod', pod('p', ownClaim('one'), status), resourceClaim('p-gpu', { owner: 'uid-x' }), 'pod is not owner'],
-    ['is being deleted', pod('p', sharedClaim('team')), deleting(resourceClaim('team')), 'resourceclaim is being deleted'],
+    [
+      'was made for another pod',
+      pod('p', ownClaim('one'), status),
+      resourceClaim('p-gpu', { owner: 'uid-x' }),
+      'pod is not owner',
+      undefined,
+    ],
+    [
+      'is being deleted',
+      pod('p', sharedClaim('team')),
+      deleting(resourceClaim('team')),
+      'resourceclaim is being deleted',
+      'await-deletion',
+    ],
+    ['is missing', pod('p', sharedClaim('team')), resourceClaim('other', {}), 'resourceclaim "team" not found', 'create'],
     [
       'has as many users as it may',
       pod('p', sharedClaim('team')),
       resourceClaim('team', { on: 'n-1', reservedFor: users }),
       'resourceclaim in use',
+      'own-claim',
     ],
-  ])('a claim that %s blocks it', (_, waiting, claim, message) => {
+  ])('a claim that %s blocks it', (_, waiting, claim, message, repair) => {
     const { pending } = clusterOf({ ...KINDS, pods: [waiting], resourceclaims: [claim] });
+    expect(pending('p')?.shape.devices?.blockers.map((blocker) => blocker.repair?.kind)).toEqual([repair]);
     expect(
       pending('p')
         ?.shape.devices?.blockers.map((blocker) => blocker.message)

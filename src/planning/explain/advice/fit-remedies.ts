@@ -56,8 +56,8 @@ function remediesForRepulsion(topologyKey: string, { shape, observation }: Candi
 /** A claim that no node can serve must be repaired first. Of devices that are too few on one node, fewer may be enough. */
 function remediesForDevices({ message, detail }: Extract<FitReason, { kind: 'volume' | 'device' }>, { devices }: PodShape): Remedies {
   const { blockers = [], claims = [] } = devices ?? {};
-  if (blockers.some((blocker) => blocker.message === message && blocker.detail === detail))
-    return [[[{ kind: 'repair-claims', message, detail }, 2]]];
+  const blocker = blockers.find((each) => each.message === message && each.detail === detail);
+  if (blocker !== undefined) return [[[{ kind: 'repair-claims', ...blocker }, 2]]];
   const counts = claims.flatMap(({ requests }) =>
     requests.flatMap(({ asks }) => asks.flatMap(({ count }) => (count === 'all' ? [] : count))),
   );
@@ -126,8 +126,8 @@ function remediesForVolume(
   { group, shape }: CandidateInput,
 ): Remedies {
   const { blockers = [], places = [] } = shape.volumes ?? {};
-  if (blockers.some((blocker) => blocker.message === message && blocker.detail === detail))
-    return [[[{ kind: 'repair-claims', message, detail }, 2]]];
+  const blocker = blockers.find((each) => each.message === message && each.detail === detail);
+  if (blocker !== undefined) return [[[{ kind: 'repair-claims', ...blocker }, 2]]];
   const zones = new Set(
     places.flatMap((place) =>
       (place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions }) => expressions))

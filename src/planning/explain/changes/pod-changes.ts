@@ -2,6 +2,7 @@
 import type { PodShape } from '../../../domain/pod.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { type Taint, taintText } from '../../../domain/taints.ts';
+import type { ClaimBlocker, ClaimRepair } from '../../../domain/volumes.ts';
 import { yamlText } from '../../../lib/shown-text.ts';
 import { formatAmount } from '../amounts.ts';
 import { type ChangeKind, type FixStep, keyOf, kind } from './change.ts';
@@ -91,8 +92,8 @@ export const POD_CHANGES = {
     edit: (shape, { to }) => withFewerDevices(shape, to),
   }),
   /** What the pod's claims need before any node helps: `message` and `detail` are those of the obstacle. */
-  'repair-claims': ofTemplate<{ readonly message: string; readonly detail: string }>({
-    describe: ({ message, detail }) => describeRepair(message, detail),
+  'repair-claims': ofTemplate<ClaimBlocker>({
+    describe: describeRepair,
     step: () => undefined,
     edit: ({ volumes, devices, ...shape }) => ({
       ...shape,
@@ -106,21 +107,30 @@ function fieldOf(rule: 'affinity' | 'anti-affinity'): 'podAffinity' | 'podAntiAf
   return rule === 'affinity' ? 'podAffinity' : 'podAntiAffinity';
 }
 
-/** A claim's trouble names what is missing; the change is to supply it. */
-function describeRepair(message: string, detail: string): string {
-  const [, claim] = /^persistentvolumeclaim "(.+)" not found$/.exec(message) ?? [];
-  if (claim !== undefined) return `create the PersistentVolumeClaim ${claim} ${detail}`;
-  const [, storageClass] = /^storageclass\.storage\.k8s\.io "(.+)" not found$/.exec(message) ?? [];
-  if (storageClass !== undefined) return `create the StorageClass ${storageClass}, or name another one (${detail})`;
-  if (message.includes('unbound immediate')) return `bind the volume or use a storage class that waits for the first pod (${detail})`;
-  if (message.includes('non-existent pv')) return `restore the volume or recreate the claim (${detail})`;
-  if (message.includes('is being deleted')) return `wait for the deletion to end and recreate the claim (${detail})`;
-  const [, device] = /^resourceclaim(?:template)? "(.+)" not found$/i.exec(message) ?? [];
-  if (device !== undefined)
-    return `create ${message.toLowerCase().startsWith('resourceclaimtemplate') ? 'ResourceClaimTemplate' : 'ResourceClaim'} ${device} (${detail})`;
-  if (message === 'resourceclaim in use') return `give the pod a claim of its own by a ResourceClaimTemplate (${detail})`;
-  if (message.includes('ReadWriteOncePod')) return `stop the other pod (${detail})`;
-  return `resolve "${message}" (${detail})`;
+function describeRepair({ message, detail, repair }: ClaimBlocker): string {
+  switch (repair?.kind) {
+    case 'create':
+      return describeCreation(repair, detail);
+    case 'bind-volume':
+      return `bind the volume or use a storage class that waits for the first pod (${detail})`;
+    case 'restore-volume':
+      return `restore the volume or recreate the claim (${detail})`;
+    case 'await-deletion':
+      return `wait for the deletion to end and recreate the claim (${detail})`;
+    case 'own-claim':
+      return `give the pod a claim of its own by a ResourceClaimTemplate (${detail})`;
+    case 'stop-other-pod':
+      return `stop the other pod (${detail})`;
+    case undefined:
+      return `resolve "${message}" (${detail})`;
+  }
+}
+
+function describeCreation({ object, name }: Extract<ClaimRepair, { readonly kind: 'create' }>, detail: string): string {
+  if (object === 'PersistentVolumeClaim') return `create the PersistentVolumeClaim ${name} ${detail}`;
+  return object === 'StorageClass'
+    ? `create the StorageClass ${name}, or name another one (${detail})`
+    : `create ${object} ${name} (${detail})`;
 }
 
 /** A term of the affinity that required nothing else is met by every node. */

@@ -6,6 +6,7 @@ import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { ScaleUpPlan } from '../../../../src/domain/plan.ts';
 import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
 import { adviseClass, helplessClasses } from '../../../../src/planning/explain/advice/advice.ts';
+import type { ClaimBlocker } from '../../../../src/domain/volumes.ts';
 import type { Advice } from '../../../../src/planning/explain/advice/fix.ts';
 import type { Change } from '../../../../src/planning/explain/changes/change-kinds.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
@@ -14,6 +15,11 @@ import { aDevicePool, claiming } from '../../../support/devices.ts';
 import { inputFor, type World } from '../../scale-up/world.ts';
 
 const TAINTS = ['a', 'b'].map((key) => ({ key, value: 'x', effect: 'NoSchedule' as const }));
+const MISSING_CLAIM: ClaimBlocker = {
+  message: 'resourceclaim "gpu" not found',
+  detail: 'claim gpu',
+  repair: { kind: 'create', object: 'ResourceClaim', name: 'gpu' },
+};
 const ZONE = 'topology.kubernetes.io/zone';
 
 const groups: Arbitrary<readonly NodeGroup[]> = array(
@@ -336,7 +342,7 @@ describe('what is advised', () => {
         groups: [small()],
         pods: [
           aPod({
-            shape: { devices: { claims: [], pins: [], blockers: [{ message: 'resourceclaim "gpu" not found', detail: 'claim gpu' }] } },
+            shape: { devices: { claims: [], pins: [], blockers: [MISSING_CLAIM] } },
           }),
         ],
       },
