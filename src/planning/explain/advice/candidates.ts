@@ -13,7 +13,7 @@ import { addedPoolId } from '../changes/new-pool.ts';
 import { remediesForFit } from './fit-remedies.ts';
 import { remediesForStop } from './limit-remedies.ts';
 import { type CandidateInput, combine, type Remedies, type Remedy } from './remedy.ts';
-import { byEffort, type Candidate } from './search.ts';
+import { byEffort, type Candidate, changesOf } from './search.ts';
 import type { Simulation } from './simulate.ts';
 
 /** Groups that a new pool is modelled on: the nearest ones. */
@@ -39,11 +39,12 @@ export function rankedCandidates(refusals: readonly GroupRefusal[], shape: PodSh
 
 /** With the changes against what the group, or the new pool, still has. Their numbers count on top of the nodes that were added. */
 export function candidatesAfter(
-  { group, effort, addsPool, changesFor }: PoolCandidate,
+  candidate: PoolCandidate,
   { refusals, newNodes }: Simulation,
   shape: PodShape,
   input: ScaleUpInput,
 ): readonly PoolCandidate[] {
+  const { group, effort, addsPool } = candidate;
   const target = addsPool ? addedPoolId(group.id) : group.id;
   const refusal = refusals?.find((each) => each.group === target);
   if (refusal === undefined || isWaiting(refusal)) return [];
@@ -52,7 +53,7 @@ export function candidatesAfter(
     group,
     addsPool,
     effort: effort + more.effort,
-    changesFor: (nodes) => [...changesFor(nodes), ...more.changesFor(Math.max(0, nodes - newNodes))],
+    changes: (nodes) => [...changesOf(candidate, nodes), ...changesOf(more, Math.max(0, nodes - newNodes))],
   }));
 }
 
@@ -115,7 +116,7 @@ function candidateOf(remedies: readonly Remedy[], group: NodeGroup): PoolCandida
   const all: readonly Remedy[] = pool === undefined ? distinct : [[pool, Math.max(...poolEfforts)], ...distinct];
   return {
     group,
-    changesFor: (nodes) => all.map(([change]) => (typeof change === 'function' ? change(nodes) : change)),
+    changes: (nodes) => all.map(([change]) => (typeof change === 'function' ? change(nodes) : change)),
     effort: all.reduce((sum, [, effort]) => sum + effort, 0),
     addsPool: pool !== undefined,
   };

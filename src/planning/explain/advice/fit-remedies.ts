@@ -8,7 +8,7 @@ import { blockingTaintOf } from '../../../domain/taints.ts';
 import { speakable } from '../amounts.ts';
 import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from '../changes/label-keys.ts';
 import { type CandidateInput, combine, NEW_POOL_EFFORT, type Remedies, type Remedy } from './remedy.ts';
-import { repellingWorkloads } from '../changes/repelling-pods.ts';
+import { repellingWorkloads } from './repelling-pods.ts';
 
 export function remediesForFit(reason: FitReason, input: CandidateInput): Remedies {
   const { id } = input.group;

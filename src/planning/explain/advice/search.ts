@@ -10,8 +10,8 @@ import { keyOf } from '../changes/change.ts';
 
 /** A set of changes that is worth trying. */
 export interface Candidate {
-  /** With limits raised for so many new nodes. */
-  readonly changesFor: (nodes: number) => readonly Change[];
+  /** As a function: with limits raised for so many new nodes. */
+  readonly changes: readonly Change[] | ((nodes: number) => readonly Change[]);
   /** How much is asked of people; 1 is a number in our own configuration. */
   readonly effort: number;
   /** Whose nodes are to help. Absent if nodes are to be removed. */
@@ -65,7 +65,7 @@ export function* search<Of extends Candidate, Result>(input: SearchInput<Of, Res
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     // Once a part is solved, only a little more effort is spent on the rest.
     if (tried >= mostTried || next.effort > (best?.candidate.effort ?? Infinity) + FURTHER_EFFORT) break;
-    const changes = next.changesFor(mostNodes);
+    const changes = changesOf(next, mostNodes);
     if (seen.has(keyOf(changes))) continue;
     seen.add(keyOf(changes));
     const latest = yield* tryOut(next, changes);
@@ -80,6 +80,10 @@ export function* search<Of extends Candidate, Result>(input: SearchInput<Of, Res
   return { found, tried };
 }
 
+export function changesOf({ changes }: Candidate, nodes: number): readonly Change[] {
+  return typeof changes === 'function' ? changes(nodes) : changes;
+}
+
 export function byEffort(left: Candidate, right: Candidate): number {
   return left.effort - right.effort || compareText(left.group?.id ?? '', right.group?.id ?? '');
 }
@@ -91,9 +95,9 @@ function* withLeastNodes<Of extends Candidate, Result>(
   tryOut: (candidate: Of, changes: readonly Change[]) => SlicedWork<TriedCandidate<Of, Result> | undefined>,
 ): SlicedWork<TriedCandidate<Of, Result>> {
   const { candidate, changes, result } = best;
-  if (keyOf(candidate.changesFor(1)) === keyOf(changes)) return best;
+  if (keyOf(changesOf(candidate, 1)) === keyOf(changes)) return best;
   const least = yield* leastThatHolds(newNodesIn(result), function* (nodes) {
-    const fewer = yield* tryOut(candidate, candidate.changesFor(nodes));
+    const fewer = yield* tryOut(candidate, changesOf(candidate, nodes));
     return fewer !== undefined && solvedBy(fewer.result) >= solvedBy(result) ? fewer : undefined;
   });
   return least ?? best;

@@ -53,7 +53,7 @@ export function* simulate(subject: Subject, changes: readonly Change[]): SlicedW
 }
 
 function changedInput({ input, pods }: Subject, changes: readonly Change[]): ScaleUpInput | undefined {
-  const changed = applyChanges(input, changes, {
+  return applyChanges(input, changes, {
     names: input.names,
     modelOf: ({ observation }) => modelOf({ ...input, observation }),
     reshape: (world, edit) => {
@@ -62,7 +62,6 @@ function changedInput({ input, pods }: Subject, changes: readonly Change[]): Sca
       return withCluster(world, () => ({ pendingPods }));
     },
   });
-  return changed === undefined ? undefined : { ...input, observation: changed.observation, policy: changed.policy };
 }
 
 /** A model of the cluster of the input, with nothing in it that the input has not. */

@@ -51,6 +51,9 @@ export function stepsFor(changes: readonly Change[], { observation, workload = U
 }
 
 /** undefined: one of the changes has no meaning in this world. */
-export function applyChanges(world: World, changes: readonly Change[], input: EffectInput): World | undefined {
-  return changes.reduce<World | undefined>((before, change) => before && kindOf(change).apply(before, change, input), world);
+export function applyChanges<Of extends World>(world: Of, changes: readonly Change[], input: EffectInput): Of | undefined {
+  const { observation, policy } = world;
+  const start: World = { observation, policy };
+  const changed = changes.reduce<World | undefined>((before, change) => before && kindOf(change).apply(before, change, input), start);
+  return changed === undefined ? undefined : { ...world, ...changed };
 }

@@ -11,7 +11,6 @@ import { withFork } from '../../../scheduling/snapshot/snapshot.ts';
 import { grown, selects, withBudgets } from './budget-changes.ts';
 import { type EffectInput, type FixStep, kind, type StepsInput, type World } from './change.ts';
 import { withCluster, withWorkload } from './edits.ts';
-import { withoutRepulsion } from './repelling-pods.ts';
 import { counted, isOf, SHARED_FATE, templateOf, type Workload } from './workload.ts';
 
 interface OfWorkload {
@@ -77,7 +76,7 @@ export const WORKLOAD_CHANGES = {
     describe: ({ workload: { kind: owner, namespace, name }, topologyKey }) =>
       `make the anti-affinity rule for ${topologyKey} of ${owner} ${namespace}/${name} preferred instead of required`,
     steps: ({ workload }) => [{ where: `podAntiAffinity in ${templateOf(workload)}`, warning: SHARED_FATE }],
-    apply: (world, { workload, topologyKey }) => withoutRepulsion(world, workload, topologyKey),
+    apply: (world, { workload, topologyKey }) => withWorkload(world, workload, (pod) => withoutTerms(pod, topologyKey)),
   }),
 };
 
@@ -205,4 +204,10 @@ function withoutPod(world: World, gone: NamedPod): World {
     const left = pods.filter((pod) => podName(pod) !== podName(gone));
     return node === undefined ? {} : { podsByNode: new Map([...podsByNode, [node, left]]) };
   });
+}
+
+function withoutTerms(pod: Pod, topologyKey: string): Pod {
+  const { shape } = pod;
+  const podAntiAffinity = shape.podAntiAffinity.filter((term) => term.topologyKey !== topologyKey);
+  return { ...pod, shape: { ...shape, podAntiAffinity, key: `${shape.key}|apart from none by ${topologyKey}` } };
 }

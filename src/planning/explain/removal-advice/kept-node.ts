@@ -1,14 +1,14 @@
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
+import type { Candidate } from '../advice/search.ts';
 import type { Change } from '../changes/change-kinds.ts';
 import type { Workload } from '../changes/workload.ts';
 import type { RemovalInput } from './after-removals.ts';
 import type { RemovalSimulator, RemovalsInTime } from './simulate-removals.ts';
 
-export interface RemovalRemedy {
+/** A candidate of the search whose changes need no number of nodes. */
+export interface RemovalRemedy extends Candidate {
   readonly changes: readonly Change[];
-  /** How much is asked of people; 1 is a number in our own configuration. */
-  readonly effort: number;
   /** Whose pod template the changes are about, for those that do not name it. */
   readonly workload?: Workload;
 }

@@ -9,7 +9,7 @@ import { keyOf } from '../changes/change.ts';
 import { speakable } from '../amounts.ts';
 import { workloadOf } from '../changes/workload.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
-import { repellingWorkloads } from '../changes/repelling-pods.ts';
+import { repellingWorkloads } from '../advice/repelling-pods.ts';
 
 /** Nodes that are looked at: of many, the others are alike. */
 const MOST_PLACES = 200;

@@ -1,20 +1,18 @@
 /** Advice for nodes that are not removed: the smallest change that frees a node. Must not know how advice is shown. */
 import type { NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import type { Node } from '../../../domain/node.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { PodShape } from '../../../domain/pod.ts';
 import type { UnremovableReason } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
-import { fixOf, type RemovalAdvice, type RemovalProof } from '../advice/fix.ts';
-import { type Candidate, search } from '../advice/search.ts';
+import { fixOf, type RemovalAdvice } from '../advice/fix.ts';
+import { search } from '../advice/search.ts';
 import { applyChanges, type Change } from '../changes/change-kinds.ts';
 import { keyOf } from '../changes/change.ts';
 import { reshaped, withWorkload } from '../changes/edits.ts';
-import type { Workload } from '../changes/workload.ts';
 import { explainDetail } from '../unremovable-nodes.ts';
-import type { KeptNode, RemovalRemedy } from './kept-node.ts';
+import type { RemovalRemedy } from './kept-node.ts';
 import { relatedNodes } from './related-nodes.ts';
 import { remediesForNode } from './removal-remedies.ts';
 import type { RemovalInput } from './after-removals.ts';
@@ -57,40 +55,32 @@ export class RemovalAdviser {
     const before = yield* this.#planFor(only);
     const wait = waitOf(name, before);
     if (wait !== undefined) return { wait, tried: 0 };
+    const [input, simulator] = [this.#input, this.#simulator];
+    const remediesAfter = (plan: RemovalsInTime): readonly RemovalRemedy[] => {
+      const { cluster: left, cloud: after } = plan.left.observation;
+      const sameGroup = after.groups.find(({ id }) => id === group.id);
+      return remediesForNode({ input: plan.left, plan, simulator, group: sameGroup, node: left.nodes.get(name) ?? node });
+    };
     const { found, tried } = yield* search({
-      candidates: this.#remediesAfter(before, node, group),
+      candidates: remediesAfter(before),
       mostTried,
       mostNodes: 0,
-      simulate: (changes, { workload }) => this.#simulate({ changes, workload, before, only }),
+      simulate: function* (changes, remedy: RemovalRemedy) {
+        const changed = changedInput(input, remedy, simulator);
+        if (changed === undefined) return undefined;
+        const plan = yield* simulator.plan(changed, only);
+        return { plan, proof: compareRemovals(before, plan, changed) };
+      },
       // The node is freed, and no fewer nodes than before are removed.
       solvedBy: ({ plan, proof }) => (proof.nodes > 0 && obstacleOf(name, plan) === undefined ? 1 : 0),
       newNodesIn: () => 0,
-      extend: (latest) => extended(latest, this.#remediesAfter(latest.result.plan, node, group)),
+      extend: ({ candidate, result }) => extended(candidate, remediesAfter(result.plan)),
     });
     if (found === undefined) return { ...defined({ obstacle: describeObstacle(name, before) }), tried };
     const { changes, result, candidate } = found;
     const { workload } = candidate;
-    const fix = fixOf({ changes, proof: result.proof, observation: this.#input.observation, workload });
+    const fix = fixOf({ changes, proof: result.proof, observation: input.observation, workload });
     return { fix: { ...fix, ...defined({ workload }) }, tried };
-  }
-
-  #remediesAfter(plan: RemovalsInTime, node: Node, { id }: NodeGroup): readonly RemovalCandidate[] {
-    const { cluster, cloud } = plan.left.observation;
-    const kept: KeptNode = {
-      input: plan.left,
-      plan,
-      simulator: this.#simulator,
-      group: cloud.groups.find((group) => group.id === id),
-      node: cluster.nodes.get(node.name) ?? node,
-    };
-    return remediesForNode(kept).map((remedy) => ({ ...remedy, changesFor: () => remedy.changes }));
-  }
-
-  *#simulate({ changes, workload, before, only }: Trial): SlicedWork<SimulatedRemedy | undefined> {
-    const changed = applied(this.#input, changes, workload, this.#simulator);
-    if (changed === undefined) return undefined;
-    const plan = yield* this.#simulator.plan(changed, only);
-    return { plan, proof: compareRemovals(before, plan, changed) };
   }
 
   *#planFor(only: ReadonlySet<NodeName> | undefined): SlicedWork<RemovalsInTime> {
@@ -103,29 +93,8 @@ export class RemovalAdviser {
   }
 }
 
-interface Trial {
-  readonly changes: readonly Change[];
-  readonly workload: Workload | undefined;
-  readonly before: RemovalsInTime;
-  /** The nodes that may be removed. If undefined, all. */
-  readonly only: ReadonlySet<NodeName> | undefined;
-}
-
-interface SimulatedRemedy {
-  readonly plan: RemovalsInTime;
-  readonly proof: RemovalProof;
-}
-
-interface RemovalCandidate extends RemovalRemedy, Candidate {}
-
-/** `workload`: whose pods get the changes that are not of one workload by themselves. */
-function applied(
-  input: RemovalInput,
-  changes: readonly Change[],
-  workload: Workload | undefined,
-  simulator: RemovalSimulator,
-): RemovalInput | undefined {
-  const changed = applyChanges(input, changes, {
+function changedInput(input: RemovalInput, { changes, workload }: RemovalRemedy, simulator: RemovalSimulator): RemovalInput | undefined {
+  return applyChanges(input, changes, {
     names: input.names,
     modelOf: (world) => simulator.modelOf(world),
     reshape: (world, edit) => {
@@ -133,7 +102,6 @@ function applied(
       return workload === undefined ? undefined : withWorkload(world, workload, (pod) => reshaped(pod, edit, shapes));
     },
   });
-  return changed === undefined ? undefined : { ...input, observation: changed.observation, policy: changed.policy };
 }
 
 /** Reasons that end by themselves, or that no change of a person should end. */
@@ -163,20 +131,18 @@ function describeObstacle(name: NodeName, plan: RemovalsInTime): string | undefi
     : `pod ${blocker.pod}: ${blocker.detail === '' ? blocker.reason : blocker.detail}`;
 }
 
-function extended(
-  { candidate: { changes, effort, workload } }: { readonly candidate: RemovalCandidate },
-  further: readonly RemovalCandidate[],
-): readonly RemovalCandidate[] {
+function extended({ changes, effort, workload }: RemovalRemedy, further: readonly RemovalRemedy[]): readonly RemovalRemedy[] {
   if (changes.length >= MOST_CHANGES) return [];
   const known = new Set(changes.map(keyOf));
   return further
     .filter((more) => more.workload === undefined || workload === undefined || more.workload.name === workload.name)
     .filter((more) => more.changes.every((change) => !known.has(keyOf(change)) && !changes.some((one) => areNoPair(one, change))))
     .filter((more) => effort + more.effort <= MOST_EFFORT)
-    .map((more) => {
-      const all = [...changes, ...more.changes];
-      return { changes: all, changesFor: () => all, effort: effort + more.effort, ...defined({ workload: more.workload ?? workload }) };
-    });
+    .map((more) => ({
+      changes: [...changes, ...more.changes],
+      effort: effort + more.effort,
+      ...defined({ workload: more.workload ?? workload }),
+    }));
 }
 
 /** Two numbers for one limit are no combination, and neither is a node that is in use with pods that ask for less. */

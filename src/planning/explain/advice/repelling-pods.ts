@@ -2,9 +2,8 @@ import type { NodeName } from '../../../domain/ids.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { termMatches, withNamespaces } from '../../../scheduling/predicates/pod-affinity.ts';
-import type { World } from './change.ts';
-import { withWorkload } from './edits.ts';
-import { workloadOf, type Workload } from './workload.ts';
+import { keyOf } from '../changes/change.ts';
+import { workloadOf, type Workload } from '../changes/workload.ts';
 
 interface Repelled {
   readonly shape: PodShape;
@@ -26,7 +25,7 @@ export function repellingWorkloads(
     for (const pod of pods) {
       if (!repels(pod, { shape, topologyKey }, namespaces)) continue;
       const workload = workloadOf(pod);
-      found.set(JSON.stringify(workload), workload);
+      found.set(keyOf(workload), workload);
     }
   }
   return [...found.values()];
@@ -40,15 +39,4 @@ function repels(
   return podAntiAffinity.some(
     (term) => term.topologyKey === topologyKey && termMatches(withNamespaces(term, namespace), shape, (name) => namespaces.get(name) ?? {}),
   );
-}
-
-/** The world without those rules of the workload's running pods. */
-export function withoutRepulsion(world: World, workload: Workload, topologyKey: string): World {
-  return withWorkload(world, workload, (pod) => withoutTerms(pod, topologyKey));
-}
-
-function withoutTerms(pod: Pod, topologyKey: string): Pod {
-  const { shape } = pod;
-  const podAntiAffinity = shape.podAntiAffinity.filter((term) => term.topologyKey !== topologyKey);
-  return { ...pod, shape: { ...shape, podAntiAffinity, key: `${shape.key}|apart from none by ${topologyKey}` } };
 }
