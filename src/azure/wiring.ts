@@ -274,11 +274,7 @@ function wakeOnFailedInstances(inventory: AzureInventory, events: CloudEventQueu
   inventory.instances.subscribe((event) => {
     if (event.kind !== 'changed' || event.after === undefined) return;
     const { value } = event.after;
-    if (
-      hasFailed(value) &&
-      !(event.before !== undefined && hasFailed(event.before.value)) &&
-      inventory.changes.awaitsInstances(value.group)
-    )
+    if (hasFailed(value) && !(event.before !== undefined && hasFailed(event.before.value)) && inventory.increases.areExpected(value.group))
       events.wake();
   });
 }

@@ -43,12 +43,8 @@ export interface AgentDeps {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
   readonly foreign: ForeignItems;
-  /** Instances whose nodes have been silent for a while, by folded key. */
-  readonly silent: () => ReadonlySet<string>;
   /** Which agents may skip a turn. If absent, none. */
   readonly rest?: RestWatch | undefined;
-  /** The groups that have no scale set. If absent, none. */
-  readonly vmsGroups?: () => readonly string[];
 }
 
 const SECOND = 1000;
@@ -177,8 +173,15 @@ function readFlexible({ deps, skipped, signal }: InstanceRead, set: ScaleSetRow)
   });
 }
 
+export interface VmsPoolsToList {
+  /** The groups that have no scale set. */
+  readonly groups: () => readonly string[];
+  /** Instances whose nodes have been silent for a while, by folded key. */
+  readonly silent: () => ReadonlySet<string>;
+}
+
 /** Instances of pools without a scale set, by pool tag. It lists the whole resource group, so it is added only when needed. */
-export function vmsAgent(deps: AgentDeps): CachingAgent {
+export function vmsAgent(deps: AgentDeps, pools: VmsPoolsToList): CachingAgent {
   const policy = {
     intervalMs: 2 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
@@ -189,8 +192,8 @@ export function vmsAgent(deps: AgentDeps): CachingAgent {
   };
   const rest = deps.rest?.restOf(VMS_AGENT, policy.intervalMs);
   return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy, rest }, async ({ signal }) => {
-    const wasListed = deps.rest?.beginList(deps.vmsGroups?.() ?? []);
-    const silent = deps.silent();
+    const wasListed = deps.rest?.beginList(pools.groups());
+    const silent = pools.silent();
     const skipped = deps.foreign.startList(INSTANCES.name, VMS_AGENT);
     const unclear = new Set<string>();
     const list = await readPages(deps, {

@@ -11,12 +11,13 @@ import type { AzureOptions } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
-import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
 import type { ReservingGroup } from './reserved-capacity.ts';
+import type { KnownGroups } from './known-groups.ts';
 import type { VmsPools } from './vms-pools.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
 
@@ -28,10 +29,8 @@ export interface GroupFactsDeps {
   readonly ownWrites: Pick<OwnWrites, 'increaseHeldReason' | 'isThroughAks'>;
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
-  /** undefined: never listed. */
-  readonly pools: () => AgentPools | undefined;
+  readonly known: Pick<KnownGroups, 'pools' | 'groups'>;
   readonly sizes: Pick<SizeKnowledge, 'find' | 'unavailableReason'>;
-  readonly groups: () => Iterable<RegisteredGroup>;
 }
 
 const UNTAGGED_MS = 60_000;
@@ -56,12 +55,12 @@ export class GroupFacts {
     const row = this.#rowOf(group);
     // A name without a scale set may name a pool: the pool shows why there is no scale set.
     const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
-    return name === undefined ? undefined : this.#deps.pools()?.byName.get(foldName(name));
+    return name === undefined ? undefined : this.#deps.known.pools?.byName.get(foldName(name));
   }
 
   /** Why agent pools are unknown; undefined: they have been read. */
   poolsUnknownReason(): string | undefined {
-    if (this.#deps.pools() !== undefined) return undefined;
+    if (this.#deps.known.pools !== undefined) return undefined;
     const { clusterName, clusterResourceGroup } = this.#deps.options;
     return clusterName === undefined || clusterResourceGroup === undefined
       ? AKS_NOT_ASKED
@@ -131,19 +130,19 @@ export class GroupFacts {
   }
 
   /** The groups whose nodes may use a capacity reservation group. Azure has no reservations for Spot. `targetOf`: the size; undefined: unknown. */
-  reservingGroups(targetOf: (group: RegisteredGroup) => number | undefined): readonly ReservingGroup[] {
-    return [...this.#deps.groups()].flatMap((group) => {
+  reservingGroups(targetOf: (groupKey: string) => number | undefined): readonly ReservingGroup[] {
+    return [...this.#deps.known.groups()].flatMap((group) => {
       const [row, pool] = [this.#rowOf(group), this.poolOf(group)];
       const reservationGroup = row?.reservationGroup ?? pool?.reservationGroup;
       if (reservationGroup === undefined || this.#priorityOf(group) === 'Spot') return [];
       const vmSize = row?.vmSize ?? group.key.split('/')[1] ?? '';
-      return [{ key: group.key, reservationGroup, vmSize, zones: row?.zones ?? pool?.zones ?? [], target: targetOf(group) }];
+      return [{ key: group.key, reservationGroup, vmSize, zones: row?.zones ?? pool?.zones ?? [], target: targetOf(group.key) }];
     });
   }
 
   /** The known quotas that the groups use. */
   quotas(nowMs: number): readonly CloudQuota[] {
-    const drawn = new Set([...this.#deps.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
+    const drawn = new Set([...this.#deps.known.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
     return this.#deps.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
   }
 

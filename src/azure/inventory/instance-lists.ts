@@ -6,76 +6,77 @@ import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from '../agents/agents.ts';
-import { instanceListAgentId, type AgentRoster } from '../agents/instance-list-agents.ts';
-import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
-import { VMS_AGENT } from '../rows/tables.ts';
+import { instanceListAgentId, instancesAgent, VMS_AGENT } from '../rows/tables.ts';
+import type { KnownGroups } from './known-groups.ts';
 
 export interface InstanceListsDeps {
-  readonly roster: AgentRoster;
-  readonly scheduler: Pick<AgentScheduler, 'runNow' | 'requestedRunWaitMs'>;
-  readonly instances: Pick<Table<InstanceRow>, 'listedAtMs'>;
-  readonly agents: () => AgentDeps;
-  readonly hasScaleSet: (key: string) => boolean;
+  readonly scheduler: AgentScheduler;
+  readonly agents: AgentDeps;
+  readonly known: Pick<KnownGroups, 'groups' | 'vmsGroups'>;
 }
 
 export class InstanceLists {
-  readonly #deps: InstanceListsDeps;
+  readonly #scheduler: AgentScheduler;
+  readonly #agents: AgentDeps;
+  readonly #known: InstanceListsDeps['known'];
+  readonly #instances: Pick<Table<InstanceRow>, 'listedAtMs'>;
+  /** Instances whose nodes have been silent for a while, by folded key. */
   #silent: ReadonlySet<string> = new Set();
 
-  constructor(deps: InstanceListsDeps) {
-    this.#deps = deps;
-  }
-
-  /** Instances whose nodes have been silent for a while, by folded key. */
-  get silent(): ReadonlySet<string> {
-    return this.#silent;
+  constructor({ scheduler, agents, known }: InstanceListsDeps) {
+    this.#scheduler = scheduler;
+    this.#agents = agents;
+    this.#known = known;
+    this.#instances = agents.instances;
   }
 
   has(groupKey: string): boolean {
-    return this.#deps.roster.has(instanceListAgentId(groupKey));
+    return this.#scheduler.has(instanceListAgentId(groupKey));
   }
 
   /** Requests a list of a group's instances. */
   request(groupKey: string): void {
-    this.#deps.roster.due(instanceListAgentId(groupKey));
+    this.#scheduler.dueNow(instanceListAgentId(groupKey));
   }
 
   /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
   refresh(groupKey: string, signal: AbortSignal, options: { readonly atAnyRate?: boolean } = {}): Promise<void> {
-    return this.#deps.scheduler.runNow(instanceListAgentId(groupKey), signal, options);
+    return this.#scheduler.runNow(instanceListAgentId(groupKey), signal, options);
   }
 
   /** How long a list of a group's instances has to wait, ms, since the last minute had as many as it should have; 0: it may be sent. */
   waitMs(groupKey: string): number {
-    return this.#deps.scheduler.requestedRunWaitMs(instanceListAgentId(groupKey));
+    return this.#scheduler.requestedRunWaitMs(instanceListAgentId(groupKey));
   }
 
   /** Start of the last complete list of a group's instances, ms since the epoch. */
   listedAtMs(groupKey: string): number | undefined {
     const id = instanceListAgentId(groupKey);
-    return id === VMS_AGENT ? this.#deps.instances.listedAtMs(id) : this.#deps.instances.listedAtMs(id, groupKey);
+    return id === VMS_AGENT ? this.#instances.listedAtMs(id) : this.#instances.listedAtMs(id, groupKey);
   }
 
   /** The instances of VMs pools whose nodes are silent: lists read their instance views, and a new one is listed soon. */
   noteSilent(instances: ReadonlySet<InstanceKey>): void {
     const isNew = [...instances].some((key) => !this.#silent.has(key));
     this.#silent = instances;
-    if (isNew) this.#deps.roster.due(VMS_AGENT);
+    if (isNew) this.#scheduler.dueNow(VMS_AGENT);
   }
 
   /** There are pools without a scale set, so all virtual machines are listed from now on. */
   addVms(): void {
-    this.#deps.roster.add(VMS_AGENT, () => vmsAgent(this.#deps.agents()));
+    const pools = { groups: () => this.#known.vmsGroups(), silent: () => this.#silent };
+    this.#scheduler.ensure(VMS_AGENT, () => vmsAgent(this.#agents, pools));
   }
 
-  /** Keeps one agent for the instances of each registered scale set that exists. */
-  sync(groups: Iterable<RegisteredGroup>): void {
+  /** Keeps one agent for the instances of each registered scale set that exists, and removes the others. */
+  sync(): void {
     const wanted = new Set<string>();
-    for (const group of groups) {
-      if (group.kind === 'vms-pool') this.addVms();
-      else if (this.#deps.hasScaleSet(group.key)) wanted.add(group.key);
+    for (const { kind, key } of this.#known.groups()) {
+      if (kind === 'vms-pool') this.addVms();
+      else if (this.#agents.scaleSets.get(key) !== undefined) wanted.add(instancesAgent(key));
     }
-    this.#deps.roster.syncInstanceLists(wanted, (key) => scaleSetInstancesAgent(this.#deps.agents(), key));
+    for (const id of wanted) this.#scheduler.ensure(id, () => scaleSetInstancesAgent(this.#agents, id.slice(instancesAgent('').length)));
+    for (const id of this.#scheduler.ids) if (id.startsWith(instancesAgent('')) && !wanted.has(id)) this.#scheduler.remove(id);
   }
 }

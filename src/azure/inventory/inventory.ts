@@ -19,39 +19,38 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions, GroupSelection } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { QuotaLedger } from '../sizes/core-quotas.ts';
-import { QuotaDoubt } from '../sizes/quota-doubt.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
-import type { RegisteredGroup, Registration } from '../groups/registry.ts';
+import type { Registration } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
-import { AgentRoster, instanceListAgentId } from '../agents/instance-list-agents.ts';
 import { RestWatch } from '../agents/rest-watch.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { KnownGroups } from './known-groups.ts';
 import { loadInitially } from './initial-load.ts';
 import { ForeignItems } from '../rows/foreign-items.ts';
-import { EarlyLooks } from './early-looks.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
+import { GroupInstances } from './group-instances.ts';
+import { ReadsAfterIncrease } from './reads-after-increase.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from '../agents/all-agents.ts';
 import { reservationsAgent, type ReservationReading } from '../agents/reservations-agent.ts';
-import { isInResourceGroup, parseInstanceId, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import { ReservedCapacities } from './reserved-capacity.ts';
 import { Refresh } from './refresh.ts';
-import { countInstances } from './single-reads.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import {
   AGENT_POOLS_AGENT,
+  instanceListAgentId,
   INSTANCES,
   isAgentId,
   RESERVATIONS_AGENT,
   SCALE_SETS,
   SCALE_SETS_AGENT,
   SKUS_AGENT,
-  USAGE_AGENT,
 } from '../rows/tables.ts';
+import { POOL_SIZES } from '../rows/vms-pool.ts';
+import { UsageDoubt } from './usage-doubt.ts';
 import { VmsPools } from './vms-pools.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
@@ -81,127 +80,60 @@ export class AzureInventory {
   readonly vmsPools: VmsPools;
   readonly quota = new QuotaLedger();
   readonly reservations: ReservedCapacities;
-  readonly #sizes: SizeKnowledge;
   /** undefined: prices are not read. */
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
   readonly changes: GroupChanges;
+  readonly increases: ReadsAfterIncrease;
   readonly lists: InstanceLists;
+  /** Reads between the lists. */
+  readonly reads: Refresh;
+  readonly usageDoubt: UsageDoubt;
   /** Agents that rest while nothing moves. undefined: each runs at each of its turns. */
   readonly rest: RestWatch | undefined;
   readonly #deps: AzureInventoryDeps;
-  readonly #agentDeps: AgentDeps;
-  /** Reads between the lists. */
-  readonly reads: Refresh;
-  readonly #looks: EarlyLooks;
-  readonly #roster: AgentRoster;
+  readonly #agents: AgentDeps;
+  readonly #sizes: SizeKnowledge;
   readonly #known: KnownGroups;
-  readonly #quotaDoubt: QuotaDoubt;
   #reservationIds: ReadonlySet<string> = new Set();
-  #usageDoubtedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AzureInventoryDeps) {
-    const { clock, hooks, options } = deps;
+    const { clock, hooks, log, options, ownWrites, random, rateLimits } = deps;
     this.#deps = deps;
     const order = new LogicalClock(clock);
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
+    const clusterId = `${options.subscriptionId}/${options.nodeResourceGroup}`;
+    this.scheduler = new AgentScheduler({ clock, random, clusterId, slots, hooks, mayBeAdded: isAgentId });
     const table = { clock, order, hooks };
     this.scaleSets = new Table({ ...table, definition: SCALE_SETS, requestRefresh: (key) => this.#wantSet(key) });
     this.instances = new Table({ ...table, definition: INSTANCES, requestRefresh: (key, scope) => this.#wantInstance(key, scope) });
-    this.scheduler = new AgentScheduler({
-      clock,
-      random: deps.random,
-      clusterId: `${options.subscriptionId}/${options.nodeResourceGroup}`,
-      slots,
-      hooks,
-      mayBeAdded: isAgentId,
-    });
-    this.#roster = new AgentRoster(this.scheduler);
-    const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
-    this.vmsPools = new VmsPools({ ...deps, order, slots, list: listPools, named: () => this.#known.selection.nodeGroups });
-    this.#known = new KnownGroups({
-      selection: options,
-      scaleSets: this.scaleSets,
-      poolSizes: () => this.vmsPools.sizes,
-      log: deps.log,
-    });
-    this.#quotaDoubt = new QuotaDoubt({
-      clock,
-      ledger: this.quota,
-      draws: () => [...this.#known.groups()].map((group) => this.facts.drawsOf(group)),
-      quotas: () => this.facts.quotas(clock.now()),
-    });
-    const foreign = new ForeignItems(deps);
+    const poolSizes = new Table({ ...table, definition: POOL_SIZES, requestRefresh: (key) => this.vmsPools.requestPool(key) });
+    const { scheduler, scaleSets, instances, quota } = this;
+
+    this.#known = new KnownGroups({ selection: options, scaleSets, poolSizes, log });
+    const known = this.#known;
     this.rest = options.readOnChange === true ? this.#restWatch() : undefined;
-    this.lists = new InstanceLists({
-      roster: this.#roster,
-      scheduler: this.scheduler,
-      instances: this.instances,
-      agents: () => this.#agentDeps,
-      hasScaleSet: (key) => this.scaleSets.get(key) !== undefined,
-    });
-    this.#agentDeps = {
-      ...deps,
-      order,
-      foreign,
-      scaleSets: this.scaleSets,
-      instances: this.instances,
-      silent: () => this.lists.silent,
-      rest: this.rest,
-      vmsGroups: () => this.#known.vmsGroups(),
-    };
-    this.reads = new Refresh({
-      agents: this.#agentDeps,
-      clock,
-      slots,
-      hooks,
-      rateLimits: deps.rateLimits,
-      runNow: (id, signal) => this.scheduler.runNow(id, signal),
-    });
-    const { scaleSets, instances, vmsPools, quota } = this;
-    this.#sizes = new SizeKnowledge(clock, () => this.scheduler.dueNow(SKUS_AGENT));
-    const known = { pools: () => this.#known.pools, sizes: this.#sizes, groups: () => this.#known.groups() };
-    this.facts = new GroupFacts({
-      options,
-      clock,
-      scaleSets,
-      vmsPools,
-      ownWrites: deps.ownWrites,
-      rateLimits: deps.rateLimits,
-      quota,
-      ...known,
-    });
+    this.#agents = { ...deps, order, foreign: new ForeignItems(deps), scaleSets, instances, rest: this.rest };
+    const agents = this.#agents;
+    this.lists = new InstanceLists({ scheduler, agents, known });
+    this.reads = new Refresh({ agents, clock, slots, hooks, rateLimits, scheduler });
+    this.vmsPools = new VmsPools({ ...deps, order, slots, scheduler, known, sizes: poolSizes });
+    const { lists, reads, vmsPools } = this;
+
+    this.#sizes = new SizeKnowledge(clock, () => scheduler.dueNow(SKUS_AGENT));
+    this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, ownWrites, rateLimits, quota, known, sizes: this.#sizes });
+    const { facts } = this;
+    this.usageDoubt = new UsageDoubt({ clock, scheduler, quota, known, facts });
+    const seen = new GroupInstances(agents, vmsPools);
+    this.increases = new ReadsAfterIncrease({ clock, log, lists, reads, instances: seen });
+    this.changes = new GroupChanges({ clock, scaleSets, lists, instances: seen, increases: this.increases });
     this.reservations = new ReservedCapacities({
-      groups: () => this.facts.reservingGroups((group) => this.#targetOf(group)),
-      groupOfVm: (armId) => this.#groupOfVm(armId),
+      groups: () => facts.reservingGroups((key) => seen.targetOf(key)),
+      groupOfVm: (armId) => seen.groupOfVm(armId),
     });
-    const { lists } = this;
-    const listDue = (key: string): void => lists.request(key);
-    const lookSoon = (key: string): void => this.#looks.begin(key);
-    this.changes = new GroupChanges({
-      clock,
-      scaleSets,
-      instances,
-      vmsPools,
-      listDue,
-      lookSoon,
-      listedAtMs: (key) => lists.listedAtMs(key),
-    });
-    this.#looks = new EarlyLooks({
-      clock,
-      log: deps.log,
-      countFailed: (key, signal) => this.#countFailed(key, signal),
-      listedFailed: (key) => [...instances.scope(key).values()].filter(({ value }) => value.state === 'failed').length,
-      newInstances: (key) => this.changes.newInstances(key),
-      listWaitMs: (key) => lists.waitMs(key),
-      singleReadsLeft: (key) => this.reads.singleReadsLeft(key),
-      readEach: (keys, groupKey) => keys.forEach((key) => this.reads.requestInstance(key, groupKey)),
-      listDue,
-      noteListDue: (key) => this.changes.listTiming.noteListRequested(key, clock.now()),
-    });
-    this.prices = createRetailPrices(deps, () => [...this.#known.groups()].flatMap((group) => this.facts.skuOf(group)?.name ?? []));
+    this.prices = createRetailPrices(deps, () => [...known.groups()].flatMap((group) => facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
-    if (options.agents !== undefined) this.scheduler.select(options.agents);
+    if (options.agents !== undefined) scheduler.select(options.agents);
     this.#followTables();
   }
 
@@ -223,7 +155,7 @@ export class AzureInventory {
   selectGroups(selection: GroupSelection): void {
     if (!this.#known.select(selection)) return;
     this.#syncAgents();
-    this.#roster.due(AGENT_POOLS_AGENT);
+    this.scheduler.dueNow(AGENT_POOLS_AGENT);
   }
 
   /** Reads what the first decision needs. Rejects if the scale sets could not be read. */
@@ -233,23 +165,12 @@ export class AzureInventory {
     this.changes.noteInherited();
   }
 
-  /** Pods wait for nodes: usages that another process read must not keep them waiting. */
-  noteWaitingPods(count: number): void {
-    if (this.#quotaDoubt.arises(count)) this.requestUsage();
-  }
-
-  /** Requests a read of the usages: the ones known so far are in doubt. */
-  requestUsage(): void {
-    this.#usageDoubtedAtMs = this.#deps.clock.now();
-    this.scheduler.dueNow(USAGE_AGENT);
-  }
-
   invalidate(groupKey?: string): void {
     this.scaleSets.invalidate(groupKey === undefined ? {} : { key: groupKey });
     this.instances.invalidate(groupKey === undefined ? {} : { scope: groupKey });
     this.vmsPools.sizes.invalidate(groupKey === undefined ? {} : { key: groupKey });
-    for (const id of groupKey === undefined ? this.#roster.ids : [SCALE_SETS_AGENT, instanceListAgentId(groupKey)])
-      this.#roster.due(id, { atAnyRate: true });
+    for (const id of groupKey === undefined ? this.scheduler.ids : [SCALE_SETS_AGENT, instanceListAgentId(groupKey)])
+      this.scheduler.dueNow(id, { atAnyRate: true });
   }
 
   status(): readonly AgentStatus[] {
@@ -257,21 +178,14 @@ export class AzureInventory {
   }
 
   removeExpired(): void {
-    this.scaleSets.reap(this.#roster.ids);
-    this.instances.reap(this.#roster.ids);
-    this.vmsPools.sizes.reap(this.#roster.ids);
+    const agentIds = new Set(this.scheduler.ids);
+    for (const table of [this.scaleSets, this.instances, this.vmsPools.sizes]) table.reap(agentIds);
   }
 
   stop(): void {
     this.reads.stop();
-    this.#looks.stop();
+    this.increases.stop();
     this.vmsPools.stop();
-  }
-
-  /** undefined: not a Uniform scale set, or unknown. @throws AutoscalerError */
-  async #countFailed(key: string, signal: AbortSignal): Promise<number | undefined> {
-    const set = this.scaleSets.get(key)?.value;
-    return set?.orchestration === 'Uniform' ? countInstances(this.#agentDeps, { set: set.name, state: 'failed' }, signal) : undefined;
   }
 
   /** Does not read while our own change is in progress; its end triggers the read. */
@@ -291,7 +205,7 @@ export class AzureInventory {
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
       if (isForeign) this.lists.request(event.key);
       // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
-      if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
+      if (isForeign || event.kind === 'external-change') this.scheduler.dueNow(AGENT_POOLS_AGENT);
     });
     this.vmsPools.sizes.subscribe((event) => {
       this.#syncAgents();
@@ -302,9 +216,9 @@ export class AzureInventory {
   #addAgents(shared: SharedTexts): void {
     const agents = allAgents({
       ...this.#deps,
-      agents: this.#agentDeps,
+      agents: this.#agents,
       shared,
-      usageDoubtedAtMs: () => this.#usageDoubtedAtMs,
+      usageDoubtedAtMs: () => this.usageDoubt.sinceMs,
       quota: this.quota,
       prices: this.prices?.cache,
       setDue: (key) => this.#wantSet(key),
@@ -312,7 +226,7 @@ export class AzureInventory {
       sizes: this.#sizes,
       isRestricted: () => [...this.#known.groups()].some((group) => this.facts.restrictedReason(group) !== undefined),
     });
-    for (const agent of agents) this.#roster.add(agent.id, () => agent);
+    for (const agent of agents) this.scheduler.ensure(agent.id, () => agent);
     this.#syncAgents();
   }
 
@@ -324,7 +238,7 @@ export class AzureInventory {
   }
 
   #syncAgents(): void {
-    this.lists.sync(this.#known.groups());
+    this.lists.sync();
     this.#syncReservations();
   }
 
@@ -334,21 +248,10 @@ export class AzureInventory {
     const isNew = ids.some((id) => !this.#reservationIds.has(id));
     this.#reservationIds = new Set(ids);
     if (!isNew) return;
-    if (this.#roster.has(RESERVATIONS_AGENT)) this.#roster.due(RESERVATIONS_AGENT, { atAnyRate: true });
+    if (this.scheduler.has(RESERVATIONS_AGENT)) this.scheduler.dueNow(RESERVATIONS_AGENT, { atAnyRate: true });
     const keep = (readings: ReadonlyMap<string, ReservationReading>): void => this.reservations.keep(readings);
-    const deps = { ...this.#agentDeps, groupIds: () => this.reservations.groupIds(), keep };
-    this.#roster.add(RESERVATIONS_AGENT, () => reservationsAgent(deps));
-  }
-
-  #targetOf({ kind, key }: RegisteredGroup): number | undefined {
-    return kind === 'vms-pool' ? this.vmsPools.sizes.view(key)?.target : this.scaleSets.view(key)?.target;
-  }
-
-  #groupOfVm(armId: string): string | undefined {
-    const parsed = parseInstanceId(armId);
-    if (!parsed.ok) return undefined;
-    const { key } = parsed.ref;
-    return this.instances.get(key)?.value.group ?? (isInResourceGroup(key, this.#deps.options) ? scaleSetOfInstance(key) : undefined);
+    const deps = { ...this.#agents, groupIds: () => this.reservations.groupIds(), keep };
+    this.scheduler.ensure(RESERVATIONS_AGENT, () => reservationsAgent(deps));
   }
 
   #restWatch(): RestWatch {

@@ -11,7 +11,7 @@ import type { PoolSizeRow } from '../rows/vms-pool.ts';
 export interface KnownGroupsDeps {
   readonly selection: GroupSelection;
   readonly scaleSets: Table<ScaleSetRow>;
-  readonly poolSizes: () => Table<PoolSizeRow>;
+  readonly poolSizes: Table<PoolSizeRow>;
   readonly log: Log;
 }
 
@@ -51,8 +51,7 @@ export class KnownGroups {
 
   /** Returns the same object until a scale set, a pool or one of its sizes changes. */
   registration(): Registration {
-    const { scaleSets } = this.#deps;
-    const poolSizes = this.#deps.poolSizes();
+    const { scaleSets, poolSizes } = this.#deps;
     const version = scaleSets.version + poolSizes.version;
     return this.#registry.registrationFrom({ selection: this.#selection, version, scaleSets, poolSizes, pools: this.#pools });
   }

@@ -1,14 +1,14 @@
 /** Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list. */
+import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import { Allowance } from '../../lib/allowance.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
-import { instanceListAgentId } from '../agents/instance-list-agents.ts';
 import type { AgentDeps } from '../agents/agents.ts';
 import { readInstance, readScaleSet, type ScaleSetReading } from './single-reads.ts';
-import { INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { instanceListAgentId, INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
 export interface RefreshDeps {
   readonly agents: AgentDeps;
@@ -17,8 +17,7 @@ export interface RefreshDeps {
   readonly hooks: CacheHooks;
   /** While Azure throttles single reads, none is left. */
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
-  /** Runs a caching agent and waits for it. */
-  readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
+  readonly scheduler: Pick<AgentScheduler, 'runNow'>;
 }
 
 /**
@@ -42,7 +41,7 @@ export class Refresh {
   readonly #agents: AgentDeps;
   readonly #rateLimits: RefreshDeps['rateLimits'];
 
-  constructor({ agents, clock, slots, hooks, rateLimits, runNow }: RefreshDeps) {
+  constructor({ agents, clock, slots, hooks, rateLimits, scheduler }: RefreshDeps) {
     this.#agents = agents;
     this.#clock = clock;
     this.#rateLimits = rateLimits;
@@ -51,14 +50,14 @@ export class Refresh {
       ...shared,
       name: SCALE_SETS.name,
       readOne: async (key, signal) => void this.#readings.set(key, await readScaleSet(agents, key, signal)),
-      readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
+      readScope: (_scope, signal) => scheduler.runNow(SCALE_SETS_AGENT, signal),
     });
     this.#instances = new OnDemand({
       ...shared,
       listAbove: LIST_ABOVE,
       name: INSTANCES.name,
       readOne: (key, signal) => readInstance(agents, key, signal),
-      readScope: (scope, signal) => runNow(instanceListAgentId(scope), signal),
+      readScope: (scope, signal) => scheduler.runNow(instanceListAgentId(scope), signal),
     });
   }
 

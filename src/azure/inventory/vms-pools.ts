@@ -2,23 +2,25 @@
  * What is known of agent pools of type VirtualMachines: a table of their sizes, single reads of pools, and which pools an operation
  * of ours holds. AKS takes one operation per pool at a time, whichever size it changes.
  */
+import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { ListCommit, ListPage } from '../../cache/table/row.ts';
 import type { Slots } from '../../cache/concurrency.ts';
-import { Table } from '../../cache/table/table.ts';
+import type { Table } from '../../cache/table/table.ts';
 import { withTimeout } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { getAgentPool, type AgentPoolApiDeps } from '../arm/agent-pool-api.ts';
-import type { AzureOptions, ExplicitNodeGroup } from '../arm/options.ts';
+import type { AzureOptions } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { parseAgentPool } from '../rows/agent-pool-list.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
 import { isOperationRunning } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
+import type { KnownGroups } from './known-groups.ts';
 import { confirmNotFound } from './single-reads.ts';
 
 export interface VmsPoolsDeps extends AgentPoolApiDeps {
@@ -28,10 +30,9 @@ export interface VmsPoolsDeps extends AgentPoolApiDeps {
   readonly slots: Slots;
   readonly hooks: CacheHooks;
   readonly log: Log;
-  /** The groups that the user named. */
-  readonly named: () => readonly ExplicitNodeGroup[];
-  /** Lists all pools now. */
-  readonly list: (signal: AbortSignal) => Promise<void>;
+  readonly scheduler: Pick<AgentScheduler, 'runNow'>;
+  readonly known: Pick<KnownGroups, 'selection'>;
+  readonly sizes: Table<PoolSizeRow>;
 }
 
 /** How often a pool with another writer's operation is read again. */
@@ -46,9 +47,9 @@ export class VmsPools {
   readonly #running = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(deps: VmsPoolsDeps) {
-    const { clock, order, slots, hooks, options } = deps;
+    const { clock, slots, hooks, options } = deps;
     this.#deps = deps;
-    this.sizes = new Table({ clock, order, hooks, definition: POOL_SIZES, requestRefresh: (key) => this.requestPool(key) });
+    this.sizes = deps.sizes;
     this.#reads = new OnDemand({
       clock,
       slots,
@@ -56,7 +57,7 @@ export class VmsPools {
       name: POOL_SIZES.name,
       timeoutMs: options.requestTimeoutMs,
       readOne: async (pool, signal) => void (await this.read(pool, signal)),
-      readScope: (_scope, signal) => deps.list(signal),
+      readScope: (_scope, signal) => this.#listAll(signal),
     });
   }
 
@@ -75,6 +76,10 @@ export class VmsPools {
   /** Requests a GET of this group's pool; does not wait. */
   requestPool(key: string): void {
     this.#reads.request(poolKeyOf(key), '');
+  }
+
+  #listAll(signal: AbortSignal): Promise<void> {
+    return this.#deps.scheduler.runNow(AGENT_POOLS_AGENT, signal);
   }
 
   /** Reads this group's pool by a GET that begins after this call. */
@@ -116,7 +121,7 @@ export class VmsPools {
   /** The same for the agent pool of a scale set: the pool is held until all pools have been listed again. */
   async scaleSetPoolOperationEnded(pool: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#deps.list(signal);
+      await this.#listAll(signal);
     } catch (thrown) {
       this.#deps.log.debug({ pool, err: asAutoscalerError(thrown) }, 'Could not read the agent pools after an operation');
     }
@@ -176,7 +181,7 @@ export class VmsPools {
 
   /** Sizes of a pool that the configuration names: AKS may leave out those without an instance. */
   #namedSizes(pool: string): readonly string[] {
-    return this.#deps.named().flatMap(({ name }) => {
+    return this.#deps.known.selection.nodeGroups.flatMap(({ name }) => {
       const [named = '', vmSize] = name.split('/');
       return vmSize !== undefined && poolSizeKey(named, vmSize) === poolSizeKey(pool, vmSize) ? [vmSize] : [];
     });

@@ -1,6 +1,7 @@
 /** The tables of this adapter: which values are fenced, and when two values are equal. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TableDefinition } from '../../cache/table/row.ts';
+import { foldName } from '../arm/resource-ids.ts';
 import type { InstanceRow, ScaleSetRow } from './scale-set.ts';
 
 /** Key: folded name. Fenced: the capacity. */
@@ -45,4 +46,9 @@ export function isAgentId(id: string): boolean {
 
 export function instancesAgent(setKey: string): string {
   return `instances/${setKey}`;
+}
+
+/** The id of the agent that lists a group's instances: that of its scale set, or the one of all VMs pools. */
+export function instanceListAgentId(groupKey: string): string {
+  return groupKey.includes('/') ? VMS_AGENT : instancesAgent(foldName(groupKey));
 }

@@ -101,7 +101,7 @@ export class CloudViewBuilder {
     const ownership = this.#owners.resolve(this.#ownershipInput(cluster));
     this.#unlisted.requestUnlisted(ownership, registration, cluster);
     // guard: usages that another process read keep no pod from a node before a read of our own
-    store.noteWaitingPods(cluster.pendingPods.length);
+    store.usageDoubt.noteWaitingPods(cluster.pendingPods.length);
     store.lists.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {

@@ -6,7 +6,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
 import type { RegisteredGroup, Registration } from '../groups/registry.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
-import { mayBeListed } from '../inventory/list-timing.ts';
+import { requestNewInstances } from '../inventory/new-instance-reads.ts';
 import { foldName, parseProviderId } from '../arm/resource-ids.ts';
 import { poolOf } from '../rows/tags.ts';
 import { poolSizeKey } from '../rows/vms-pool.ts';
@@ -15,8 +15,8 @@ import { poolSizeKey } from '../rows/vms-pool.ts';
 const POOL_LABEL = 'kubernetes.azure.com/agentpool';
 const SIZE_LABEL = 'node.kubernetes.io/instance-type';
 
-/** The most instances of one group that are read singly in one loop. */
-const READ_EACH_AT_MOST = 10;
+/** How far the cluster's clock may be behind ours, including the whole seconds of its time stamps. */
+const CLOCK_SKEW_MS = 5_000;
 /** More at once cost less as one list, if lists were not frequent. */
 const READ_EACH_UP_TO = 5;
 
@@ -72,15 +72,12 @@ export class UnlistedInstances {
     return new Map(flexible.map(({ name, tags }) => [foldName(poolOf(tags) ?? ''), foldName(name)]));
   }
 
-  #read(key: string, joined: readonly Node[]): void {
-    const isListBetter = joined.length > READ_EACH_UP_TO && this.#store.lists.waitMs(key) === 0;
-    // guard: in one loop ten instances of a group are read singly at most
-    const each = isListBetter ? [] : joined.slice(0, Math.min(READ_EACH_AT_MOST, this.#store.reads.singleReadsLeft(key)));
-    for (const { providerId } of each) {
+  #read(group: string, joined: readonly Node[]): void {
+    const keys = joined.flatMap(({ providerId }) => {
       const parsed = parseProviderId(providerId);
-      if (parsed.ok) this.#store.reads.requestInstance(parsed.ref.key, key);
-    }
-    if (each.length < joined.length) this.#store.lists.request(key);
+      return parsed.ok ? [parsed.ref.key] : [];
+    });
+    if (!requestNewInstances(this.#store, group, { keys, isListBetter: keys.length > READ_EACH_UP_TO })) this.#store.lists.request(group);
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */
@@ -91,8 +88,13 @@ export class UnlistedInstances {
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
     const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#store.changes.listTiming.isListDue(key, awaited)) this.#store.lists.request(key);
+    if (this.#store.increases.isListDue(key, awaited)) this.#store.lists.request(key);
   }
+}
+
+/** Whether the next list may show this node's instance: the node joined after the last list began. */
+export function mayBeListed(node: { readonly createdAtMs: number }, listedAtMs: number): boolean {
+  return node.createdAtMs > listedAtMs - CLOCK_SKEW_MS;
 }
 
 /** A younger node may still be starting. */

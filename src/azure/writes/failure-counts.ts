@@ -130,7 +130,7 @@ export class QuotaAccount {
     const { inventory, clock } = this.#deps;
     const { detail, message, context, code } = error;
     if (detail.kind !== 'quota') return error;
-    inventory.requestUsage();
+    inventory.usageDoubt.begin();
     if (!inventory.quota.recordRefusal(inventory.facts.drawsOf(group), detail, clock.now())) return error;
     return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...defined({ code }) });
   }
@@ -144,11 +144,11 @@ export class QuotaAccount {
     if (event.kind === 'increase-failed') {
       failures.countLateFailure(event.group, event.error);
       this.#recordReturn(group, event.requested);
-      if (event.error.detail.kind === 'quota') inventory.requestUsage();
+      if (event.error.detail.kind === 'quota') inventory.usageDoubt.begin();
     }
     if (event.kind !== 'delete-succeeded') return;
     const wasShort = inventory.quota.isShort(draws, event.atMs);
     this.#recordReturn(group, event.instances.length);
-    if (wasShort) inventory.requestUsage();
+    if (wasShort) inventory.usageDoubt.begin();
   }
 }

@@ -80,6 +80,23 @@ export class AgentScheduler {
     this.#wake();
   }
 
+  /** Adds the agent and runs it soon, unless there is one with this id. */
+  ensure(id: string, make: () => CachingAgent): void {
+    if (this.#states.has(id)) return;
+    this.add(make());
+    // A new pool stays frozen until it has been read, so the first read must not wait for the usual interval.
+    this.dueNow(id);
+  }
+
+  has(agentId: string): boolean {
+    return this.#states.has(agentId);
+  }
+
+  /** In the order in which they were added. */
+  get ids(): readonly string[] {
+    return [...this.#states.keys()];
+  }
+
   /** Aborts the agent's run, if any, which then commits nothing. The table keeps its rows. Unknown ids are ignored. */
   remove(agentId: string): void {
     const state = this.#states.get(agentId);
@@ -148,8 +165,8 @@ export class AgentScheduler {
   }
 
   /**
-   * Makes the agent due at once, before agents that are merely overdue. During a run: once more after it. Holds and the agent's
-   * requested rate still apply; with `atAnyRate`, an operator asks, and the rate begins again.
+   * Makes the agent due at once, before agents that are merely overdue; an unknown id is ignored. During a run: once more after it. Holds
+   * and the agent's requested rate still apply; with `atAnyRate`, an operator asks, and the rate begins again.
    */
   dueNow(agentId: string, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): void {
     const state = this.#states.get(agentId);

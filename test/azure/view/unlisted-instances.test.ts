@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Ownership } from '../../../src/azure/groups/node-ownership.ts';
 import { registerGroups } from '../../../src/azure/groups/registry.ts';
-import { silentInstances } from '../../../src/azure/view/unlisted-instances.ts';
+import { mayBeListed, silentInstances } from '../../../src/azure/view/unlisted-instances.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aCluster, aNode, keyOf, START_MS } from '../../support/builders.ts';
 
@@ -36,5 +36,15 @@ describe('a machine whose node is silent', () => {
     ['is not when no list has shown it', silent({ readiness: unready }, sizes, false), false],
   ])('%s', (_what, is, expected) => {
     expect(is).toBe(expected);
+  });
+});
+
+describe('a node without a listed machine', () => {
+  it.each([
+    { name: 'joined after the list', createdAtMs: 100_001, listable: true },
+    { name: 'joined just before, as far as clocks agree', createdAtMs: 97_000, listable: true },
+    { name: 'was there long before the list', createdAtMs: 90_000, listable: false },
+  ])('$name: $listable', ({ createdAtMs, listable }) => {
+    expect(mayBeListed({ createdAtMs }, 100_000)).toBe(listable);
   });
 });

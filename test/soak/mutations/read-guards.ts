@@ -40,7 +40,7 @@ export const READ_GUARDS: readonly GuardTable[] = [
       {
         title: 'in one loop ten instances of a group are read singly at most',
         row: 'after two lists in a minute ten nodes are read singly',
-        change: ['Math.min(READ_EACH_AT_MOST, this.#store.reads.singleReadsLeft(key))', 'this.#store.reads.singleReadsLeft(key)'],
+        change: ['Math.min(READ_EACH_AT_MOST, reads.singleReadsLeft(group))', 'reads.singleReadsLeft(group)'],
       },
       { title: 'single reads of instances stay below the limit of Azure', row: 'fifty nodes that join in waves of ten' },
     ],
