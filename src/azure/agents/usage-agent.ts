@@ -16,12 +16,12 @@ import type { Clock } from '../../lib/clock.ts';
 
 const MINUTE = 60_000;
 const INTERVAL_MS = 5 * MINUTE;
-/** Within an interval, how often a shared list is looked for. That needs no call of Azure. */
-const LOOKS = 4;
+/** How often within an interval a shared list is looked for. That needs no call of Azure. */
+const LOOKS_PER_INTERVAL = 4;
 /** After a failed read, the next process tries after this. */
 const REST_AFTER_FAILURE_MS = 20_000;
 /** A process goes on with a list that is old by up to this many intervals while another one has the turn to read it. */
-const LIVES = 3;
+const USABLE_INTERVALS = 3;
 
 export interface UsageAgentDeps extends Omit<AgentDeps, 'clock'> {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
@@ -33,9 +33,9 @@ export interface UsageAgentDeps extends Omit<AgentDeps, 'clock'> {
 }
 
 export function usageAgent(deps: UsageAgentDeps): CachingAgent {
-  const { share, options, clock } = deps;
+  const { share } = deps;
   const policy = {
-    intervalMs: share === undefined ? INTERVAL_MS : INTERVAL_MS / LOOKS,
+    intervalMs: share === undefined ? INTERVAL_MS : INTERVAL_MS / LOOKS_PER_INTERVAL,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
     errorIntervalMs: 2 * MINUTE,
     // A missing permission to read usages does not pass by itself.
@@ -51,52 +51,89 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
     optional: true,
     rest: deps.rest?.restOf(USAGE_AGENT, policy.intervalMs),
   } as const;
-  let own: UsageList | undefined;
-  let current: UsageList | undefined;
-  /** The list that was committed last. */
-  let kept: UsageList | undefined;
-  const keep = (list: UsageList, isShared: boolean): void => {
-    kept = list;
-    deps.keep(list, isShared);
-  };
-  const readOwn = async (signal: AbortSignal): Promise<UsageList> => {
-    own = await readList(deps, signal);
-    return own;
-  };
-  const isRecent = ({ atMs }: UsageList): boolean => Math.abs(clock.now() - atMs) < INTERVAL_MS;
-  const isDoubted = ({ atMs }: UsageList): boolean => atMs < deps.doubtedAtMs();
-  return cachingAgent(shape, async ({ signal }) => {
-    if (share === undefined) return loaded(keep, await readOwn(signal));
+  const lists = new UsageLists(deps);
+  return cachingAgent(shape, ({ signal }) => (share === undefined ? lists.readAlone(signal) : lists.readTogether(share, signal)));
+}
+
+/** The usages as this process and others read them. */
+class UsageLists {
+  readonly #deps: UsageAgentDeps;
+  /** What this process read last. */
+  #own: UsageList | undefined;
+  /** What counts: the last list of this process, or another's with what only this one saw. */
+  #current: UsageList | undefined;
+  /** What was committed last. */
+  #committed: UsageList | undefined;
+
+  constructor(deps: UsageAgentDeps) {
+    this.#deps = deps;
+  }
+
+  async readAlone(signal: AbortSignal): Promise<Loaded> {
+    return this.#loaded(await this.#readOwn(signal));
+  }
+
+  async readTogether(share: SharedText, signal: AbortSignal): Promise<Loaded> {
+    const own = this.#own;
     // Nothing that another process says is better than our own list of the last minutes.
-    if (own !== undefined && own === kept && isRecent(own) && !isDoubted(own)) return { commit: () => summaryOf(own, 0) };
+    if (own !== undefined && own === this.#committed && this.#isRecent(own) && !this.#isDoubted(own))
+      return { commit: () => summaryOf(own, 0) };
+    const { options, clock } = this.#deps;
+    const before = this.#current;
     const { value, error, by, origin } = await loadTogether<UsageList>(
       {
         share,
         clock,
         decode: (text) => readUsageText(text, options, clock.now()),
         encode: (list) => writeUsageText(list, options),
-        isFresh: isRecent,
-        read: readOwn,
+        isFresh: (list) => this.#isRecent(list),
+        read: (stop) => this.#readOwn(stop),
         onProblem: () => undefined,
-        current,
-        mayGoOn: current !== undefined && clock.now() - current.atMs < LIVES * INTERVAL_MS,
+        current: before,
+        mayGoOn: before !== undefined && clock.now() - before.atMs < USABLE_INTERVALS * INTERVAL_MS,
         rest: { successMs: 0.9 * INTERVAL_MS, failureMs: REST_AFTER_FAILURE_MS },
       },
       signal,
     );
     // guard: a usage that decides soon is read by the process itself
     // guard: a shared usage that Azure has contradicted is read again
-    const isOwn = origin === 'own' || isNearlyUsed(value) || isDoubted(value);
-    if (isOwn) current = origin === 'own' ? value : await readOwn(signal);
+    const isOwn = origin === 'own' || isNearlyUsed(value) || this.#isDoubted(value);
+    if (isOwn) this.#current = origin === 'own' ? value : await this.#readOwn(signal);
     // guard: absence from a list of usages that another process read means nothing
-    else if (origin === 'shared') current = addOther(own, value);
-    return { ...loaded(keep, current ?? value, isOwn ? undefined : { by }), ...defined({ error }) };
-  });
+    else if (origin === 'shared') this.#current = addOther(this.#own, value);
+    return { ...this.#loaded(this.#current ?? value, isOwn ? undefined : { by }), ...defined({ error }) };
+  }
+
+  #isRecent({ atMs }: UsageList): boolean {
+    return Math.abs(this.#deps.clock.now() - atMs) < INTERVAL_MS;
+  }
+
+  #isDoubted({ atMs }: UsageList): boolean {
+    return atMs < this.#deps.doubtedAtMs();
+  }
+
+  async #readOwn(signal: AbortSignal): Promise<UsageList> {
+    const list = await readList(this.#deps, signal);
+    this.#own = list;
+    return list;
+  }
+
+  /** `from`: the other process; what it read is informative. undefined: this process read the list. */
+  #loaded(list: UsageList, from?: { readonly by: string | undefined }): Loaded {
+    return {
+      commit: () => {
+        this.#committed = list;
+        this.#deps.keep(list, from !== undefined);
+        const shared = from === undefined ? {} : ({ readBy: from.by, authority: 'informative' } as const);
+        return { ...summaryOf(list, list.rows.length), ...shared };
+      },
+    };
+  }
 }
 
 /** Absence from another process's list means nothing: it may have read with fewer rights. What this one read itself stays for its time. */
 function addOther(own: UsageList | undefined, other: UsageList): UsageList {
-  if (own === undefined || Math.abs(other.atMs - own.atMs) >= LIVES * INTERVAL_MS) return other;
+  if (own === undefined || Math.abs(other.atMs - own.atMs) >= USABLE_INTERVALS * INTERVAL_MS) return other;
   const names = new Set(other.rows.map(({ name }) => name.toLowerCase()));
   return { atMs: other.atMs, rows: [...other.rows, ...own.rows.filter(({ name }) => !names.has(name.toLowerCase()))] };
 }
@@ -118,19 +155,8 @@ async function readList(deps: UsageAgentDeps, signal: AbortSignal): Promise<Usag
   return { atMs, rows: pages.flatMap((page) => page.rows.map(({ value }) => value)) };
 }
 
-/** `from`: the other process; what it read is informative. undefined: this process read the list. */
-function loaded(keep: UsageAgentDeps['keep'], list: UsageList, from?: { readonly by: string | undefined }): Loaded {
-  return {
-    commit: () => {
-      keep(list, from !== undefined);
-      const shared = from === undefined ? {} : ({ readBy: from.by, authority: 'informative' } as const);
-      return { ...summaryOf(list, list.rows.length), ...shared };
-    },
-  };
-}
-
-function summaryOf(list: UsageList | undefined, changed: number): CommitSummary {
-  return { rows: list?.rows.length ?? 0, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
+function summaryOf(list: UsageList, changed: number): CommitSummary {
+  return { rows: list.rows.length, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
 }
 
 /** undefined: an entry without numbers, or one that has no limit. */

@@ -36,9 +36,9 @@ export const SHARING_GUARDS: readonly GuardTable[] = [
     test: 'test/contract/azure-shared-usage.test.ts',
     guards: [
       { title: 'usages that another process read keep no pod from a node before a read of our own', quick: true },
-      { title: 'absence from a list of usages that another process read means nothing', change: ['addOther(own, value)', 'value'] },
+      { title: 'absence from a list of usages that another process read means nothing', change: ['addOther(this.#own, value)', 'value'] },
       { title: 'a usage that decides soon is read by the process itself', change: ['|| isNearlyUsed(value)'] },
-      { title: 'a shared usage that Azure has contradicted is read again', change: ['|| isDoubted(value)'] },
+      { title: 'a shared usage that Azure has contradicted is read again', change: ['|| this.#isDoubted(value)'] },
     ],
   },
   {
