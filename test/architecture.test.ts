@@ -99,7 +99,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kubernetes/watch'],
     ['kubernetes/api'],
   ],
-  config: [['config'], ['config/schema'], ['config/sources'], ['config/types']],
+  config: [['config'], ['config/types'], ['config/schema'], ['config/sources']],
   'world/lab': [
     ['world/lab/report/page'],
     ['world/lab/runs', 'world/lab/report'],

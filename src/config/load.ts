@@ -6,7 +6,8 @@
 import * as z from 'zod';
 import type { Policy } from '../domain/policy.ts';
 import { configError } from '../lib/errors.ts';
-import { cloudByName, STACK } from './schema/azure.ts';
+import { azureSectionOf } from './schema/azure-section.ts';
+import { STACK } from './schema/azure.ts';
 import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
@@ -16,7 +17,7 @@ import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
-import type { Config, ConfigErrors, ConfigInput, DiscoveryConfig, RetailPricesConfig } from './types/config.ts';
+import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
 /** The schema is used once: its compilation into a function would take longer than the check itself. */
@@ -129,9 +130,9 @@ interface Extras {
 }
 
 function assemble(parsed: Parsed, extras: Extras): Config {
-  const { retailPrices, ...scaleUp } = parsed.scaleUp;
+  const { retailPrices: _retailPrices, ...scaleUp } = parsed.scaleUp;
   return {
-    azure: { ...azureOf(parsed, extras.caPem), retailPrices },
+    azure: azureSectionOf(parsed, extras.caPem),
     kubernetes: kubernetesOf(parsed, extras.hostname),
     policy: {
       cluster: parsed.cluster,
@@ -151,57 +152,6 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     dryRun: parsed.dryRun,
     warnings: extras.warnings,
   };
-}
-
-function azureOf(
-  { azure, nodeGroups, nodeGroupOptions, discovery, dryRun }: Parsed,
-  caPem: string | undefined,
-): Omit<Config['azure'], 'retailPrices'> {
-  const cloud = cloudByName(azure.cloud);
-  return {
-    subscriptionId: azure.subscriptionId,
-    tenantId: azure.tenantId,
-    nodeResourceGroup: azure.resourceGroup,
-    clusterName: azure.clusterName,
-    clusterResourceGroup: azure.clusterResourceGroup,
-    location: azure.location,
-    metadataEndpoint: azure.metadataEndpoint,
-    armEndpoint: azure.armEndpoint ?? cloud?.armEndpoint ?? '',
-    authorityHost: azure.authorityHost ?? cloud?.authorityHost ?? '',
-    scopes: azure.scopes,
-    caPem,
-    credential: azure.credential,
-    vmssCacheTtlMs: azure.cache.vmssTtl,
-    spotSizeTtlMs: azure.cache.spotSizeTtl,
-    vmssVmsCacheTtlMs: azure.cache.vmssVmsTtl,
-    vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
-    readOnChange: azure.cache.readOnChange,
-    skuCacheTtlMs: azure.cache.skuTtl,
-    skuFolder: azure.cache.skuFolder,
-    redis: azure.cache.redis,
-    agents: azure.agents,
-    enableVmssEtag: azure.enableVmssEtag,
-    enableForceDelete: azure.enableForceDelete,
-    writePath: azure.writePath,
-    syncAgentPoolCount: azure.syncAgentPoolCount,
-    activityLog: azure.activityLog,
-    adoptsManagedPools: dryRun,
-    nodeGroups,
-    nodeGroupOptions,
-    discovery: nodeGroups.length + discovery.length === 0 ? defaultDiscovery(azure) : discovery,
-    requestTimeoutMs: azure.requestTimeout,
-    maxConcurrentCalls: azure.maxConcurrentCalls,
-    rateLimit: azure.rateLimit,
-    readRetries: azure.readRetries,
-    userAgentSuffix: azure.userAgentSuffix,
-  };
-}
-
-/** The pools that carry the Cluster Autoscaler's tags with the name of this cluster. Without that name nothing is selected. */
-function defaultDiscovery({ clusterName }: Parsed['azure']): readonly DiscoveryConfig[] {
-  if (clusterName === undefined) return [];
-  const tags = { 'cluster-autoscaler-enabled': 'true', 'cluster-autoscaler-name': clusterName };
-  return [{ selectors: Object.entries(tags).map(([key, value]) => ({ key, value })), min: undefined, max: undefined, byDefault: true }];
 }
 
 function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefined): Config['kubernetes'] {

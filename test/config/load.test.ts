@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isConfigErrors } from '../../src/config/types/config.ts';
-import { parseDuration } from '../../src/config/types/value-types.ts';
+import { parseDuration } from '../../src/config/schema/value-types.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { redact } from '../../src/config/redact.ts';
 import { configOf, errorsOf, GOOD_ENV } from './support.ts';

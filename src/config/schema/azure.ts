@@ -1,8 +1,20 @@
 /** Rules of the Azure section: identity, cloud endpoints and caching agents. */
 import * as z from 'zod';
 import { isGlob, matchesGlob } from '../../lib/glob.ts';
-import type { CredentialConfig } from '../types/config.ts';
-import { flag, text } from '../types/value-types.ts';
+import { flag, text } from './value-types.ts';
+
+type CredentialConfig =
+  | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
+  | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
+  /** Without a client id, the system-assigned identity is used. */
+  | { readonly method: 'managed-identity'; readonly clientId: string | undefined }
+  | {
+      readonly method: 'client-certificate';
+      readonly clientId: string;
+      readonly certificatePath: string;
+      readonly certificatePassword: string | undefined;
+    }
+  | { readonly method: 'azure-cli' };
 
 interface GivenCredential {
   readonly method?: CredentialConfig['method'] | undefined;

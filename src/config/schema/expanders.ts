@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { PriorityLevel } from '../../domain/policy.ts';
 import { configError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
-import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from '../types/value-types.ts';
+import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from './value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;

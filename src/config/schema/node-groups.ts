@@ -1,6 +1,6 @@
 /** Options of single node groups. They are the same options that tags can set. */
 import * as z from 'zod';
-import { parseDuration, text } from '../types/value-types.ts';
+import { parseDuration, text } from './value-types.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';
 const time = z

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { expanderKeys, expandersOf, checkExpanders } from './expanders.ts';
-import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from '../types/value-types.ts';
+import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** Effectively no limit, and still a number that survives JSON and arithmetic. */

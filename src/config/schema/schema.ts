@@ -4,8 +4,7 @@
  * where a value comes from.
  */
 import * as z from 'zod';
-import type { Listener } from '../types/config.ts';
-import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, oneOf, wholeNumber } from '../types/value-types.ts';
+import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, oneOf, wholeNumber } from './value-types.ts';
 import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azure.ts';
 import { nodeGroupOptions } from './node-groups.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.ts';
@@ -322,6 +321,15 @@ const http = z
 /** NaN for anything else than an address. */
 function portOf(address: string): number {
   return Number(ADDRESS.exec(address)?.groups?.['port'] ?? NaN);
+}
+
+export interface Listener {
+  /** As the user wrote it, for messages. */
+  readonly address: string;
+  /** If undefined, every address of the host. */
+  readonly host: string | undefined;
+  /** 0 is any free port. */
+  readonly port: number;
 }
 
 function listenerAt(address: string): Listener {

@@ -1,6 +1,6 @@
 /** Settings from command-line flags. Reports every error, not only the first. */
 import { nearestName } from '../../lib/nearest-name.ts';
-import { parseDiscoverySpec, parseNodesSpec } from '../types/node-group-specs.ts';
+import { parseDiscoverySpec, parseNodesSpec } from './node-group-specs.ts';
 import { FLAGS, type Flag } from './flag-table.ts';
 import type { Layer, Setting } from './layers.ts';
 import { RETIRED_FLAGS } from './retired-settings.ts';

@@ -2,135 +2,14 @@
  * The configuration of the whole program, read once at start. Durations are in milliseconds, and everything is frozen. Each
  * part of the program gets only its own section. Must not know where a value comes from.
  */
-import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { AzureConfig } from '../schema/azure-section.ts';
+import type { Listener } from '../schema/schema.ts';
 
 type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-export type CredentialConfig =
-  | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
-  | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
-  /** Without a client id, the system-assigned identity is used. */
-  | { readonly method: 'managed-identity'; readonly clientId: string | undefined }
-  | {
-      readonly method: 'client-certificate';
-      readonly clientId: string;
-      readonly certificatePath: string;
-      readonly certificatePassword: string | undefined;
-    }
-  | { readonly method: 'azure-cli' };
-
-interface NodeGroupConfig {
-  readonly name: string;
-  readonly min: number;
-  readonly max: number;
-}
-
-/** `name` is the name of a scale set or of an agent pool, or `POOL/SIZE`. */
-interface NodeGroupOptionsConfig {
-  readonly name: string;
-  readonly options: NodeGroupOptions;
-}
-
-export interface DiscoveryConfig {
-  readonly selectors: readonly { readonly key: string; readonly value: string }[];
-  readonly min: number | undefined;
-  readonly max: number | undefined;
-  /** Present: it is not the user's; it holds because no group and no rule is configured. */
-  readonly byDefault?: true;
-}
-
-interface CallRateConfig {
-  readonly perSecond: number;
-  readonly burst: number;
-}
-
-interface ReadRetriesConfig {
-  readonly retries: number;
-  /** Each wait is this many times the one before ... */
-  readonly exponent: number;
-  readonly firstMs: number;
-  /** ... and longer by up to this share of itself. */
-  readonly jitter: number;
-}
-
-export interface RetailPricesConfig {
-  readonly endpoint: string;
-  readonly currency: string;
-  readonly refreshMs: number;
-  /** File that stores the last price list; undefined for none. */
-  readonly file: string | undefined;
-}
-
-/** Ids or patterns (`*`, `?`) of the caching agents. `disabled` overrides `enabled`. */
-interface AgentsConfig {
-  readonly enabled: readonly string[];
-  readonly disabled: readonly string[];
-  /** Whether agents that decisions need may be disabled. */
-  readonly allowDegraded: boolean;
-}
-
-interface RedisConfig {
-  /** With the scheme `redis:` or, with TLS, `rediss:`. */
-  readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly keyPrefix: string;
-}
-
-/** Has the structure that the Azure adapter expects. */
-interface AzureConfig {
-  /** If undefined, it is read from the instance metadata endpoint. */
-  readonly subscriptionId: string | undefined;
-  readonly tenantId: string | undefined;
-  /** If undefined, it is read from the instance metadata endpoint. */
-  readonly nodeResourceGroup: string | undefined;
-  readonly clusterName: string | undefined;
-  readonly clusterResourceGroup: string | undefined;
-  /** If undefined, it is read from the instance metadata endpoint. */
-  readonly location: string | undefined;
-  readonly armEndpoint: string;
-  /** `http://169.254.169.254` on Azure VMs. */
-  readonly metadataEndpoint: string;
-  readonly authorityHost: string;
-  readonly scopes: readonly string[];
-  readonly caPem: string | undefined;
-  readonly credential: CredentialConfig;
-  readonly vmssCacheTtlMs: number;
-  readonly spotSizeTtlMs: number;
-  readonly vmssVmsCacheTtlMs: number;
-  readonly vmssVmsCacheJitterMs: number;
-  /** Whether lists of what is at rest are skipped, up to a quarter of an hour. */
-  readonly readOnChange: boolean;
-  readonly skuCacheTtlMs: number;
-  readonly agents: AgentsConfig;
-  /** Folder that stores VM sizes for later processes and other clusters; undefined for none. */
-  readonly skuFolder: string | undefined;
-  /** The server where clusters of one subscription share what they read; undefined for none. */
-  readonly redis: RedisConfig | undefined;
-  readonly enableVmssEtag: boolean;
-  readonly enableForceDelete: boolean;
-  /** Holds for scale sets without a tag that overrides it. */
-  readonly writePath: 'vmss' | 'agentPool';
-  /** Whether AKS's own count of a pool at rest is brought in step with its scale set. */
-  readonly syncAgentPoolCount: boolean;
-  /** Whether the names of other writers are looked up in the activity log. */
-  readonly activityLog: boolean;
-  /** In a dry run: pools that AKS's own autoscaler scales are decided about, within its limits. */
-  readonly adoptsManagedPools: boolean;
-  readonly nodeGroups: readonly NodeGroupConfig[];
-  readonly nodeGroupOptions: readonly NodeGroupOptionsConfig[];
-  readonly discovery: readonly DiscoveryConfig[];
-  readonly requestTimeoutMs: number;
-  readonly maxConcurrentCalls: number;
-  /** If undefined, only Azure's own limits hold. */
-  readonly rateLimit: { readonly read: CallRateConfig; readonly write: CallRateConfig } | undefined;
-  /** If undefined, a failed read is not repeated before its next interval. */
-  readonly readRetries: ReadRetriesConfig | undefined;
-  readonly userAgentSuffix: string;
-  /** If undefined, the public price list is not read. */
-  readonly retailPrices: RetailPricesConfig | undefined;
-}
+/** What the public price list is read by. */
+export type RetailPricesConfig = NonNullable<AzureConfig['retailPrices']>;
 
 /** `retryMs` is well below `renewDeadlineMs`, which is below `durationMs`. */
 interface LeaseTimingConfig {
@@ -174,15 +53,6 @@ interface LoopConfig {
   readonly maxPlansPerLoop: number;
   /** How long a clean stop may take before the process exits anyway. */
   readonly shutdownTimeoutMs: number;
-}
-
-export interface Listener {
-  /** As the user wrote it, for messages. */
-  readonly address: string;
-  /** If undefined, every address of the host. */
-  readonly host: string | undefined;
-  /** 0 is any free port. */
-  readonly port: number;
 }
 
 interface HttpConfig extends Listener {

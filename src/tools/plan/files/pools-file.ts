@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AutoscalerError, configError } from '../../../lib/errors.ts';
 import { parseQuantity } from '../../../domain/quantity.ts';
 import { readDocuments, throwFirstIssue } from '../../../config/sources/documents.ts';
-import { oneOf, text, wholeNumber } from '../../../config/types/value-types.ts';
+import { oneOf, text, wholeNumber } from '../../../config/schema/value-types.ts';
 import { withoutNulls } from '../../../lib/without-nulls.ts';
 
 const MOST_MIB = 10;

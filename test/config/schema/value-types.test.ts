@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { duration, flag, number, text, wholeNumber } from '../../../src/config/types/value-types.ts';
+import { duration, flag, number, text, wholeNumber } from '../../../src/config/schema/value-types.ts';
 
 describe('values of settings', () => {
   it('of the same kind are one part of the schema: hundreds of settings take time before the first line of the log', () => {
