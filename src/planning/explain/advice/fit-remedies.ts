@@ -5,6 +5,7 @@ import type { PodShape } from '../../../domain/pod.ts';
 import { MISSING_LABEL, type FitReason, type LabelGap } from '../../../domain/reasons.ts';
 import { isAttachResource } from '../../../domain/resources.ts';
 import { blockingTaintOf } from '../../../domain/taints.ts';
+import type { ClaimBlocker } from '../../../domain/volumes.ts';
 import { speakable } from '../amounts.ts';
 import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from '../changes/label-keys.ts';
 import { type CandidateInput, combine, NEW_POOL_EFFORT, type Remedies, type Remedy } from './remedy.ts';
@@ -32,9 +33,9 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
     case 'unschedulable':
       return [[[{ kind: 'uncordon-template', group: id }, 2]]];
     case 'volume':
-      return remediesForVolume(reason, input);
+      return repairs(reason, input.shape.volumes?.blockers) ?? remediesForVolume(input);
     case 'device':
-      return remediesForDevices(reason, input.shape);
+      return repairs(reason, input.shape.devices?.blockers) ?? remediesForDevices(input.shape);
     case 'node-features':
       return reason.unknown === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
     case 'unsupported':
@@ -53,12 +54,15 @@ function remediesForRepulsion(topologyKey: string, { shape, observation }: Candi
   return [workloads.map((workload): Remedy => [{ kind: 'drop-repulsion', workload, topologyKey }, 7])];
 }
 
-/** A claim that no node can serve must be repaired first. Of devices that are too few on one node, fewer may be enough. */
-function remediesForDevices({ message, detail }: Extract<FitReason, { kind: 'volume' | 'device' }>, { devices }: PodShape): Remedies {
-  const { blockers = [], claims = [] } = devices ?? {};
+/** A claim that no node can serve must be repaired first. undefined: it is no such claim. */
+function repairs({ message, detail }: Extract<FitReason, { kind: 'volume' | 'device' }>, blockers: readonly ClaimBlocker[] = []): Remedies {
   const blocker = blockers.find((each) => each.message === message && each.detail === detail);
-  if (blocker !== undefined) return [[[{ kind: 'repair-claims', ...blocker }, 2]]];
-  const counts = claims.flatMap(({ requests }) =>
+  return blocker === undefined ? undefined : [[[{ kind: 'repair-claims', ...blocker }, 2]]];
+}
+
+/** Of devices that are too few on one node, fewer may be enough. */
+function remediesForDevices({ devices }: PodShape): Remedies {
+  const counts = (devices?.claims ?? []).flatMap(({ requests }) =>
     requests.flatMap(({ asks }) => asks.flatMap(({ count }) => (count === 'all' ? [] : count))),
   );
   const from = Math.max(0, ...counts);
@@ -120,16 +124,10 @@ function remediesForSpread(
   return SKEW_STEPS.map((step) => [[{ kind: 'raise-max-skew', topologyKey, from, to: from + step }, 4 + step / 10]]);
 }
 
-/** A volume that is in one zone needs a pool there; a claim that no node can serve must be repaired first. */
-function remediesForVolume(
-  { message, detail }: Extract<FitReason, { kind: 'volume' | 'device' }>,
-  { group, shape }: CandidateInput,
-): Remedies {
-  const { blockers = [], places = [] } = shape.volumes ?? {};
-  const blocker = blockers.find((each) => each.message === message && each.detail === detail);
-  if (blocker !== undefined) return [[[{ kind: 'repair-claims', ...blocker }, 2]]];
+/** A volume that is in one zone needs a pool there. */
+function remediesForVolume({ group, shape }: CandidateInput): Remedies {
   const zones = new Set(
-    places.flatMap((place) =>
+    (shape.volumes?.places ?? []).flatMap((place) =>
       (place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions }) => expressions))
         .flat()
         .flatMap(({ key, operator, values }) => (isZoneKey(key) && operator === 'In' ? values : [])),

@@ -3,8 +3,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { Candidate } from '../advice/search.ts';
 import type { Change } from '../changes/change-kinds.ts';
 import type { Workload } from '../changes/workload.ts';
-import type { RemovalInput } from './after-removals.ts';
-import type { RemovalSimulator, RemovalsInTime } from './simulate-removals.ts';
+import type { RemovalInput, RemovalSimulator, RemovalsInTime } from './simulate-removals.ts';
 
 /** A candidate of the search whose changes need no number of nodes. */
 export interface RemovalRemedy extends Candidate {

@@ -5,8 +5,8 @@ import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { workloadOf } from '../changes/workload.ts';
+import type { RemovalInput } from './simulate-removals.ts';
 import { selects } from '../changes/budget-changes.ts';
-import type { RemovalInput } from './after-removals.ts';
 
 /** Up to so many nodes, all are planned. */
 const ALL_UP_TO_NODES = 300;

@@ -15,8 +15,7 @@ import { explainDetail } from '../unremovable-nodes.ts';
 import type { RemovalRemedy } from './kept-node.ts';
 import { relatedNodes } from './related-nodes.ts';
 import { remediesForNode } from './removal-remedies.ts';
-import type { RemovalInput } from './after-removals.ts';
-import { compareRemovals, obstacleOf, RemovalSimulator, type RemovalsInTime } from './simulate-removals.ts';
+import { compareRemovals, obstacleOf, type RemovalInput, RemovalSimulator, type RemovalsInTime } from './simulate-removals.ts';
 
 /** How many sets of changes are simulated for one node. */
 const MOST_TRIED = 12;

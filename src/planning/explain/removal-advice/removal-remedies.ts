@@ -12,8 +12,7 @@ import type { Change } from '../changes/change-kinds.ts';
 import { isOf, workloadOf, type Workload } from '../changes/workload.ts';
 import type { KeptNode, RemovalRemedy } from './kept-node.ts';
 import { placesFor } from './places.ts';
-import type { RemovalInput } from './after-removals.ts';
-import { obstacleOf } from './simulate-removals.ts';
+import { obstacleOf, type RemovalInput } from './simulate-removals.ts';
 
 /** Empty if nothing that a person could change is known to help. */
 export function remediesForNode(kept: KeptNode): readonly RemovalRemedy[] {

@@ -1,23 +1,29 @@
 /** Tries changes on the planner of removals itself: which nodes are removed in time, once every timer has passed? */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Removal, ScaleDownPlan, UnremovableNode } from '../../../domain/plan.ts';
+import type { Pod } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
+import { withFork, type Snapshot } from '../../../scheduling/snapshot/snapshot.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { priceOf } from '../../expanders/price.ts';
-import { planScaleDownInSlices } from '../../scale-down/plan.ts';
+import { type PlanScaleDownInput, planScaleDownInSlices } from '../../scale-down/plan.ts';
+import { placementOrder } from '../../scale-down/simulate-removal.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
-import { withoutNodes, type RemovalInput } from './after-removals.ts';
 import type { RemovalProof } from '../advice/fix.ts';
 
 /** Long before any timer that a person sets. */
 const PASSED_MS = 365 * 24 * 3_600_000;
 const GIB = 2 ** 30;
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+/** What a plan of removals was made from. */
+export type RemovalInput = Pick<PlanScaleDownInput, 'observation' | 'state' | 'policy' | 'names' | 'fullGroups'>;
 
 /** What is removed once every timer has passed, and why all other nodes are not. */
 export interface RemovalsInTime extends Pick<ScaleDownPlan, 'removals' | 'kept' | 'inhibited'> {
@@ -76,6 +82,51 @@ export class RemovalSimulator {
     this.#snapshot.sync(observation.cluster);
     return this.#snapshot;
   }
+}
+
+/** `model` is as the cluster of the input is, and is left as found. A pod without a place is left out: it would be pending. */
+function withoutNodes(input: RemovalInput, removals: readonly Removal[], model: Snapshot): RemovalInput {
+  const { observation } = input;
+  const { cluster, cloud } = observation;
+  const gone = new Set(removals.map(({ node }) => node));
+  const podsByNode = new Map([...cluster.podsByNode].filter(([name]) => !gone.has(name)));
+  for (const { pod, place } of placesOf(removals, input, model)) {
+    podsByNode.set(place, [...(podsByNode.get(place) ?? []), { ...pod, nodeName: place }]);
+  }
+  const nodes = new Map([...cluster.nodes].filter(([name]) => !gone.has(name)));
+  const groups = cloud.groups.map((group) => without(group, removals));
+  return { ...input, observation: { ...observation, cluster: { ...cluster, nodes, podsByNode }, cloud: { ...cloud, groups } } };
+}
+
+interface PlacedPod {
+  readonly pod: Pod;
+  readonly place: NodeName;
+}
+
+function placesOf(removals: readonly Removal[], { observation: { cluster } }: RemovalInput, model: Snapshot): readonly PlacedPod[] {
+  const isOpen = (name: NodeName): boolean =>
+    cluster.nodes.get(name)?.unschedulable === false && cluster.nodes.get(name)?.readiness.ready === true;
+  const moving = removals.flatMap(({ pods }) => pods).sort(placementOrder);
+  return withFork(model, () => {
+    for (const { node } of removals) model.removeNode(node);
+    return moving.flatMap((pod) => {
+      const place = model.findNode(pod, isOpen);
+      if (place === undefined) return [];
+      model.addPod({ ...pod, nodeName: place }, place);
+      return [{ pod, place }];
+    });
+  });
+}
+
+function without(group: NodeGroup, removals: readonly Removal[]): NodeGroup {
+  const { target, instances } = group;
+  const gone = new Set(removals.flatMap((removal) => (removal.group === group.id ? [removal.instance] : [])));
+  if (gone.size === 0 || !target.known) return group;
+  return {
+    ...group,
+    target: { ...target, value: target.value - gone.size },
+    instances: instances?.filter(({ key }) => !gone.has(key)),
+  };
 }
 
 /** Nodes that are unneeded already keep their turn; cooldowns and earlier failures are over. */
