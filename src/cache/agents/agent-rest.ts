@@ -17,7 +17,7 @@ export interface RestMoment {
 export function skipTurn(state: AgentState, { nowMs, monotonicMs }: RestMoment): boolean {
   const { rest, policy } = state.agent;
   // guard: a list that rests is read after a quarter of an hour in any case
-  if (rest === undefined || state.requested || state.lastError !== undefined || monotonicMs >= state.restUntilMs) return false;
+  if (rest === undefined || state.want !== undefined || state.lastError !== undefined || monotonicMs >= state.restUntilMs) return false;
   if (!rest.mayRest()) return false;
   state.lastRestMs = nowMs;
   state.dueMs = Math.min(monotonicMs + policy.intervalMs, state.restUntilMs);

@@ -6,7 +6,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Loaded } from './agent.ts';
-import { type AgentState, type Run, dueAfterColdRun, dueAfterSuccess, errorDelayMs } from './agent-state.ts';
+import { type AgentState, type Run, dueAfterColdRun, dueAfterSuccess, errorDelayMs, wantRun } from './agent-state.ts';
 import { noteRunForRest } from './agent-rest.ts';
 import type { RunOutcome } from '../table/hooks.ts';
 import { withTimeout } from '../../lib/abort.ts';
@@ -59,7 +59,6 @@ interface EndedAt {
 /** Updates the state after a run that failed or timed out: the agent is due after a growing delay. */
 export function afterFailure(state: AgentState, error: AutoscalerError, { nowMs, random }: EndedAt): void {
   state.failures += 1;
-  state.again = false;
   state.lastError = error;
   state.dueMs = nowMs + Math.max(errorDelayMs(state.agent.policy, state.failures, random), error.retryAfterMs ?? 0);
 }
@@ -74,6 +73,5 @@ export function afterSuccess(state: AgentState, run: Run, { nowMs, random, stret
     ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
     : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);
   // Only once: a list that was read again at once is believed or waits its turn, so that the agent cannot loop.
-  state.again = state.lastCommit?.runAgain === true && !run.again;
-  if (state.again) state.requested = true;
+  if (state.lastCommit?.runAgain === true && !run.isRepeat) wantRun(state, { isRepeat: true });
 }

@@ -15,6 +15,7 @@ import {
   ownDueMs,
   requestedDueMs,
   statusOf,
+  wantRun,
   type AgentState,
   type AgentStatus,
   type Run,
@@ -172,7 +173,7 @@ export class AgentScheduler {
     const state = this.#states.get(agentId);
     if (state === undefined) return;
     if (atAnyRate) state.starts?.clear();
-    state.requested = true;
+    wantRun(state);
     this.#wake();
   }
 
@@ -184,8 +185,8 @@ export class AgentScheduler {
     const state = this.#states.get(agentId);
     if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
     const ran = nextRun(state);
-    state.urgent ||= atAnyRate;
-    this.dueNow(agentId);
+    wantRun(state, { isForced: atAnyRate });
+    this.#wake();
     return withAbort(ran, signal);
   }
 
@@ -258,13 +259,12 @@ export class AgentScheduler {
       startMs: clock.monotonic(),
       startedAtMs: clock.now(),
       cold,
-      again: state.again,
+      isRepeat: state.want?.isRepeat === true,
       waiting: state.waiting,
     };
     state.run = run;
     state.waiting = [];
-    state.requested = false;
-    state.urgent = false;
+    state.want = undefined;
     state.lastStartMs = run.startedAtMs;
     // guard: the instances of a set are listed twice in a minute at most
     state.starts?.note(run.startMs);

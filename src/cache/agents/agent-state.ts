@@ -96,9 +96,17 @@ export interface Run {
   readonly startMs: number;
   readonly startedAtMs: number;
   readonly cold: boolean;
-  /** Requested by the commit of the previous run. */
-  readonly again: boolean;
+  /** Whether the commit of the previous run requested it. */
+  readonly isRepeat: boolean;
   readonly waiting: readonly RunWaiting[];
+}
+
+/** A run that was requested and has not begun. */
+interface Want {
+  /** Whether it starts whatever the agent's rate is, since a decision waits for it. */
+  readonly isForced: boolean;
+  /** Whether the commit of the run before requested it. */
+  readonly isRepeat: boolean;
 }
 
 /** What the scheduler knows of one agent. Mutable. `dueMs` is monotonic; other times are wall-clock. */
@@ -107,11 +115,7 @@ export interface AgentState {
   readonly phase: number;
   enabled: boolean;
   dueMs: number;
-  requested: boolean;
-  /** Whether the requested run starts at any rate: an operator asks. */
-  urgent: boolean;
-  /** Whether the last commit requested another run. */
-  again: boolean;
+  want: Want | undefined;
   run: Run | undefined;
   /** Callers that wait for a run that has not begun. */
   waiting: RunWaiting[];
@@ -139,9 +143,7 @@ export function newAgentState(
     phase: start.phase,
     enabled: start.enabled,
     dueMs: start.nowMs + start.phase * agent.policy.intervalMs,
-    requested: false,
-    urgent: false,
-    again: false,
+    want: undefined,
     run: undefined,
     waiting: [],
     starts: agent.policy.requestedRate === undefined ? undefined : new RateWindow(agent.policy.requestedRate),
@@ -195,7 +197,7 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
   const sinceSuccessMs = nowMs - (state.lastSuccessMs ?? Number.NEGATIVE_INFINITY);
   return {
     id,
-    requested: state.requested,
+    requested: state.want !== undefined,
     starving: required && sinceSuccessMs > SCALE_DOWN_LIMIT * policy.intervalMs,
     overdueMs: monotonicMs - state.dueMs,
     intervalMs: policy.intervalMs,
@@ -204,12 +206,18 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
 
 /** When the agent is due by its own timing, without holds. Monotonic. */
 export function ownDueMs(state: AgentState): number {
-  return state.requested ? requestedDueMs(state) : state.dueMs;
+  return state.want === undefined ? state.dueMs : requestedDueMs(state);
 }
 
 /** When the agent's rate allows a requested run. Monotonic; in the past: at once. */
-export function requestedDueMs({ starts, urgent }: AgentState): number {
-  return urgent || starts === undefined ? Number.NEGATIVE_INFINITY : starts.nextMs;
+export function requestedDueMs({ starts, want }: AgentState): number {
+  return want?.isForced === true || starts === undefined ? Number.NEGATIVE_INFINITY : starts.nextMs;
+}
+
+/** A run is requested that begins later than now. Requests are merged: one of them is enough to force it, or to make it a repetition. */
+export function wantRun(state: AgentState, { isForced = false, isRepeat = false }: Partial<Want> = {}): void {
+  const { want } = state;
+  state.want = { isForced: isForced || want?.isForced === true, isRepeat: isRepeat || want?.isRepeat === true };
 }
 
 export function isRunnable(state: AgentState): boolean {
