@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { RUN_LOOPS, type Guard } from './guard.ts';
 import { findMarks, GUARDS } from './guards.ts';
@@ -14,6 +14,8 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const VITEST = join('node_modules', 'vitest', 'vitest.mjs');
 /** A mutated program may not end. Milliseconds of the machine. */
 const LIMIT_MS = 15 * 60_000;
+/** One run each. A run has one busy process and is mostly its start. */
+const MOST_COPIES = 4;
 
 export interface MutationOptions {
   /** Only the tests of the gate. */
@@ -33,37 +35,52 @@ interface Outcome {
 /** @returns the exit code: 1 if a guard can be lost without notice. */
 export async function runMutations({ quick, guard: text = '', json }: MutationOptions, print: (line: string) => void): Promise<number> {
   const chosen = GUARDS.filter((guard) => guard.title.includes(text) && (!quick || guard.quick === true));
-  const copy = copyRepository();
+  const copies = Array.from({ length: Math.min(availableParallelism(), MOST_COPIES) }, copyRepository);
   try {
     const proofs = chosen.flatMap((guard) => proofsOf(guard, quick));
-    const unfit = await baseline(copy, proofs, print);
-    const marks = findMarks(copy);
+    const unfit = await baseline(copies, proofs, print);
+    const marks = findMarks(ROOT);
     let unnoticed = 0;
-    for (const proof of proofs) {
+    await eachIn(copies, proofs, async (copy, proof) => {
       const outcome = unfit.has(proof.name)
         ? { failed: [], broken: 'it fails with all guards in place' }
         : await mutate(copy, marks.get(proof.guard.title) ?? [], proof);
       const isNoticed = outcome.broken === undefined && outcome.failed.length > 0;
       if (!isNoticed) unnoticed++;
       print(json ? JSON.stringify({ guard: proof.guard.title, by: proof.name, noticed: isNoticed, ...outcome }) : describe(proof, outcome));
-    }
+    });
     print(JSON.stringify({ guards: chosen.length, runs: proofs.length, unnoticed }));
     return unnoticed > 0 || proofs.length === 0 ? 1 : 0;
   } finally {
-    rmSync(copy, { recursive: true, force: true });
+    for (const copy of copies) rmSync(copy, { recursive: true, force: true });
   }
+}
+
+/** Each copy takes the next item when it is free. */
+async function eachIn<Item>(
+  copies: readonly string[],
+  items: readonly Item[],
+  act: (copy: string, item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const work = async (copy: string): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await act(copy, item);
+  };
+  await Promise.all(copies.map(work));
 }
 
 interface Proof {
   readonly guard: Guard;
   readonly name: string;
+  /** The test file, unless a run of the soak is the proof. */
+  readonly test?: string;
   readonly run: (copy: string) => Promise<Outcome>;
 }
 
 function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
   const { test, row, run } = guard;
   const name = row === undefined ? test : `${test}, ${row}`;
-  const tests = test === undefined ? [] : [{ guard, name: name ?? test, run: (copy: string) => runTest(copy, test, row) }];
+  const tests = test === undefined ? [] : [{ guard, name: name ?? test, test, run: (copy: string) => runTest(copy, test, row) }];
   if (run === undefined || quick) return tests;
   const { theme, seed } = run;
   const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(RUN_LOOPS), '--json'];
@@ -78,15 +95,30 @@ function copyRepository(): string {
   return copy;
 }
 
-/** Names of runs that fail without any mutation. */
-async function baseline(copy: string, proofs: readonly Proof[], print: (line: string) => void): Promise<ReadonlySet<string>> {
+/** Names of proofs that fail without any mutation. All test files run at once: most of the time of a single one goes by before it begins. */
+async function baseline(copies: readonly string[], proofs: readonly Proof[], print: (line: string) => void): Promise<ReadonlySet<string>> {
   const unfit = new Set<string>();
-  for (const proof of new Map(proofs.map((each) => [each.name, each])).values()) {
-    const { failed, broken } = await proof.run(copy);
-    if (failed.length === 0 && broken === undefined) continue;
-    unfit.add(proof.name);
-    print(`${proof.name} fails with all guards in place: ${broken ?? failed.join('; ')}`);
+  const note = (name: string, { failed, broken }: Outcome): void => {
+    if (failed.length === 0 && broken === undefined) return;
+    unfit.add(name);
+    print(`${name} fails with all guards in place: ${broken ?? failed.join('; ')}`);
+  };
+  const each = [...new Map(proofs.map((proof) => [proof.name, proof])).values()];
+  const files = [...new Set(each.flatMap(({ test }) => test ?? []))];
+  const [copy = ROOT] = copies;
+  const results = files.length === 0 ? [] : await testResults(copy, files);
+  for (const { name, test, guard } of each) {
+    if (test !== undefined)
+      note(
+        name,
+        outcomeOf(
+          results.filter((result) => result.name === join(copy, test)),
+          guard.row,
+        ),
+      );
   }
+  const runs = each.filter(({ test }) => test === undefined);
+  await eachIn(copies, runs, async (place, { name, run }) => note(name, await run(place)));
   return unfit;
 }
 
@@ -106,31 +138,35 @@ async function mutate(copy: string, [file, ...others]: readonly string[], { guar
   }
 }
 
-interface TestReport {
-  readonly testResults: readonly {
-    readonly message?: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
+interface TestResult {
+  /** The path of the file. */
+  readonly name: string;
+  readonly message?: string;
+  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
 }
 
+/** Ends with the first test that fails. */
 async function runTest(copy: string, test: string, row: string | undefined): Promise<Outcome> {
+  const rows = row === undefined ? [] : ['-t', row.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')];
+  return outcomeOf(await testResults(copy, ['--maxWorkers=1', '--bail=1', test, ...rows]), row);
+}
+
+async function testResults(copy: string, args: readonly string[]): Promise<readonly TestResult[]> {
   const report = join(copy, 'mutation-report.json');
   rmSync(report, { force: true });
-  const rows = row === undefined ? [] : ['-t', row.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')];
-  await ended(copy, [VITEST, 'run', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, test, ...rows]);
-  const { testResults } = readReport(report);
-  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
-  if (failed.length > 0 || tests.some(({ status }) => status === 'passed')) return { failed };
-  return { failed, broken: testResults[0]?.message?.split('\n')[0] ?? 'no test ran' };
+  await ended(copy, [VITEST, 'run', '--reporter=json', `--outputFile=${report}`, ...args]);
+  try {
+    return (JSON.parse(readFileSync(report, 'utf8')) as { readonly testResults: readonly TestResult[] }).testResults;
+  } catch {
+    return [];
+  }
 }
 
-function readReport(path: string): TestReport {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as TestReport;
-  } catch {
-    return { testResults: [] };
-  }
+function outcomeOf(results: readonly TestResult[], row = ''): Outcome {
+  const tests = results.flatMap(({ assertionResults }) => assertionResults).filter(({ fullName }) => fullName.includes(row));
+  const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+  if (failed.length > 0 || tests.some(({ status }) => status === 'passed')) return { failed };
+  return { failed, broken: results[0]?.message?.split('\n')[0] ?? 'no test ran' };
 }
 
 interface SoakLine {
