@@ -41,7 +41,7 @@ export interface InFlightIncrease {
 }
 
 /** Nodes of a group that were requested at one time. */
-export interface RequestedNodes {
+interface RequestedNodes {
   readonly atMs: number;
   readonly nodes: number;
 }
@@ -77,6 +77,33 @@ export interface AcceptedIncrease {
   readonly pods: readonly PodsOfClass[];
   /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */
   readonly planned: readonly PodUid[];
+}
+
+/** When an instance of an increase reached each stage, milliseconds since the epoch. */
+export interface InstanceStages {
+  /** When it was first seen, itself or by its node. */
+  readonly createdAtMs: number;
+  /** When its node was created. undefined: no node was seen. */
+  readonly registeredAtMs: number | undefined;
+  /** When its node turned ready. undefined: it was not seen ready. */
+  readonly readyAtMs: number | undefined;
+}
+
+/**
+ * One increase that this process made, and the instances that came of it. It is remembered for an hour, whatever comes. For people only; no
+ * decision reads it. It is not saved.
+ */
+export interface FollowedIncrease {
+  readonly id: string;
+  readonly group: NodeGroupId;
+  readonly from: number;
+  readonly to: number;
+  /** When Azure had accepted it, milliseconds since the epoch. */
+  readonly acceptedAtMs: number;
+  /** In the order in which they were seen. An instance is of one increase at most. */
+  readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
+  /** Not all of its instances will come. */
+  readonly failed: boolean;
 }
 
 /**
@@ -171,6 +198,8 @@ export interface LoopState {
   readonly accepted: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
   /** Whether `accepted` has all of our own increases: this process made one, or recalled those of an earlier one. */
   readonly knowsAccepted: boolean;
+  /** The increases of the last hour, the oldest first. */
+  readonly followed: readonly FollowedIncrease[];
   /**
    * How long the last increases of each group took, from their acceptance until all their nodes were ready: milliseconds, the oldest first.
    * For people only; no decision reads it.

@@ -93,6 +93,17 @@ export const FULL_STATE: Full<LoopState> = {
     ],
   ]),
   knowsAccepted: true,
+  followed: [
+    {
+      id: '1/g',
+      group: GROUP,
+      from: 1,
+      to: 4,
+      acceptedAtMs: PAST_MS,
+      instances: new Map([[keyOf('n'), { createdAtMs: PAST_MS, registeredAtMs: PAST_MS, readyAtMs: PAST_MS }]]),
+      failed: false,
+    },
+  ],
   readyTimes: new Map([[GROUP, [90_000]]]),
   broken: new Map([[GROUP, PROMISE]]),
   brokenZones: new Map([[GROUP, PROMISE]]),

@@ -3,6 +3,7 @@ import type { LoopReport } from '../../src/domain/loop-report.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../src/domain/plan.ts';
 import { START_MS } from './builders.ts';
 import { aState } from './state.ts';
+import { begunIncreases, followIncreases } from '../../src/planning/state/increases/follow-increases.ts';
 
 /** A loop without an observation that completed and did nothing, with `change`. */
 export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
@@ -32,4 +33,15 @@ export function aScaleUpPlan(change: Partial<ScaleUpPlan> = {}): ScaleUpPlan {
 /** No node is unneeded. */
 export function aScaleDownPlan(change: Partial<ScaleDownPlan> = {}): ScaleDownPlan {
   return { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...change };
+}
+
+/** Reports of one loop after the other: each state has the increases that the loop has made by then, with their instances. */
+export function inSequence(): (report: LoopReport) => LoopReport {
+  let followed: LoopReport['state']['followed'] = [];
+  return (report) => {
+    const made = report.rounds.flatMap(({ increases }) => increases);
+    const seen = report.observation === undefined ? followed : followIncreases(followed, report.observation);
+    followed = [...seen, ...begunIncreases(made, report.loopId)];
+    return { ...report, state: { ...report.state, followed } };
+  };
 }

@@ -15,6 +15,7 @@ import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
+import { begunIncreases } from '../../planning/state/increases/follow-increases.ts';
 import { rememberStop } from '../../planning/state/stopped-plans.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
@@ -166,13 +167,14 @@ export function planningTimer({ clock, policy }: TimedBy, spentMs: number): IsLa
 export function rememberIncreases(
   state: LoopState,
   increases: readonly IncreaseRecord[],
-  { cloud, nowMs }: Observation,
+  { cloud, nowMs, loopId }: Observation,
   policy: Policy,
 ): LoopState {
-  return increases.reduce((next, record) => {
+  const remembered = increases.reduce((next, record) => {
     const group = cloud.groups.find(({ id }) => id === record.increase.group);
     return reduceIncrease(next, group === undefined ? record : { ...record, group }, nowMs, policy);
   }, state);
+  return { ...remembered, followed: [...state.followed, ...begunIncreases(increases, loopId)] };
 }
 
 /**

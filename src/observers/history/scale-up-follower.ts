@@ -1,7 +1,4 @@
-/**
- * Follows each accepted increase from its decision to the pods on its nodes, and learns how long each stage takes. An instance belongs to
- * the oldest increase of its group that still misses one.
- */
+/** Follows each accepted increase from its decision to the pods on its nodes, and learns how long each stage takes. */
 import {
   type DurationSummary,
   type HistorySink,
@@ -11,18 +8,15 @@ import {
   summarizeDurations,
 } from '../../domain/history.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
+import type { InstanceStages, LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
-import type { Node } from '../../domain/node.ts';
-import type { Instance } from '../../domain/node-group.ts';
-import { type CloudEvent, nodesByInstance, type Observation } from '../../domain/observation.ts';
+import type { CloudEvent, Observation } from '../../domain/observation.ts';
+import { increaseId } from '../../planning/state/increases/follow-increases.ts';
 import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
-import { FollowedIncrease, type InstanceStages } from './followed-increase.ts';
+import { TrackedScaleUp } from './tracked-scale-up.ts';
 import { LearnedDurations } from './learned-durations.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
-/** Kubernetes reports whole seconds. */
-const ROUNDING_MS = 1_000;
 /** Of one increase, whose times are learned. */
 const MOST_PODS = 10;
 
@@ -34,7 +28,7 @@ interface EndedScaleUp {
 export class ScaleUpFollower {
   readonly #limits: RecentLimits;
   /** The oldest first. */
-  #increases: readonly FollowedIncrease[] = [];
+  #increases: readonly TrackedScaleUp[] = [];
   readonly #learned = new LearnedDurations();
   /** As the loop remembers them. */
   #readyTimes: LoopState['readyTimes'] = new Map();
@@ -58,17 +52,18 @@ export class ScaleUpFollower {
     this.#learned.add(group, stage, ms);
   }
 
-  observe({ observation, startedAtMs, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
+  observe({ observation, loopId, startedAtMs, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
     if (observation === undefined) return;
     this.#readyTimes = state.readyTimes;
     this.#dropOld(observation.nowMs);
     this.#ended.dropOld(observation.nowMs);
-    this.#followInstances(observation);
+    this.#followInstances(state);
     this.#followPods(observation);
     this.#seen = observation.cluster.podsByNode;
-    for (const event of observation.cloud.events) this.#followFailure(event);
+    const failedIds = new Set(state.followed.flatMap(({ id, failed }) => (failed ? [id] : [])));
+    for (const event of observation.cloud.events) this.#followFailure(event, failedIds);
     this.#settle(observation);
-    for (const decided of increases) this.#begin(decided, startedAtMs);
+    for (const decided of increases) this.#begin(decided, { loopId, decidedMs: startedAtMs });
   }
 
   /** The newest first. */
@@ -85,11 +80,11 @@ export class ScaleUpFollower {
     return summarizeDurations(this.#readyTimes.get(group) ?? []);
   }
 
-  get #open(): readonly FollowedIncrease[] {
+  get #open(): readonly TrackedScaleUp[] {
     return this.#increases.filter(({ isOpen }) => isOpen);
   }
 
-  #begin(decided: DecidedIncrease, decidedMs: number): void {
+  #begin(decided: DecidedIncrease, { loopId, decidedMs }: { readonly loopId: number; readonly decidedMs: number }): void {
     const { increase, outcome, atMs: acceptedMs, decision } = decided;
     if (outcome.kind !== 'accepted') return;
     const { group, from } = increase;
@@ -99,41 +94,30 @@ export class ScaleUpFollower {
       if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);
     this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
-    const begun = { id: `${decision}/${group}`, group, ...sizes, cause: causeOf(decided), decision, decidedMs, acceptedMs, pods };
-    this.#increases = [...this.#increases, new FollowedIncrease(begun)].slice(-this.#limits.maxCount);
+    const begun = { id: `${decision}/${group}`, group, ...sizes, cause: causeOf(decided), decision, decidedMs, acceptedMs };
+    this.#increases = [...this.#increases, new TrackedScaleUp({ ...begun, followedId: increaseId(decided, loopId), pods })].slice(
+      -this.#limits.maxCount,
+    );
   }
 
-  #followInstances(observation: Observation): void {
-    const open = this.#open;
-    if (open.length === 0) return;
-    const groups = new Set(open.map(({ group }) => group));
-    const nodes = nodesByInstance(observation);
-    for (const { id, instances = [] } of observation.cloud.groups) {
-      if (!groups.has(id)) continue;
-      for (const instance of instances) this.#followInstance(id, instance, nodes.get(instance.key));
+  /** The loop says which instances are whose. What is new since the last loop is learned. */
+  #followInstances({ followed }: LoopState): void {
+    const now = new Map(followed.map((increase) => [increase.id, increase]));
+    for (const open of this.#open) {
+      const seen = now.get(open.followedId);
+      if (seen === undefined) continue;
+      for (const [key, stages] of seen.instances) this.#learnFrom(open, open.instances.get(key), stages);
+      open.reached(seen.instances);
     }
   }
 
-  #followInstance(group: NodeGroupId, { key, state, firstSeenMs }: Instance, node: Node | undefined): void {
-    const ofGroup = this.#open.filter((each) => each.group === group);
-    const owner = ofGroup.find((each) => each.stagesOf(key) !== undefined);
-    const before = owner?.stagesOf(key);
-    // A list that comes late must not make an instance younger than its node.
-    const created = before?.created ?? Math.min(firstSeenMs, node?.createdAtMs ?? firstSeenMs);
-    const increase = owner ?? ofGroup.find(({ misses, acceptedMs }) => misses > 0 && created >= acceptedMs - ROUNDING_MS);
-    if (increase === undefined || (before === undefined && (state === 'failed' || state === 'deleting'))) return;
-    const now = stagesOf(created, node);
-    increase.reach(key, { ...before, ...now });
-    this.#learnFrom(increase, before, now);
-  }
-
-  #learnFrom({ group, acceptedMs }: FollowedIncrease, before: InstanceStages | undefined, now: InstanceStages): void {
-    const { created, registered, ready } = now;
-    if (before === undefined) this.#learn(group, 'created', created - acceptedMs, created);
-    if (registered === undefined) return;
-    if (before?.registered === undefined) this.#learn(group, 'registered', registered - created, registered);
-    if (ready === undefined || before?.ready !== undefined) return;
-    this.#learn(group, 'ready', ready - registered, ready);
+  #learnFrom({ group, acceptedMs }: TrackedScaleUp, before: InstanceStages | undefined, now: InstanceStages): void {
+    const { createdAtMs, registeredAtMs, readyAtMs } = now;
+    if (before === undefined) this.#learn(group, 'created', createdAtMs - acceptedMs, createdAtMs);
+    if (registeredAtMs === undefined) return;
+    if (before?.registeredAtMs === undefined) this.#learn(group, 'registered', registeredAtMs - createdAtMs, registeredAtMs);
+    if (readyAtMs === undefined || before?.readyAtMs !== undefined) return;
+    this.#learn(group, 'ready', readyAtMs - registeredAtMs, readyAtMs);
   }
 
   /** Reads the pods of nodes whose pods changed, while some are awaited. */
@@ -147,21 +131,22 @@ export class ScaleUpFollower {
         if (increase === undefined) continue;
         increase.podBound(uid, nowMs);
         const key = cloud.instanceOfNode.get(name);
-        const readyMs = key === undefined ? undefined : increase.stagesOf(key)?.ready;
+        const readyMs = key === undefined ? undefined : increase.instances.get(key)?.readyAtMs;
         // If the pod found room on an old node, the last stage has no start.
         if (readyMs !== undefined && increase.bound <= MOST_PODS) this.#learn(increase.group, 'bound', nowMs - readyMs, nowMs);
       }
     }
   }
 
-  #followFailure(event: CloudEvent): void {
+  /** `failedIds`: the increases that the loop knows to have failed. */
+  #followFailure(event: CloudEvent, failedIds: ReadonlySet<string>): void {
     if (event.kind !== 'increase-failed') return;
-    const failed = this.#open.find(({ group }) => group === event.group);
+    const failed = this.#open.find(({ group, followedId }) => group === event.group && failedIds.has(followedId));
     failed?.fail(event.error.code, event.atMs);
     this.#writeEnded(failed === undefined ? [] : [failed]);
   }
 
-  #writeEnded(increases: readonly FollowedIncrease[]): void {
+  #writeEnded(increases: readonly TrackedScaleUp[]): void {
     for (const increase of increases) {
       if (!increase.isOpen) this.#sink({ kind: 'scale-up', progress: increase.progress(this.timeToReady(increase.group)) });
     }
@@ -185,10 +170,4 @@ export class ScaleUpFollower {
     if ((this.#increases[0]?.acceptedMs ?? nowMs) < fromMs)
       this.#increases = this.#increases.filter(({ acceptedMs }) => acceptedMs >= fromMs);
   }
-}
-
-function stagesOf(created: number, node: Node | undefined): InstanceStages {
-  if (node === undefined) return { created };
-  const { createdAtMs: registered, readiness } = node;
-  return readiness.ready ? { created, registered, ready: readiness.sinceMs } : { created, registered };
 }

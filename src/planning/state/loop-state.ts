@@ -19,7 +19,8 @@ import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, reque
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
-import { followIncreases, LONG_AGO_MS, settleScaleUpTimes } from './increases/scale-up-times.ts';
+import { followIncreases } from './increases/follow-increases.ts';
+import { LONG_AGO_MS, noteFollowedWriters, settleScaleUpTimes } from './increases/scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
 
 /** The state of a new process. */
@@ -33,6 +34,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     increases: new Map(),
     accepted: new Map(),
     knowsAccepted: false,
+    followed: [],
     readyTimes: new Map(),
     broken: new Map(),
     brokenZones: new Map(),
@@ -58,8 +60,8 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const { nowMs } = observation;
   const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
-  const followed = followIncreases(trackAccepted(increased, { observation, before: state }, policy), observation);
-  const settled = settleScaleUpTimes(followed, state.increases, observation);
+  const accepted = trackAccepted(increased, { observation, before: state }, policy);
+  const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state.increases, observation);
   const tracked = trackRequestIncreases(settled, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
@@ -68,6 +70,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
       nowMs,
       policy.backoff,
     ),
+    followed: followIncreases(tracked.followed, observation),
     requestedLastMinute: recentIncreases(tracked.requestedLastMinute, nowMs),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation, policy),

@@ -13,13 +13,16 @@ type Partly<Value, Always extends keyof Value> = Pick<Value, Always> & {
 type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 
 export type StoredBackoff = Partly<Backoff, 'untilMs' | 'durationMs' | 'lastFailureMs' | 'cause'>;
-export type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
+type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
 export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods'>, 'nodes' | 'acceptedAtMs'> & { readonly pods: readonly StoredPods[] };
 export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, 'reportedAtMs'>>;
 
 /** The state as dumps have it: some members have other names there, and any may be missing. */
 export interface StoredState extends Partial<
-  Omit<LoopState, 'backoffs' | 'accepted' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'>
+  Omit<
+    LoopState,
+    'backoffs' | 'accepted' | 'followed' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'
+  >
 > {
   readonly backoffs?: OfGroups<StoredBackoff>;
   /** Missing while the process knows none of its own increases. */
@@ -51,9 +54,17 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
   };
 }
 
-/** The same state under the names of dumps. */
+/** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState): StoredState {
-  const { accepted, knowsAccepted, requestedLastMinute: asked, heldGroups: held, deletionTaints: marks, ...rest } = state;
+  const {
+    accepted,
+    knowsAccepted,
+    followed: _forPeople,
+    requestedLastMinute: asked,
+    heldGroups: held,
+    deletionTaints: marks,
+    ...rest
+  } = state;
   return { ...rest, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
 }
 

@@ -6,6 +6,7 @@ import { readHistory } from '../../../src/cli/journal/history-entries.ts';
 import { HistoryFiles, readHistoryFiles, type HistoryFilesDeps } from '../../../src/cli/journal/history-files.ts';
 import { History } from '../../../src/observers/history/history.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
+import { inSequence } from '../../support/loop-report.ts';
 import { aRecord, aReport, GROUP } from '../../observers/history/support.ts';
 import { anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -61,9 +62,10 @@ describe('the history on disk', () => {
     const first = await process(START_MS - HOUR);
     const node = aNode({ name: 'a-1', createdAtMs: START_MS + 1, readiness: { ready: true, sinceMs: START_MS + 2, reason: '' } });
     const instances = [anInstance({ node: 'a-1', firstSeenMs: START_MS + 1 })];
-    first.history.observe(aReport({ pods: [pod], records: [aRecord([pod])] }));
+    const next = inSequence();
+    first.history.observe(next(aReport({ pods: [pod], records: [aRecord([pod])] })));
     first.history.observe(
-      aReport({ afterMs: 10, instances, nodes: [node], pods: [{ ...pod, nodeName: 'a-1', unschedulable: undefined }] }),
+      next(aReport({ afterMs: 10, instances, nodes: [node], pods: [{ ...pod, nodeName: 'a-1', unschedulable: undefined }] })),
     );
     await first.written.settled();
     const second = await process(START_MS + HOUR);

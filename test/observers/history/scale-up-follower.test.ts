@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ScaleUpProgress } from '../../../src/domain/history.ts';
 import { anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { aHistory } from '../../support/history.ts';
+import { inSequence } from '../../support/loop-report.ts';
 import { aRecord, aReport, GROUP, type Look } from './support.ts';
 
 const SECOND = 1_000;
@@ -26,7 +27,8 @@ const STORY: readonly Look[] = [
 
 function after(looks: readonly Look[]) {
   const history = aHistory();
-  for (const look of looks) history.observe(aReport(look));
+  const next = inSequence();
+  for (const look of looks) history.observe(next(aReport(look)));
   return history;
 }
 
@@ -100,7 +102,9 @@ describe('the progress of a scale-up', () => {
 
   it('learns from the last hundred nodes', () => {
     const history = aHistory();
-    for (let at = 0; at < 150; at++) history.observe(aReport({ afterMs: at, records: [aRecord([], at + (at < 50 ? 9_000 : 1_000))] }));
+    const next = inSequence();
+    for (let at = 0; at < 150; at++)
+      history.observe(next(aReport({ afterMs: at, records: [aRecord([], at + (at < 50 ? 9_000 : 1_000))] })));
     expect(history.durations(GROUP).find(({ stage }) => stage === 'accepted')).toMatchObject({ count: 100, p90Ms: 1_000 });
   });
 });

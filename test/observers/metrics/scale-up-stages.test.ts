@@ -8,7 +8,7 @@ import type { Pod } from '../../../src/domain/pod.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, START_MS } from '../../support/builders.ts';
-import { aLoopReport, aScaleUpPlan } from '../../support/loop-report.ts';
+import { aLoopReport, aScaleUpPlan, inSequence } from '../../support/loop-report.ts';
 
 const SECOND = 1_000;
 
@@ -54,10 +54,17 @@ const node = (readyMs: number, ready = true) =>
   aNode({ name: 'a-0', createdAtMs: START_MS + 50 * SECOND, readiness: { ready, sinceMs: readyMs, reason: '' } });
 const bound = { ...pending, nodeName: 'a-0', unschedulable: undefined };
 
+/** Looks at one report after the other. */
+function lookWith(metrics: ReturnType<typeof createMetrics>): (report: LoopReport) => void {
+  const next = inSequence();
+  const look = scaleUpStages(metrics.scaleUp);
+  return (report) => look(next(report));
+}
+
 describe('the stages of a scale-up', () => {
   it('are seen one by one, each from the end of the one before', async () => {
     const metrics = createMetrics();
-    const look = scaleUpStages(metrics.scaleUp);
+    const look = lookWith(metrics);
     const created = [anInstance({ node: 'a-0', state: 'creating', firstSeenMs: START_MS + 42 * SECOND })];
     look(aReport({ atMs: START_MS, pods: [pending], records: [aRecord([pending], START_MS + 2 * SECOND)] }));
     look(aReport({ atMs: START_MS + 45 * SECOND, pods: [pending], instances: created }));
@@ -72,7 +79,7 @@ describe('the stages of a scale-up', () => {
 
   it('a list that comes after the node does not make the machine younger than its node', async () => {
     const metrics = createMetrics();
-    const look = scaleUpStages(metrics.scaleUp);
+    const look = lookWith(metrics);
     look(aReport({ atMs: START_MS, pods: [pending], records: [aRecord([pending], START_MS)] }));
     const late = [anInstance({ node: 'a-0', firstSeenMs: START_MS + 200 * SECOND })];
     look(aReport({ atMs: START_MS + 210 * SECOND, pods: [pending], instances: late, nodes: [node(START_MS + 60 * SECOND)] }));
@@ -84,7 +91,7 @@ describe('the stages of a scale-up', () => {
     ['a machine that was there before', undefined, START_MS - 60 * SECOND],
   ])('%s has none beyond the order', async (_, outcome, firstSeenMs) => {
     const metrics = createMetrics();
-    const look = scaleUpStages(metrics.scaleUp);
+    const look = lookWith(metrics);
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS, outcome)] }));
     look(aReport({ atMs: START_MS + 20 * SECOND, instances: [anInstance({ node: 'a-9', firstSeenMs })] }));
     expect(Object.keys(await stages(metrics)).filter((stage) => stage !== 'planned' && stage !== 'written')).toEqual([]);
@@ -92,7 +99,7 @@ describe('the stages of a scale-up', () => {
 
   it('a pod that finds room on an old node counts as bound, without a last stage', async () => {
     const metrics = createMetrics();
-    const look = scaleUpStages(metrics.scaleUp);
+    const look = lookWith(metrics);
     const old = [anInstance({ node: 'a-0', firstSeenMs: START_MS - 3_600_000 })];
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS)] }));
     look(aReport({ atMs: START_MS + 20 * SECOND, pods: [bound], instances: old, nodes: [node(START_MS - 60 * SECOND)] }));
@@ -104,7 +111,7 @@ describe('the stages of a scale-up', () => {
 
   it('what has not come within an hour is forgotten', async () => {
     const metrics = createMetrics();
-    const look = scaleUpStages(metrics.scaleUp);
+    const look = lookWith(metrics);
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS)] }));
     const atMs = START_MS + 3_601 * SECOND;
     const machine = [anInstance({ node: 'a-0', firstSeenMs: atMs })];

@@ -17,7 +17,8 @@ describe('a stored state', () => {
       marks: FULL_STATE.deletionTaints,
       accepted: FULL_STATE.accepted,
     });
-    expect(withDefaults(stored, START_MS)).toEqual(FULL_STATE);
+    expect(stored).not.toHaveProperty('followed');
+    expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, followed: [] });
     expect(Object.keys(withDefaults(stored, START_MS)).sort()).toEqual(Object.keys(aState()).sort());
   });
 

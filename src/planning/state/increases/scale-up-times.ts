@@ -20,7 +20,7 @@ export function settleScaleUpTimes(state: LoopState, before: LoopState['increase
 }
 
 /** Increases by another writer that a dry run follows: its own increases would have started the cooldown. */
-export function followIncreases(state: LoopState, { cloud }: Observation): LoopState {
+export function noteFollowedWriters(state: LoopState, { cloud }: Observation): LoopState {
   return cloud.events.reduce((next, event) => {
     if (event.kind !== 'external-change' || event.followed !== true || event.to <= event.from) return next;
     const { group, atMs: scaleUpMs } = event;

@@ -1,36 +1,36 @@
-/** One accepted increase: which instances and pods are its, and how far each has come. */
+/** One accepted increase in the history: how far its instances and its pods have come. Must not know which instances are its own. */
 import { type DurationSummary, SCALE_UP_STAGES, type ScaleUpProgress, type StageProgress } from '../../domain/history.ts';
-import type { InstanceKey, NodeGroupId, PodUid } from '../../domain/ids.ts';
+import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
+import type { FollowedIncrease } from '../../domain/loop-state.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { defined } from '../../lib/defined.ts';
 
-interface FollowedIncreaseInput extends Pick<ScaleUpProgress, 'id' | 'group' | 'from' | 'to' | 'cause' | 'decision'> {
+interface TrackedScaleUpInput extends Pick<ScaleUpProgress, 'id' | 'group' | 'from' | 'to' | 'cause' | 'decision'> {
+  /** The name under which the loop follows it. */
+  readonly followedId: string;
   readonly decidedMs: number;
   readonly acceptedMs: number;
   readonly pods: readonly Pod[];
 }
 
-/** When an instance reached each stage, milliseconds since the epoch. */
-export interface InstanceStages {
-  readonly created: number;
-  readonly registered?: number;
-  readonly ready?: number;
-}
+type Instances = FollowedIncrease['instances'];
+
+const AT_STAGE = { created: 'createdAtMs', registered: 'registeredAtMs', ready: 'readyAtMs' } as const;
 
 /** Nodes and pods that have not come after this time are not expected any more. */
 const ENDS_AFTER_MS = 3_600_000;
 
-export class FollowedIncrease {
-  readonly #input: Omit<FollowedIncreaseInput, 'pods'>;
+export class TrackedScaleUp {
+  readonly #input: Omit<TrackedScaleUpInput, 'pods'>;
   readonly #podCount: number;
   readonly #waiting: Set<PodUid>;
-  readonly #instances = new Map<InstanceKey, InstanceStages>();
+  #instances: Instances = new Map();
   #boundMs: number | undefined;
   #bound = 0;
   #failure: string | undefined;
   #ended: { readonly atMs: number; readonly stages: readonly StageProgress[] } | undefined;
 
-  constructor({ pods, ...input }: FollowedIncreaseInput) {
+  constructor({ pods, ...input }: TrackedScaleUpInput) {
     this.#input = input;
     this.#waiting = new Set(pods.map(({ uid }) => uid));
     this.#podCount = pods.length;
@@ -38,6 +38,10 @@ export class FollowedIncrease {
 
   get group(): NodeGroupId {
     return this.#input.group;
+  }
+
+  get followedId(): string {
+    return this.#input.followedId;
   }
 
   get acceptedMs(): number {
@@ -58,16 +62,13 @@ export class FollowedIncrease {
     return this.#waiting;
   }
 
-  get misses(): number {
-    return this.isOpen ? Math.max(0, this.#input.to - this.#input.from - this.#instances.size) : 0;
+  get instances(): Instances {
+    return this.#instances;
   }
 
-  stagesOf(instance: InstanceKey): InstanceStages | undefined {
-    return this.#instances.get(instance);
-  }
-
-  reach(instance: InstanceKey, stages: InstanceStages): void {
-    this.#instances.set(instance, stages);
+  /** As the loop has given them to the increase by now. */
+  reached(instances: Instances): void {
+    this.#instances = instances;
   }
 
   podBound(uid: PodUid, atMs: number): void {
@@ -85,8 +86,9 @@ export class FollowedIncrease {
   settle(pending: ReadonlySet<PodUid>, nowMs: number): void {
     if (!this.isOpen) return;
     for (const uid of this.#waiting) if (!pending.has(uid)) this.#waiting.delete(uid);
-    const ready = [...this.#instances.values()].filter((stages) => stages.ready !== undefined).length;
-    const hasCome = this.misses === 0 && ready === this.#instances.size && this.#waiting.size === 0;
+    const ready = [...this.#instances.values()].filter(({ readyAtMs }) => readyAtMs !== undefined).length;
+    const { from, to } = this.#input;
+    const hasCome = ready === this.#instances.size && ready >= to - from && this.#waiting.size === 0;
     if (hasCome || nowMs - this.acceptedMs > ENDS_AFTER_MS) this.#end(nowMs);
   }
 
@@ -113,7 +115,7 @@ export class FollowedIncrease {
   #end(atMs: number): void {
     if (!this.isOpen) return;
     this.#ended = { atMs, stages: this.#stages() };
-    this.#instances.clear();
+    this.#instances = new Map();
     this.#waiting.clear();
   }
 
@@ -126,7 +128,7 @@ export class FollowedIncrease {
     if (stage === 'decided') return { stage, atMs: decidedMs, count: to - from };
     if (stage === 'accepted') return { stage, atMs: acceptedMs, count: to - from };
     if (stage === 'bound') return { stage, count: this.#bound, ...defined({ atMs: this.#boundMs }) };
-    const times = [...this.#instances.values()].flatMap((stages) => stages[stage] ?? []);
+    const times = [...this.#instances.values()].flatMap((stages) => stages[AT_STAGE[stage]] ?? []);
     return { stage, count: times.length, ...(times.length === 0 ? {} : { atMs: Math.max(...times) }) };
   }
 }
