@@ -90,8 +90,8 @@ export interface InstanceStages {
 }
 
 /**
- * One increase that this process made, and the instances that came of it. It is remembered for an hour, whatever comes. For people only; no
- * decision reads it. It is not saved.
+ * One increase that this process made, and the instances that came of it. It is remembered for an hour, whatever comes. No plan
+ * reads it, and it is not saved.
  */
 export interface FollowedIncrease {
   readonly id: string;
@@ -104,6 +104,11 @@ export interface FollowedIncrease {
   readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
   /** Not all of its instances will come. */
   readonly failed: boolean;
+  /**
+   * The ProvisioningRequest that it was made for as a whole, and why not all nodes of it will come. undefined: it was made for none, all of
+   * its nodes came, or the time of the booking is over.
+   */
+  readonly request: { readonly uid: string; readonly failure: string | undefined } | undefined;
 }
 
 /**
@@ -134,15 +139,6 @@ export interface GroupTimes {
   readonly scaleDownFailureMs?: number;
   /** The last `scaleUpMs` of an increase that brought a node. An increase that brought none leaves no cooldown. */
   readonly nodeCameMs?: number;
-}
-
-/** A size that a group got for a request. */
-export interface RequestIncrease {
-  readonly group: NodeGroupId;
-  readonly to: number;
-  readonly atMs: number;
-  /** Why not all of it will come. undefined while no failure is known. */
-  readonly failed: string | undefined;
 }
 
 /** Why a node was unremovable at its last check, and until when that result holds. */
@@ -184,8 +180,6 @@ interface RequestMemory {
   /** The last loop served one, so the next serves pods. */
   readonly served: boolean;
   readonly retries: ReadonlyMap<string, Closure>;
-  /** Increases for a request, by its uid, that have not all come. */
-  readonly orders: ReadonlyMap<string, readonly RequestIncrease[]>;
 }
 
 export interface LoopState {

@@ -102,6 +102,7 @@ export const FULL_STATE: Full<LoopState> = {
       acceptedAtMs: PAST_MS,
       instances: new Map([[keyOf('n'), { createdAtMs: PAST_MS, registeredAtMs: PAST_MS, readyAtMs: PAST_MS }]]),
       failed: false,
+      request: { uid: 'r', failure: 'x' },
     },
   ],
   readyTimes: new Map([[GROUP, [90_000]]]),
@@ -116,7 +117,6 @@ export const FULL_STATE: Full<LoopState> = {
   requests: {
     served: true,
     retries: new Map([['r', { durationMs: 60_000, untilMs: END_MS }]]),
-    orders: new Map([['r', [{ group: GROUP, to: 4, atMs: PAST_MS, failed: 'x' }]]]),
   },
   removals: [PAST_MS],
   emptyRemovals: [PAST_MS],

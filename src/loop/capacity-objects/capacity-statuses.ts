@@ -13,7 +13,7 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import { quotaAllowances, bufferStatus } from '../../planning/capacity-objects/buffer-status.ts';
 import { quotaStatus } from '../../planning/capacity-objects/capacity-quotas.ts';
 import { statusOverTime, staleRequests } from '../../planning/capacity-objects/provisioning-requests.ts';
-import { failedRequestIncrease } from '../../planning/capacity-objects/request-orders.ts';
+import { failureOfRequest } from '../../planning/state/increases/requests-of-increases.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** The status that an object has and the one that it should have. */
@@ -150,7 +150,7 @@ function agedRequests(
   const answered = new Set(answers.map(({ ref }) => ref.uid));
   const others = (observation.cluster.capacity?.requests ?? []).filter(({ ref }) => !answered.has(ref.uid));
   return others.map((request) =>
-    statusWrite(request, statusOverTime(request, observation, policy, failedRequestIncrease(state, request.ref.uid))),
+    statusWrite(request, statusOverTime(request, observation, policy, failureOfRequest(state, request.ref.uid))),
   );
 }
 

@@ -13,7 +13,7 @@ import {
   rememberTurn,
   type RequestOutcome,
 } from '../../planning/capacity-objects/provisioning-requests.ts';
-import { recordRequestIncreases } from '../../planning/capacity-objects/request-orders.ts';
+import { madeForRequest } from '../../planning/state/increases/requests-of-increases.ts';
 import { countUnschedulablePods, decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import type { RequestTurn } from '../../planning/scale-up/plan-input.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
@@ -75,7 +75,7 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
     });
     logTurn(request, outcome, deps);
     if (outcome === 'provisioned' && !isCheck(request))
-      state = recordRequestIncreases(state, request.ref.uid, increases, observation.nowMs);
+      state = { ...state, followed: madeForRequest(state.followed, request.ref.uid, increases, observation.loopId) };
     const replanSoon = podsWait || due.length > rounds.length;
     // Kept at once: writes must be remembered even if the next turn fails.
     keep({ observation, state, rounds: [...rounds], replanSoon, answers: [...answers], podsWait });

@@ -13,13 +13,13 @@ import type { UnremovableReason } from '../../domain/reasons.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increases/increase-rate.ts';
-import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
 import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases } from './increases/follow-increases.ts';
+import { followRequests } from './increases/requests-of-increases.ts';
 import { LONG_AGO_MS, noteFollowedWriters, settleScaleUpTimes } from './increases/scale-up-times.ts';
 import { trackUnregistered } from './unregistered.ts';
 
@@ -44,7 +44,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     lastScaleDownMs: longAgo,
     lastScaleDownFailureMs: longAgo,
     groupTimes: new Map(),
-    requests: { served: false, retries: new Map(), orders: new Map() },
+    requests: { served: false, retries: new Map() },
     removals: [],
     emptyRemovals: [],
     unregisteredSince: undefined,
@@ -62,23 +62,22 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
   const accepted = trackAccepted(increased, { observation, before: state }, policy);
   const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state.increases, observation);
-  const tracked = trackRequestIncreases(settled, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs(
-      { ...tracked, stockouts: withoutDisproved(tracked.stockouts, groupsWithSuccess(observation), nowMs) },
+      { ...settled, stockouts: withoutDisproved(settled.stockouts, groupsWithSuccess(observation), nowMs) },
       nowMs,
       policy.backoff,
     ),
-    followed: followIncreases(tracked.followed, observation),
-    requestedLastMinute: recentIncreases(tracked.requestedLastMinute, nowMs),
-    deleting: reduceDeletions(tracked, observation),
-    unregisteredSince: trackUnregistered(tracked, observation, policy),
+    followed: followRequests(followIncreases(settled.followed, observation), settled, observation),
+    requestedLastMinute: recentIncreases(settled.requestedLastMinute, nowMs),
+    deleting: reduceDeletions(settled, observation),
+    unregisteredSince: trackUnregistered(settled, observation, policy),
     deletionTaints: trackDeletionTaints(state, observation),
     heldGroups: trackHeldGroups(state, observation),
-    unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
-    removals: tracked.removals.filter((startMs) => startMs > windowStart),
-    emptyRemovals: tracked.emptyRemovals.filter((startMs) => startMs > windowStart),
+    unremovable: new Map([...settled.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
+    removals: settled.removals.filter((startMs) => startMs > windowStart),
+    emptyRemovals: settled.emptyRemovals.filter((startMs) => startMs > windowStart),
   };
 }
 

@@ -29,6 +29,7 @@ export interface StoredState extends Partial<
   readonly accepted?: OfGroups<readonly StoredIncrease[]>;
   readonly broken?: OfGroups<StoredPromise>;
   readonly brokenZones?: OfGroups<StoredPromise>;
+  /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
   readonly requests?: Partial<LoopState['requests']>;
   readonly asked?: LoopState['requestedLastMinute'];
   readonly held?: LoopState['heldGroups'];
@@ -47,7 +48,7 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
     knowsAccepted: accepted !== undefined,
     broken: mapEntries(broken, totalPromise),
     brokenZones: mapEntries(brokenZones, totalPromise),
-    requests: { ...empty.requests, ...requests },
+    requests: { served: requests?.served ?? false, retries: requests?.retries ?? new Map() },
     requestedLastMinute: asked ?? empty.requestedLastMinute,
     heldGroups: held ?? empty.heldGroups,
     deletionTaints: marks ?? empty.deletionTaints,

@@ -20,11 +20,9 @@ import {
   rememberTurn,
   staleRequests,
 } from '../../../src/planning/capacity-objects/provisioning-requests.ts';
-import {
-  failedRequestIncrease,
-  recordRequestIncreases,
-  trackRequestIncreases,
-} from '../../../src/planning/capacity-objects/request-orders.ts';
+import { failureOfRequest, followRequests, madeForRequest } from '../../../src/planning/state/increases/requests-of-increases.ts';
+import { begunIncreases } from '../../../src/planning/state/increases/follow-increases.ts';
+import type { IncreaseRecord } from '../../../src/domain/loop-report.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
   aCluster,
@@ -291,17 +289,17 @@ describe('what is granted', () => {
 describe('an all-or-nothing increase', () => {
   const A = nodeGroupId('a');
   const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
-  const started: LoopState = aState({ requests: { served: true, retries: new Map(), orders: new Map() } });
-  const ordered = recordRequestIncreases(started, 'uid-r', [{ increase, outcome: { kind: 'accepted', group: A, target: 2 } }], START_MS);
+  const records: readonly IncreaseRecord[] = [{ increase, outcome: { kind: 'accepted', group: A, target: 2 }, atMs: START_MS }];
+  const ordered = madeForRequest(begunIncreases(records, 1), 'uid-r', records, 1);
   const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
   const failed = (atMs: number) =>
     new Map([[A, aBackoff({ untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' })]]);
   const look = (state: Partial<LoopState>, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
     const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
     const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
-    return trackRequestIncreases({ ...ordered, ...state }, observe(setting));
+    return { followed: followRequests(ordered, aState(state), observe(setting)) };
   };
-  const why = (...given: Parameters<typeof look>) => failedRequestIncrease(look(...given), 'uid-r');
+  const why = (...given: Parameters<typeof look>) => failureOfRequest(look(...given), 'uid-r');
 
   it.each<[string, string | undefined, number, Parameters<typeof look>]>([
     ['is on its way', undefined, 1, [{ increases: coming }, ['running', 'creating']]],
@@ -315,11 +313,17 @@ describe('an all-or-nothing increase', () => {
     ['is of a request that is gone', undefined, 0, [{ increases: coming }, ['running'], { requests: [] }]],
     ['is of an hour ago', undefined, 0, [{ increases: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
   ])('%s: %s', (_name, cause, kept, given) => {
-    expect([why(...given), look(...given).requests.orders.size]).toEqual([cause, kept]);
+    expect([why(...given), look(...given).followed.filter(({ request }) => request !== undefined).length]).toEqual([cause, kept]);
   });
 
   it('does not exist if nothing was accepted', () => {
-    const refused = [{ increase, outcome: { kind: 'refused', group: A, reason: 'x' } as const }];
-    expect(recordRequestIncreases(started, 'uid-r', refused, START_MS)).toBe(started);
+    const refused: readonly IncreaseRecord[] = [{ increase, outcome: { kind: 'refused', group: A, reason: 'x' }, atMs: START_MS + 1 }];
+    expect(madeForRequest(ordered, 'uid-r', refused, 1)).toBe(ordered);
+  });
+
+  it('replaces the earlier one of its request', () => {
+    const later = records.map((record) => ({ ...record, atMs: START_MS + 1 }));
+    const both = madeForRequest([...ordered, ...begunIncreases(later, 2)], 'uid-r', later, 2);
+    expect(both.map(({ request }) => request?.uid)).toEqual([undefined, 'uid-r']);
   });
 });

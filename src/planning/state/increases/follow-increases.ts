@@ -26,7 +26,7 @@ export function begunIncreases(records: readonly IncreaseRecord[], loopId: numbe
     if (outcome.kind !== 'accepted') return [];
     const { group, from } = increase;
     const sizes = { from, to: Math.max(from, outcome.target) };
-    return [{ id: increaseId(record, loopId), group, ...sizes, acceptedAtMs, instances: new Map(), failed: false }];
+    return [{ id: increaseId(record, loopId), group, ...sizes, acceptedAtMs, instances: new Map(), failed: false, request: undefined }];
   });
 }
 
