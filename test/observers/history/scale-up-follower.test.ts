@@ -92,6 +92,18 @@ describe('the progress of a scale-up', () => {
     expect(progress).toMatchObject({ failure: 'AllocationFailed', endedMs: START_MS + 9 * SECOND });
   });
 
+  it('has no failure if its nodes are ready: a later increase of the group failed', () => {
+    const error = { detail: { kind: 'out-of-capacity', scope: {} }, code: 'AllocationFailed', message: '' } as const;
+    const failed = { kind: 'increase-failed', group: GROUP, requested: 1, error, atMs: START_MS + 88 * SECOND } as const;
+    const ready = { pods: [pending], instances: [machine(42 * SECOND)], nodes: [node(82 * SECOND)] };
+    const [later, first] = after([
+      ...STORY.slice(0, 3),
+      { ...ready, afterMs: 85 * SECOND, records: [aRecord([], 86 * SECOND)] },
+      { ...ready, afterMs: 89 * SECOND, events: [failed] },
+    ]).scaleUps();
+    expect([later?.failure, first?.failure, first?.endedMs]).toEqual(['AllocationFailed', undefined, undefined]);
+  });
+
   it('ends after an hour without its nodes', () => {
     const [progress] = after([
       { records: [aRecord([pending])], pods: [pending] },

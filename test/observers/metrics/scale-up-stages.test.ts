@@ -109,6 +109,21 @@ describe('the stages of a scale-up', () => {
     );
   });
 
+  it('an increase that failed takes no time of the next one of its group', async () => {
+    const metrics = createMetrics();
+    const look = lookWith(metrics);
+    const error = { detail: { kind: 'out-of-capacity', scope: {} }, code: 'AllocationFailed', message: '' } as const;
+    const group = aGroup({ id: 'a' }).id;
+    const failed = { kind: 'increase-failed', group, requested: 1, error, atMs: START_MS + 20 * SECOND } as const;
+    look(aReport({ atMs: START_MS, records: [aRecord([], START_MS)] }));
+    const second = aReport({ atMs: START_MS + 30 * SECOND, records: [aRecord([], START_MS + 30 * SECOND)] });
+    const { observation } = second;
+    if (observation === undefined) throw new Error('the loop saw nothing');
+    look({ ...second, observation: { ...observation, cloud: { ...observation.cloud, events: [failed] } } });
+    look(aReport({ atMs: START_MS + 50 * SECOND, instances: [anInstance({ node: 'a-0', firstSeenMs: START_MS + 40 * SECOND })] }));
+    expect(await stages(metrics)).toMatchObject({ created: [10, 1] });
+  });
+
   it('what has not come within an hour is forgotten', async () => {
     const metrics = createMetrics();
     const look = lookWith(metrics);

@@ -14,9 +14,9 @@ export const FOLLOWED_MS = 3_600_000;
 /** Kubernetes reports whole seconds. */
 const ROUNDING_MS = 1_000;
 
-/** Names an increase within a process. `loopId` is that of the loop that made it. */
+/** Names an increase within a process. `loopId` is that of the loop that made it. A loop may increase a group twice, to another size. */
 export function increaseId({ increase, atMs }: Pick<IncreaseRecord, 'increase' | 'atMs'>, loopId: number): string {
-  return `${loopId}/${increase.group}/${atMs}`;
+  return `${loopId}/${increase.group}/${increase.to}/${atMs}`;
 }
 
 /** Those of the records that Azure accepted, with no instance yet. */
@@ -40,14 +40,16 @@ export function followIncreases(before: readonly FollowedIncrease[], observation
   const { cloud, nowMs } = observation;
   const young = before.filter(({ acceptedAtMs }) => nowMs - acceptedAtMs < FOLLOWED_MS);
   if (young.length === 0) return young;
-  const groups = new Map<NodeGroupId, Attribution>(young.map(({ group }) => [group, new Attribution(young, group)]));
+  const byGroup = Map.groupBy(young, ({ group }) => group);
+  const groups = new Map<NodeGroupId, Attribution>([...byGroup].map(([group, own]) => [group, new Attribution(own)]));
   const nodes = nodesByInstance(observation);
   for (const { id, instances = [] } of cloud.groups) {
     const attribution = groups.get(id);
     if (attribution !== undefined) for (const instance of instances) attribution.take(instance, nodes.get(instance.key));
   }
   for (const event of cloud.events) if (event.kind === 'increase-failed') groups.get(event.group)?.fail();
-  return young.map((increase) => groups.get(increase.group)?.after(increase) ?? increase);
+  const after = new Map([...groups].map(([group, { increases }]) => [group, increases.values()]));
+  return young.map((increase) => after.get(increase.group)?.next().value ?? increase);
 }
 
 /** The increases of one group while the instances of one observation are given to them. */
@@ -57,8 +59,8 @@ class Attribution {
   readonly #ownerOf = new Map<InstanceKey, number>();
   readonly #changed = new Map<number, Map<InstanceKey, InstanceStages>>();
 
-  constructor(increases: readonly FollowedIncrease[], group: NodeGroupId) {
-    this.#increases = increases.filter((increase) => increase.group === group);
+  constructor(increases: readonly FollowedIncrease[]) {
+    this.#increases = [...increases];
     for (const [at, { instances }] of this.#increases.entries()) for (const key of instances.keys()) this.#ownerOf.set(key, at);
   }
 
@@ -97,8 +99,8 @@ class Attribution {
     if (increase !== undefined) this.#increases[at] = { ...increase, failed: true };
   }
 
-  after({ id }: FollowedIncrease): FollowedIncrease | undefined {
-    return this.#increases.find((each) => each.id === id);
+  get increases(): readonly FollowedIncrease[] {
+    return this.#increases;
   }
 }
 

@@ -35,6 +35,14 @@ describe('the instances of an increase', () => {
     expect(keysOf(look(two, at, [instance('g-1', START_MS + SECOND), instance('g-2', START_MS + SECOND)]))).toEqual([1, 0]);
   });
 
+  it('are told apart if one loop increased the group twice at one moment', () => {
+    const both = [...made(1, START_MS), ...made(2, START_MS)];
+    const at = START_MS + SECOND;
+    const seen = ['g-1', 'g-2', 'g-3'].map((name) => instance(name, at));
+    expect(new Set(both.map(({ id }) => id)).size).toBe(2);
+    expect(keysOf(look(both, at, seen))).toEqual([1, 2]);
+  });
+
   it('do not include failed ones, and an increase that failed gets no more', () => {
     const at = START_MS + 20 * SECOND;
     expect(keysOf(look(two, at, [instance('g-1', at, 'failed'), instance('g-2', at, 'deleting')]))).toEqual([0, 0]);
