@@ -134,7 +134,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   async syncCounts(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void> {
-    if (this.#deps.options.syncAgentPoolCount === true) await this.#rooms.countSync.syncOne(busy, this.#untilClosed(signal));
+    if (this.#deps.options.syncAgentPoolCount) await this.#rooms.countSync.syncOne(busy, this.#untilClosed(signal));
   }
 
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {

@@ -158,10 +158,9 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   };
   const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
   const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id) });
-  const activityLog =
-    options.activityLog === true
-      ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
-      : undefined;
+  const activityLog = options.activityLog
+    ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
+    : undefined;
   reportExternalChanges({ inventory, options, events, clock, log, metrics, activityLog });
   // guard: a failed instance of an increase wakes the loop
   wakeOnFailedInstances(inventory, events);

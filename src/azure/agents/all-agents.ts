@@ -54,7 +54,7 @@ function usagesAgent({ agents, clock, shared, quota, usageDoubtedAtMs }: AllAgen
 function spotAgent({ agents: { options, scaleSets }, setDue: due }: AllAgentsDeps): CachingAgent {
   const spotKeys = (): readonly string[] =>
     [...scaleSets.snapshot()].flatMap(([key, { value }]) => (value.priority === 'Spot' ? [key] : []));
-  return spotSizesAgent(SPOT_SIZES_AGENT, { spotKeys, due, periodMs: options.spotSizeTtlMs ?? 0 });
+  return spotSizesAgent(SPOT_SIZES_AGENT, { spotKeys, due, periodMs: options.spotSizeTtlMs });
 }
 
 function sizesAgent({ agents, clock, log, shared: { skus: share }, sizes, isRestricted }: AllAgentsDeps): CachingAgent {

@@ -46,7 +46,7 @@ export class SpotScaleSets {
   /** Equal tags mean equal sets. An interval no longer than the lists' has passed at each list. */
   #isKnown({ key, etag }: Listed): boolean {
     const { clock, options } = this.#deps;
-    const periodMs = options.spotSizeTtlMs ?? 0;
+    const periodMs = options.spotSizeTtlMs;
     const last = this.#read.get(key);
     return periodMs > options.vmssCacheTtlMs && last !== undefined && last.etag === etag && clock.monotonic() - last.atMs < periodMs;
   }
@@ -72,7 +72,7 @@ export class SpotScaleSets {
 }
 
 /** Whether Spot sets are read more often than lists. */
-export function readsBetweenLists({ spotSizeTtlMs = 0, vmssCacheTtlMs }: SpotScaleSetsDeps['options']): boolean {
+export function readsBetweenLists({ spotSizeTtlMs, vmssCacheTtlMs }: SpotScaleSetsDeps['options']): boolean {
   return spotSizeTtlMs > 0 && spotSizeTtlMs < vmssCacheTtlMs;
 }
 

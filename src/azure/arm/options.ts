@@ -80,25 +80,25 @@ export interface AzureOptions {
   readonly caPem: string | undefined;
   readonly credential: AzureCredentialOptions;
   readonly vmssCacheTtlMs: number;
-  /** How long a read of a Spot set's size is valid. If 0 or absent, as long as a list of the sets. */
-  readonly spotSizeTtlMs?: number;
+  /** How long a read of a Spot set's size is valid. If 0, as long as a list of the sets. */
+  readonly spotSizeTtlMs: number;
   readonly vmssVmsCacheTtlMs: number;
   /** Upper bound of the random reduction of `vmssVmsCacheTtlMs`. */
   readonly vmssVmsCacheJitterMs: number;
-  /** Whether lists of what is at rest are skipped, up to a quarter of an hour. If absent, they are not. */
-  readonly readOnChange?: boolean;
+  /** Whether lists of what is at rest are skipped, up to a quarter of an hour. */
+  readonly readOnChange: boolean;
   readonly skuCacheTtlMs: number;
-  /** Which caching agents run. If absent, all. */
-  readonly agents?: AgentSelection;
+  /** Which caching agents run. */
+  readonly agents: AgentSelection;
   /** Whether capacity writes carry `If-Match`. */
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
-  /** For scale sets whose tags do not choose a path. If absent, `vmss`. */
-  readonly writePath?: WritePath;
-  /** Whether AKS's own count of a pool at rest is brought in step with its scale set. If absent, it is not. */
-  readonly syncAgentPoolCount?: boolean;
-  /** Whether the names of other writers are looked up in the activity log. If absent, they are not. */
-  readonly activityLog?: boolean;
+  /** For scale sets whose tags do not choose a path. */
+  readonly writePath: WritePath;
+  /** Whether AKS's own count of a pool at rest is brought in step with its scale set. */
+  readonly syncAgentPoolCount: boolean;
+  /** Whether the names of other writers are looked up in the activity log. */
+  readonly activityLog: boolean;
   /** Nothing is ever written: pools that AKS's own autoscaler scales are node groups with its limits. If absent, they are frozen. */
   readonly adoptsManagedPools?: boolean;
   readonly nodeGroups: readonly ExplicitNodeGroup[];

@@ -112,7 +112,7 @@ export class AzureInventory {
 
     this.#known = new KnownGroups({ selection: options, scaleSets, poolSizes, log });
     const known = this.#known;
-    this.rest = options.readOnChange === true ? this.#restWatch() : undefined;
+    this.rest = options.readOnChange ? this.#restWatch() : undefined;
     this.#agents = { ...deps, order, foreign: new ForeignItems(deps), scaleSets, instances, rest: this.rest };
     const agents = this.#agents;
     this.lists = new InstanceLists({ scheduler, agents, known });
@@ -133,7 +133,7 @@ export class AzureInventory {
     });
     this.prices = createRetailPrices(deps, () => [...known.groups()].flatMap((group) => facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
-    if (options.agents !== undefined) scheduler.select(options.agents);
+    scheduler.select(options.agents);
     this.#followTables();
   }
 
