@@ -1,6 +1,7 @@
 /**
  * Facts of one group combined from scale sets, agent pools and VM sizes: its pool, its VM size, how it is written and what keeps it
  * from growing. Sends no call.
+ * Idea: node group.
  */
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,4 +1,7 @@
-/** What is known of the instances of one group against its size, from the tables and from the count of its scale set. Requests no list. */
+/**
+ * What is known of the instances of one group against its size, from the tables and from the count of its scale set. Requests no list.
+ * Idea: instance.
+ */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { AgentDeps } from '../agents/agents.ts';
 import { isInResourceGroup, parseInstanceId, scaleSetOfInstance } from '../arm/resource-ids.ts';

@@ -1,4 +1,7 @@
-/** Operations that were in progress in scale sets when this process began to read, perhaps those of a previous leader. Sends no call. */
+/**
+ * Operations that were in progress in scale sets when this process began to read, perhaps those of a previous leader. Sends no call.
+ * Idea: operation.
+ */
 
 /** The limit for an operation whose end is not seen. */
 const INHERITED_FOR_MS = 10 * 60_000;

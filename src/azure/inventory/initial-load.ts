@@ -1,4 +1,7 @@
-/** The reads before the first decision. Errors that may pass are retried; others end the start at once. */
+/**
+ * The reads before the first decision. Errors that may pass are retried; others end the start at once.
+ * Idea: cold start.
+ */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';

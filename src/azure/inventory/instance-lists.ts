@@ -1,6 +1,7 @@
 /**
  * The lists of instances: one agent for each scale set that is a group, and one for all virtual machines of pools that have no scale set.
  * Must not know why a list is requested.
+ * Idea: agent.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Table } from '../../cache/table/table.ts';

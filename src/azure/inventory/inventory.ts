@@ -1,6 +1,7 @@
 /**
  * What is known of Azure: the tables, the agents that fill them, single reads between the lists, and the groups registered from
  * them. Must not know Kubernetes, nor decide or write anything.
+ * Idea: row, agent.
  */
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';

@@ -1,4 +1,7 @@
-/** The groups that the user's selection makes of the known rows, and the agent pools that were last listed for all of them. Sends no call. */
+/**
+ * The groups that the user's selection makes of the known rows, and the agent pools that were last listed for all of them. Sends no call.
+ * Idea: node group.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Table } from '../../cache/table/table.ts';
 import type { Log } from '../../telemetry/log.ts';

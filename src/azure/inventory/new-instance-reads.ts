@@ -1,4 +1,7 @@
-/** Reads of instances that are new or expected, singly or by one list. Sends no call itself. */
+/**
+ * Reads of instances that are new or expected, singly or by one list. Sends no call itself.
+ * Idea: single read.
+ */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { InstanceLists } from './instance-lists.ts';
 import type { Refresh } from './refresh.ts';

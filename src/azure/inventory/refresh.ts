@@ -1,4 +1,7 @@
-/** Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list. */
+/**
+ * Reads of single scale sets and instances between the lists, one at a time for each row. Many requests become one list.
+ * Idea: single read.
+ */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';

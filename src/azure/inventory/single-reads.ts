@@ -1,4 +1,7 @@
-/** Reads of one row, after a write, a conflict or a contradiction. */
+/**
+ * Reads of one row, after a write, a conflict or a contradiction.
+ * Idea: single read.
+ */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { AgentDeps } from '../agents/agents.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';

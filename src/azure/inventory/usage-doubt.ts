@@ -1,6 +1,7 @@
 /**
  * When the usages of quotas are in doubt, so that this process reads them itself: Azure contradicted them, or quotas that another process
  * read could keep nodes from pods. No number of another process may decide that.
+ * Idea: usage in doubt.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,7 @@
 /**
  * What is known of agent pools of type VirtualMachines: a table of their sizes, single reads of pools, and which pools an operation
  * of ours holds. AKS takes one operation per pool at a time, whichever size it changes.
+ * Idea: row, operation.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { CacheHooks } from '../../cache/table/hooks.ts';

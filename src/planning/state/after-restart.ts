@@ -1,3 +1,7 @@
+/**
+ * What a process takes over from an earlier one: its saved memory, without the time in which no process watched. Pure.
+ * Idea: saved memory.
+ */
 import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';

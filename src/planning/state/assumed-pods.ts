@@ -2,6 +2,7 @@
  * Assumed pods: pods that a plan counts on a node to which they are not bound. kube-scheduler has nominated the node, a buffer or a booking
  * reserves room there, or the pod fits there and is about to arrive. And pods that are evicted or terminate and are not yet created again:
  * their successors need a place that is not known yet. Pure.
+ * Idea: assumed pod.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';

@@ -1,3 +1,7 @@
+/**
+ * The configured backoff of a group after a failed increase. Pure.
+ * Idea: closure.
+ */
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';

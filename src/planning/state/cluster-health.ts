@@ -1,6 +1,7 @@
 /**
  * Whether the cluster, or one group, is healthy enough to be scaled. Many unready nodes at once have a larger cause; then neither the
  * pending pods nor the nodes' states are reliable. Pure.
+ * Idea: health.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';

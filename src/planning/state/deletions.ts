@@ -1,3 +1,7 @@
+/**
+ * Which nodes are being removed, by us or by another daemon, as their taints and their instances show it. Pure.
+ * Idea: deletion taint.
+ */
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';

@@ -1,3 +1,7 @@
+/**
+ * The nodes that each group still waits for, until they join, fail or are overdue. Pure.
+ * Idea: increase.
+ */
 import { instanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';

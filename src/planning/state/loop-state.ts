@@ -1,6 +1,7 @@
 /**
  * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; no value is edited. Must
  * not know how the world is observed or changed.
+ * Idea: state.
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';

@@ -1,4 +1,7 @@
-/** Nodes by state, with the Cluster Autoscaler's names. Decisions, the status and the metrics use these counts. Pure. */
+/**
+ * Nodes by state, with the Cluster Autoscaler's names. Decisions, the status and the metrics use these counts. Pure.
+ * Idea: health.
+ */
 import { nodeGroupId, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';

@@ -2,6 +2,7 @@
  * What a refused capacity write means for its group: the one table of durations and scopes. A refusal backs off its group, so that
  * the next plan, in the same loop, asks another. Not refusals are conflicts (replanned from the new number), a counted quota
  * (replanned smaller), and an unknown effect (read first). Must not know Azure's codes.
+ * Idea: closure.
  */
 import type { AutoscalerError, ErrorKind } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';

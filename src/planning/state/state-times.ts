@@ -1,6 +1,7 @@
 /**
  * What each number in the memory of the loop means, and one walk over those that are times. A new number does not compile until it is listed.
  * Must not know why times change.
+ * Idea: state.
  */
 import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 

@@ -1,6 +1,7 @@
 /**
  * Where a plan stopped because its time was up, for the next plan, which goes on there. Otherwise a fixed order would give the same pods and
  * the same groups their turn in every loop, and the others never. Must not know how pods are searched or groups estimated.
+ * Idea: stopped plan.
  */
 import type { PodUid } from '../../domain/ids.ts';
 import type { LoopState, StoppedPlan } from '../../domain/loop-state.ts';

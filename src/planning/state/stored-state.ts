@@ -1,6 +1,7 @@
 /**
  * The border between the state and its stored forms, dumps and the saved memory: the names that it has there, and the defaults of what is
  * missing there, which is unknown to an earlier version or was left out. Must not know where a form is stored.
+ * Idea: dump, saved memory.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { AcceptedIncrease, Backoff, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';

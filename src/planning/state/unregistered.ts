@@ -1,6 +1,7 @@
 /**
  * Since when instances run without a node. An instance that lost its node (deleted Node object, reimage) starts its time then, not at its
  * creation years ago.
+ * Idea: unregistered instance.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';

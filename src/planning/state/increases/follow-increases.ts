@@ -1,6 +1,7 @@
 /**
  * The instances that came of each increase of ours: the one rule for it. An instance belongs to the oldest increase of its group that still
  * misses one and was accepted before the instance was there. Must not know who asks.
+ * Idea: increase.
  */
 import type { InstanceKey, NodeGroupId } from '../../../domain/ids.ts';
 import type { IncreaseRecord } from '../../../domain/loop-report.ts';

@@ -1,6 +1,7 @@
 /**
  * How many nodes one group may request per minute. An atomic group has no such limit, since a part of it is of no use. A restart starts a
  * new minute.
+ * Idea: allowance.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';

@@ -2,6 +2,7 @@
  * Increases for all-or-nothing requests, until their nodes came. If an instance fails, the booking is revoked: the nodes that did come are
  * removed like any unneeded node, and the requester can try again. Half of the room would be reserved in vain. Only this process knows
  * these increases; after a restart the booking lasts for its time. Pure.
+ * Idea: increase, buffer and request.
  */
 import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { FollowedIncrease, LoopState } from '../../../domain/loop-state.ts';

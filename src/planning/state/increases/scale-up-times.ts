@@ -1,6 +1,7 @@
 /**
  * When groups were last increased, which starts the cooldown of removals. An increase that ended without a node took that time back:
  * nothing was added that could be removed too early. Pure.
+ * Idea: cooldown.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { GroupTimes, LoopState } from '../../../domain/loop-state.ts';
