@@ -16,7 +16,7 @@ import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../planning/promises/corrected-templates.ts';
-import { endBackoffs } from '../planning/state/backoff.ts';
+import { endClosures } from '../planning/state/closures.ts';
 import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
@@ -169,7 +169,7 @@ async function updateState(input: RunOnceInput, observation: Observation): Promi
 function withReleased(state: LoopState, released: RunOnceInput['released'], { cloud, nowMs }: Observation): LoopState {
   if (released === undefined) return state;
   const groups = cloud.groups.filter(({ id }) => released === 'all' || released.has(id));
-  return endBackoffs(state, groups, nowMs);
+  return endClosures(state, groups, nowMs);
 }
 
 async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {

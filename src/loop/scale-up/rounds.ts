@@ -13,7 +13,7 @@ import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
-import { hasConfiguredBackoff, isRefusal } from '../../planning/state/refused-writes.ts';
+import { isRefusal, refusalRow } from '../../planning/state/refused-writes.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import { begunIncreases } from '../../planning/state/increases/follow-increases.ts';
 import { rememberStop } from '../../planning/state/stopped-plans.ts';
@@ -192,7 +192,8 @@ function hasTargetMoved(increases: readonly IncreaseRecord[], { cloud }: Observa
 /** A refusal comes first: its pods can be served by another group at once, whatever happened to the others. */
 function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefined {
   const refused = refusedIncreases(increases);
-  if (refused.some(({ outcome }) => outcome.kind === 'failed' && hasConfiguredBackoff(outcome.error.detail))) return 'no-capacity';
+  if (refused.some(({ outcome }) => outcome.kind === 'failed' && refusalRow(outcome.error.detail)?.times === 'configured'))
+    return 'no-capacity';
   if (refused.length > 0) return 'refused';
   if (increases.some(({ outcome }) => outcome.kind === 'conflict')) return 'conflict';
   return increases.some(({ outcome }) => outcome.kind === 'failed' && isCountedQuota(outcome.error)) ? 'quota' : undefined;

@@ -8,7 +8,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
-import { backOffGroup } from './backoff.ts';
+import { failIncrease } from './closures.ts';
 import { awaitedSinceMs, isFirstLoop, isLeftover, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
@@ -154,7 +154,7 @@ function failOnFailedInstance(
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
-  const failed = backOffGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
+  const failed = failIncrease(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
   // The other instances of the increase are expected, and may be late: those that Azure shows, and at first those it does not list yet.
   const coming = state.increases.get(group.id);
   if (coming === undefined) return failed;
@@ -179,7 +179,7 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
   const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
-  return backOffGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
+  return failIncrease(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
 }
 
 const NO_INSTANCE = instanceKey('');

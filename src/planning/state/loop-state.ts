@@ -15,8 +15,8 @@ import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increases/increase-rate.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
-import { backOffRefused, correlationIdOf, hasConfiguredBackoff, isRefusal, requestedWaitMs, withAccepted } from './refused-writes.ts';
-import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
+import { close, failIncrease, forgetOldClosures, withAccepted } from './closures.ts';
+import { type GroupFailure, refusalRow, refusedIncrease } from './refused-writes.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases } from './increases/follow-increases.ts';
@@ -59,13 +59,13 @@ export function emptyLoopState(nowMs: number): LoopState {
 /** The first reducer of a loop: takes in cloud events, joined nodes and expired entries. Call it once per observation, before planning. */
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
-  const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
+  const afterEvents = failuresOf(observation).reduce((next, failure) => failIncrease(next, failure, policy.backoff), state);
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
   const accepted = trackAccepted(increased, { observation, before: state }, policy);
   const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state.increases, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
-    ...forgetOldBackoffs(
+    ...forgetOldClosures(
       { ...settled, stockouts: withoutDisproved(settled.stockouts, groupsWithSuccess(observation), nowMs) },
       nowMs,
       policy.backoff,
@@ -113,26 +113,11 @@ export function reduceIncrease(
   if (outcome.kind === 'conflict' || outcome.kind === 'refused' || outcome.kind === 'withheld') return state;
   if (outcome.kind === 'failed') {
     const { group: groupId, error } = outcome;
-    if (!isRefusal(error)) return state;
-    if (!hasConfiguredBackoff(error.detail))
-      return { ...state, backoffs: backOffRefused(state.backoffs, { group: groupId, error, atMs: nowMs }, policy.backoff) };
-    const { detail, kind, code: cause = kind, message } = error;
-    const failed = backOffGroup(
-      state,
-      {
-        groupId,
-        group: result.group,
-        detail,
-        cause,
-        message,
-        correlationId: correlationIdOf(error),
-        atMs: nowMs,
-        waitMs: requestedWaitMs(error),
-      },
-      policy.backoff,
-    );
+    const row = refusalRow(error.detail);
     // This increase failed; earlier ones are still in flight.
-    return { ...failed, increases: state.increases };
+    return row === undefined
+      ? state
+      : close(state, refusedIncrease({ groupId, group: result.group, atMs: nowMs, error }), row, policy.backoff);
   }
   const { group, pods } = increase;
   const nodes = Math.max(0, outcome.target - increase.from);

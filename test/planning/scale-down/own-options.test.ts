@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
-import { backOffGroup } from '../../../src/planning/state/backoff.ts';
+import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
 import { aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -135,7 +135,7 @@ describe("a group's own backoff", () => {
     let atMs = START_MS;
     return Array.from({ length: times }, () => {
       const group = withOptions('p', 1, options);
-      state = backOffGroup(
+      state = failIncrease(
         state,
         { groupId: group.id, group, detail: { kind: 'unavailable', effect: 'unknown' }, cause: 'x', message: '', atMs },
         policy,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { Backoff, LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome, RemovalStep } from '../../../src/domain/outcome.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { reduceIncrease, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
-import { nextBackoff } from '../../../src/planning/state/backoff.ts';
+import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
@@ -44,8 +44,13 @@ const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
 
 describe('backoff', () => {
   it('5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
-    const fail = (known: ReturnType<typeof nextBackoff> | undefined, atMs: number) =>
-      nextBackoff(known, { cause: 'x', atMs, detail: NO_STOCK, message: '' }, policy.backoff);
+    const fail = (known: Backoff | undefined, atMs: number): Backoff => {
+      const state = aState({ backoffs: new Map(known === undefined ? [] : [[G, known]]) });
+      const failure = { groupId: G, group: undefined, detail: NO_STOCK, cause: 'x', message: '', atMs };
+      const backoff = failIncrease(state, failure, policy.backoff).backoffs.get(G);
+      if (backoff === undefined) throw new Error('The group does not back off.');
+      return backoff;
+    };
     const first = fail(undefined, 0);
     expect(first).toMatchObject({ untilMs: 5 * MINUTE, durationMs: 5 * MINUTE });
     const during = fail(first, 2 * MINUTE);

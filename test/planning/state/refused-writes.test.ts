@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
-import { backOffRefused, isRefusal, requestedWaitMs, withAccepted } from '../../../src/planning/state/refused-writes.ts';
-import { nextBackoff } from '../../../src/planning/state/backoff.ts';
+import { close, failIncrease, withAccepted } from '../../../src/planning/state/closures.ts';
+import { isRefusal, refusalRow, refusedIncrease, requestedWaitMs } from '../../../src/planning/state/refused-writes.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
+import { aState } from '../../support/state.ts';
 
 const A = nodeGroupId('a');
 const B = nodeGroupId('b');
@@ -11,15 +11,15 @@ const C = nodeGroupId('c');
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const policy = { initialMs: 5 * MINUTE, maxMs: 30 * MINUTE, resetAfterMs: 180 * MINUTE };
-const EMPTY = emptyLoopState(0).backoffs;
+const EMPTY = aState().backoffs;
 const UNAVAILABLE = { kind: 'unavailable', effect: 'none' } as const;
 
-const refuse = (backoffs: typeof EMPTY, group: typeof A, atMs: number, detail: ErrorKind = UNAVAILABLE, retryAfterMs?: number) =>
-  backOffRefused(
-    backoffs,
-    { group, error: new AutoscalerError(detail, 'Azure says why.', retryAfterMs === undefined ? {} : { retryAfterMs }), atMs },
-    policy,
-  );
+const refuse = (backoffs: typeof EMPTY, groupId: typeof A, atMs: number, detail: ErrorKind = UNAVAILABLE, retryAfterMs?: number) => {
+  const error = new AutoscalerError(detail, 'Azure says why.', retryAfterMs === undefined ? {} : { retryAfterMs });
+  const row = refusalRow(detail);
+  if (row === undefined) throw new Error('It is no refusal.');
+  return close(aState({ backoffs }), refusedIncrease({ groupId, group: undefined, error, atMs }), row, policy).backoffs;
+};
 const secondsOf = (backoffs: typeof EMPTY, group: typeof A): number => (backoffs.get(group)?.untilMs ?? 0) / SECOND;
 
 describe('a refused capacity write', () => {
@@ -51,11 +51,11 @@ describe('a refused capacity write', () => {
   });
 
   it('of a quota backs off as long as configured, and never shorter than its Retry-After', () => {
-    const failure = { cause: 'QuotaExceeded', atMs: 0, detail: { kind: 'quota' as const, quota: 'cores' }, message: '' };
-    expect(nextBackoff(undefined, failure, policy).untilMs).toBe(5 * MINUTE);
-    expect(nextBackoff(undefined, { ...failure, waitMs: 9 * MINUTE }, policy).untilMs).toBe(9 * MINUTE);
+    const quota = { kind: 'quota', quota: 'cores' } as const;
+    expect(secondsOf(refuse(EMPTY, A, 0, quota), A)).toBe(300);
+    expect(secondsOf(refuse(EMPTY, A, 0, quota, 9 * MINUTE), A)).toBe(540);
     // A short backoff before it does not shorten it.
-    expect(nextBackoff(refuse(EMPTY, A, 0).get(A), { ...failure, atMs: 40 * SECOND }, policy).durationMs).toBe(5 * MINUTE);
+    expect(refuse(refuse(EMPTY, A, 0), A, 40 * SECOND, quota).get(A)?.durationMs).toBe(5 * MINUTE);
   });
 
   it('makes groups that were refused alike take turns: one is asked at a time, and each gets its turn', () => {
@@ -87,7 +87,8 @@ describe('a refused capacity write', () => {
     expect([secondsOf(both, A), secondsOf(both, B)]).toEqual([150, 90]);
     const after = withAccepted(both, A);
     expect([after.has(A), secondsOf(after, B)]).toEqual([false, 30]);
-    const late = new Map([[A, nextBackoff(undefined, { cause: 'timeout', atMs: 0, detail: UNAVAILABLE, message: '' }, policy)]]);
+    const failure = { groupId: A, group: undefined, detail: UNAVAILABLE, cause: 'timeout', message: 'Too late.', atMs: 0 };
+    const late = failIncrease(aState(), failure, policy).backoffs;
     expect(withAccepted(late, A)).toBe(late);
   });
 

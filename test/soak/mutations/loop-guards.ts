@@ -30,7 +30,7 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
     guards: [
       'a write of unknown effect is no refusal',
       'a counted quota is planned smaller, not backed off',
-      { title: 'the backoff grows with each refusal', change: ['before === undefined ? longestMs : longestMs * 2', 'times.firstMs'] },
+      { title: 'the backoff grows with each refusal', change: ['nextDurationMs(times, { durationMs: longestMs })', 'times.firstMs'] },
       { title: 'no backoff is longer than an hour without a try', change: ['Math.min(LONGEST_RETRY_AFTER_MS, asked)', 'asked'] },
     ],
   },
