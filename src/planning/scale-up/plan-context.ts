@@ -10,10 +10,10 @@ import { unhealthyGroups } from '../state/cluster-health.ts';
 import { type IncreaseCeiling, rateCeiling } from '../state/increases/increase-rate.ts';
 import { brokenNodes, preemptedNodes } from '../state/node-counts.ts';
 import { trialCeiling } from '../promises/corrected-templates.ts';
-import { probeCeiling } from '../state/stockouts.ts';
+import { outOfStockZones, probeCeiling } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
-import { type GroupStanding, outOfStockZones, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
+import { type GroupGrowth, type GroupStanding, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
 import { type Headroom, headroomBeside, nodesAllowed, takeNodes } from './groups/quotas.ts';
 import { makeTemplate } from './groups/template-node.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.ts';
@@ -123,12 +123,22 @@ function nodesBelowMinimum(group: NodeGroup, lost: number, standing: GroupStandi
 }
 
 /** The largest size after this plan: by the group's rate of increase, or by a probe after a stockout or a broken promise. */
-export function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
+function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
   const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
   const byProbe = probeCeiling(group, state, observation.nowMs);
   const byTrial = trialCeiling(group, state, observation);
   // guard: one node is requested to try a disproved template again
   return [byProbe, byTrial].reduce((least, other) => (other.ceiling < least.ceiling ? other : least), byRate);
+}
+
+/** What decides whether a group of that size may grow in this plan. */
+export function growthOf(
+  { standing, input }: ScaleUpContext,
+  { group, template }: Pick<GroupGrowth, 'group' | 'template'>,
+  size: number,
+  headroom: Headroom,
+): GroupGrowth {
+  return { group, template, size, headroom, standing, ceiling: increaseCeiling(group, input) };
 }
 
 /** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */
@@ -143,7 +153,7 @@ export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpCon
     const nodes = minimumIncreases.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
     const offered = withAttachLimits(group.template, input.names);
-    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing));
+    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing.state.stockouts, standing.nowMs));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [], fresh: [] } }];
   });
 }

@@ -12,13 +12,13 @@ import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { reasonNotToAct } from '../state/cluster-health.ts';
 import { displacedPods, isReservation, nominatedPods } from '../state/assumed-pods.ts';
+import { outOfStockZones } from '../state/stockouts.ts';
 import { estimateFrom } from '../state/stopped-plans.ts';
 import { withConfirmedDevices } from './groups/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
-import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
+import { reasonAgainstIncrease } from './groups/group-eligibility.ts';
 import { isRefusedByAll, newNodeKinds, type NewNodeKinds } from './groups/refused-shapes.ts';
-import { limitReason } from './groups/quotas.ts';
 import { similarityRulesOf } from './groups/similar-groups.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import { expandGroups } from './packing/expand.ts';
@@ -27,7 +27,7 @@ import { placeAndPack } from './packing/pack-upcoming.ts';
 import {
   type PodsToPlace,
   type ScaleUpContext,
-  increaseCeiling,
+  growthOf,
   leavingNodes,
   makeScaleUpContext,
   nodesToMinimum,
@@ -155,21 +155,20 @@ interface GrowableGroups {
 }
 
 function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): GrowableGroups {
-  const { observation, names } = context.input;
+  const { observation, state, names } = context.input;
   const skips = new Map<NodeGroupId, SkipReason>();
   const bounds = new Map<NodeGroupId, SizeBounds>();
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
     const size = plannedSize(context, group);
-    const ceiling = increaseCeiling(group, context.input);
-    const reason =
-      reasonAgainstIncrease(group, context.standing, size, ceiling) ??
-      (group.template === undefined ? undefined : limitReason(context.headroom, { group, template: group.template }, size));
+    const growth = growthOf(context, { group, template: group.template }, size, context.headroom);
+    const reason = reasonAgainstIncrease(growth);
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
       const offered = withConfirmedDevices(withAttachLimits(group.template, names), group, context.input);
-      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, outOfStockZones(group, context.standing)));
-      bounds.set(group.id, { size, ceiling: ceiling.ceiling });
+      const closedZones = outOfStockZones(group, state.stockouts, observation.nowMs);
+      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones));
+      bounds.set(group.id, { size, ceiling: growth.ceiling.ceiling });
     }
   }
   return { templates, kinds: newNodeKinds(templates, snapshot), bounds, skips };

@@ -23,10 +23,10 @@ import {
   makeTemplate,
   templateRefusals,
 } from './groups/template-node.ts';
-import { maximumReason } from './groups/group-eligibility.ts';
-import { isPlanFull, limitReason } from './groups/quotas.ts';
+import { reasonAgainstMore } from './groups/group-eligibility.ts';
+import { isPlanFull } from './groups/quotas.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
-import { type ScaleUpContext, increaseCeiling, plannedSize } from './plan-context.ts';
+import { type ScaleUpContext, growthOf, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { inTurns } from './pods/search-order.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
@@ -180,15 +180,9 @@ function stopsOf(
 ): readonly (readonly [NodeGroupId, SkipReason])[] {
   return templates.flatMap(({ group, template }) => {
     const size = plannedSize(context, group, expansion);
-    const stop = stopAt(context, group, size) ?? limitReason(expansion.headroom, { group, template }, size);
+    const stop = reasonAgainstMore(growthOf(context, { group, template }, size, expansion.headroom));
     return stop === undefined ? [] : [[group.id, stop] as const];
   });
-}
-
-function stopAt({ input }: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
-  if (size >= group.maxSize) return maximumReason(group);
-  const { ceiling, reason } = increaseCeiling(group, input);
-  return size >= ceiling ? reason : undefined;
 }
 
 interface RefusalInput {

@@ -6,11 +6,14 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
+import type { SkipReason } from '../../domain/reasons.ts';
 import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import { defined } from '../../lib/defined.ts';
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { type FailureRow, type GroupFailure, lateFailureRow } from './refused-writes.ts';
-import { drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
+import { closingStockout, drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
+
+type ClosedReason = Extract<SkipReason, { readonly kind: 'backoff' | 'stockout' }>;
 
 /** Closes what the row of a failure names: backs off the group, and records a stockout of its size or quota. */
 export function close(state: LoopState, failure: GroupFailure, row: FailureRow, policy: BackoffPolicy): LoopState {
@@ -22,6 +25,21 @@ export function close(state: LoopState, failure: GroupFailure, row: FailureRow, 
   if (stockoutMs === undefined) return { ...state, backoffs };
   const lastsMs = Math.max(stockoutMs, backoffs.get(failure.groupId)?.durationMs ?? 0);
   return { ...state, backoffs, stockouts: withStockout(state.stockouts, stockoutOf(failure, lastsMs)) };
+}
+
+/** What closes the group for increases: its backoff, else a stockout. A stockout that is over for one node is a ceiling, not a closure. */
+export function closedFor(
+  group: NodeGroup,
+  { backoffs, stockouts }: Pick<LoopState, 'backoffs' | 'stockouts'>,
+  nowMs: number,
+): ClosedReason | undefined {
+  const backoff = backoffs.get(group.id);
+  if (backoff !== undefined && backoff.untilMs > nowMs) {
+    const { untilMs, cause, message, correlationId } = backoff;
+    return { kind: 'backoff', untilMs, cause, ...defined({ message, correlationId }) };
+  }
+  const stockout = closingStockout(group, stockouts, nowMs);
+  return stockout === undefined ? undefined : { kind: 'stockout', untilMs: stockout.untilMs, code: stockout.code };
 }
 
 /** Takes in an accepted increase that failed: the group is closed, and the increase is no longer in flight. */

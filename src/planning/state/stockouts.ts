@@ -20,6 +20,22 @@ export function isClosedFor(lack: Stockout, group: StockoutSubject, nowMs: numbe
   return isAffected(lack, group) && nowMs < closedUntilMs(lack, group);
 }
 
+/** The stockout that leaves the group no zone to grow in. */
+export function closingStockout(group: NodeGroup, stockouts: LoopState['stockouts'], nowMs: number): Stockout | undefined {
+  const live = stockouts.filter((lack) => isClosedFor(lack, group, nowMs));
+  const everywhere = live.find(({ scope }) => scope.zone === undefined);
+  if (everywhere !== undefined) return everywhere;
+  const zones = (group.template?.zones ?? group.zones).map(zonePart);
+  const closing = zones.map((zone) => live.find(({ scope }) => scope.zone !== undefined && zonePart(scope.zone) === zone));
+  return closing.every((stockout) => stockout !== undefined) ? closing[0] : undefined;
+}
+
+/** Zones of the group, by their last part, in which Azure has reported a stockout. */
+export function outOfStockZones(group: NodeGroup, stockouts: LoopState['stockouts'], nowMs: number): ReadonlySet<string> {
+  const live = stockouts.filter((lack) => isClosedFor(lack, group, nowMs));
+  return new Set(live.flatMap(({ scope }) => (scope.zone === undefined ? [] : [zonePart(scope.zone)])));
+}
+
 /** Whether a plan still needs the stockout: it lasts, or it is half-open. */
 export function isStillRelevant({ untilMs }: Pick<Stockout, 'untilMs'>, nowMs: number): boolean {
   return untilMs + HALF_OPEN_MS > nowMs;
