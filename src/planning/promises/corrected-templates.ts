@@ -3,7 +3,7 @@
  * know how a broken promise is found.
  */
 import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
-import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -13,7 +13,7 @@ import { attachLimit, withAttachLimits } from '../../scheduling/volumes/attachme
 import { makeTemplate } from '../scale-up/groups/template-node.ts';
 import { templateHash } from '../state/accepted-increases.ts';
 import { podClass } from '../state/increases/pods-of-increases.ts';
-import type { IncreaseCeiling } from '../state/increases/increase-rate.ts';
+import type { SkipReason } from '../../domain/reasons.ts';
 
 /** How long a template that a node disproved stays corrected, if nothing changes. */
 export const CORRECTED_MS = 1_800_000;
@@ -117,16 +117,10 @@ function portHolder({ ports }: TemplateDifference): StaticPod {
   return { namespace: '', name: 'pods-outside-the-template', requests: noResources(), hostPorts: ports };
 }
 
-/**
- * The size up to which a group may grow while its template is tried again. Only if a pod waits that the last node did not fit: other pods
- * need no trial. An atomic group cannot request a part, so it has no limit.
- */
-export function trialCeiling(group: NodeGroup, state: Findings & Pick<LoopState, 'increases'>, { cluster }: Observation): IncreaseCeiling {
-  const free: IncreaseCeiling = { ceiling: group.maxSize, reason: undefined };
-  if (isWhole(group) || !group.target.known) return free;
+/** Why the group's template is tried again with one node. Only if a pod waits that the last node did not fit: other pods need no trial. */
+export function trialReason(group: NodeGroup, state: Findings, { cluster }: Observation): SkipReason | undefined {
   const tried = openTrials(group, state).find(({ classes }) => cluster.pendingPods.some(({ shape }) => classes.includes(podClass(shape))));
-  const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
-  return tried === undefined || ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'trial', difference: tried.difference } };
+  return tried === undefined ? undefined : { kind: 'trial', difference: tried.difference };
 }
 
 /** What is known of the group without correcting its template any more. */

@@ -9,8 +9,8 @@ import { type Expander, checkExpanderChain, createExpanders } from '../expanders
 import { unhealthyGroups } from '../state/cluster-health.ts';
 import { type IncreaseCeiling, rateCeiling } from '../state/increases/increase-rate.ts';
 import { brokenNodes, preemptedNodes } from '../state/node-counts.ts';
-import { trialCeiling } from '../promises/corrected-templates.ts';
-import { outOfStockZones, probeCeiling } from '../state/stockouts.ts';
+import { trialReason } from '../promises/corrected-templates.ts';
+import { outOfStockZones, probingReason } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { type GroupGrowth, type GroupStanding, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
@@ -122,13 +122,17 @@ function nodesBelowMinimum(group: NodeGroup, lost: number, standing: GroupStandi
   return missing > 0 && isWhole(group) ? group.maxSize - group.target.value : missing;
 }
 
-/** The largest size after this plan: by the group's rate of increase, or by a probe after a stockout or a broken promise. */
+/**
+ * The largest size after this plan: by the group's rate of increase, or one node at a time after a stockout or a broken promise. An atomic
+ * group cannot request a part, so it has no such limit.
+ */
 function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
   const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
-  const byProbe = probeCeiling(group, state, observation.nowMs);
-  const byTrial = trialCeiling(group, state, observation);
+  if (isWhole(group) || !group.target.known) return byRate;
+  const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
   // guard: one node is requested to try a disproved template again
-  return [byProbe, byTrial].reduce((least, other) => (other.ceiling < least.ceiling ? other : least), byRate);
+  const reason = probingReason(group, state, observation.nowMs) ?? trialReason(group, state, observation);
+  return reason === undefined || ceiling >= byRate.ceiling ? byRate : { ceiling, reason };
 }
 
 /** What decides whether a group of that size may grow in this plan. */

@@ -5,8 +5,8 @@
  * Idea: stockout.
  */
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
-import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import type { IncreaseCeiling } from './increases/increase-rate.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { SkipReason } from '../../domain/reasons.ts';
 import { zonePart } from '../../domain/node-template.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;
@@ -41,16 +41,10 @@ export function isStillRelevant({ untilMs }: Pick<Stockout, 'untilMs'>, nowMs: n
   return untilMs + HALF_OPEN_MS > nowMs;
 }
 
-/**
- * The size up to which a group may grow while it probes a half-open stockout. An atomic group cannot request a part, so it has no limit.
- */
-export function probeCeiling(group: NodeGroup, state: Pick<LoopState, 'stockouts' | 'increases'>, nowMs: number): IncreaseCeiling {
-  const free: IncreaseCeiling = { ceiling: group.maxSize, reason: undefined };
-  if (isWhole(group) || !group.target.known) return free;
-  const open = state.stockouts.find((lack) => isHalfOpenFor(lack, group, nowMs));
-  if (open === undefined) return free;
-  const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
-  return ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'probing', code: open.code } };
+/** Why the group probes with one node whether a stockout is over. */
+export function probingReason(group: NodeGroup, { stockouts }: Pick<LoopState, 'stockouts'>, nowMs: number): SkipReason | undefined {
+  const open = stockouts.find((lack) => isHalfOpenFor(lack, group, nowMs));
+  return open === undefined ? undefined : { kind: 'probing', code: open.code };
 }
 
 /** Removes half-open stockouts that a new node disproved. A node of a larger size disproves the stockout for larger sizes only. */

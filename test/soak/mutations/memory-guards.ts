@@ -53,7 +53,7 @@ export const MEMORY_GUARDS: readonly GuardTable[] = [
       { title: 'a pod that came long after its node corrects no template', change: ['&& cameWith(pod, node)'] },
       { title: 'a node that starts breaks no promise', change: ['starting.has(name) ||'] },
       { title: 'pods that took the room break no promise', change: ['isOwn(pod) &&'], quick: true },
-      { title: 'one node is requested to try a disproved template again', change: [', byTrial'] },
+      { title: 'one node is requested to try a disproved template again', change: ['?? trialReason(group, state, observation)'] },
     ],
   },
   {
