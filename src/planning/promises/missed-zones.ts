@@ -122,8 +122,8 @@ function findMiss(pods: PodsOfClass, acceptedAtMs: number, group: GroupArrivals,
 /** The zones that the pods need; none if no such pod is pending, or if they may run in each zone or in none. */
 function zonesFor({ class: name }: PodsOfClass, template: GroupTemplate, { pending }: PromiseContext): readonly string[] {
   const shape = pending.get(name);
-  const mask = shape === undefined ? 0 : variantsForShape(shape, template);
-  const zones = template.template.zones.filter((_zone, at) => (mask & (1 << at)) !== 0);
+  const allowed = shape === undefined ? 0 : variantsForShape(shape, template);
+  const zones = template.template.zones.filter((_zone, at) => (allowed & (1 << at)) !== 0);
   return zones.length === template.template.zones.length ? [] : zones;
 }
 

@@ -78,7 +78,7 @@ export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate)
   const need = pods.shape.sharedVolumes === undefined ? pods.need : needOf(requestsAlone(pods.shape));
   if (countFits(need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
   if (refusedByDevices(pods, template).length > 0) return 0;
-  return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
+  return template.variants.reduce((allowed, node, index) => (fitsStatically(pods.shape, node) ? allowed | (1 << index) : allowed), 0);
 }
 
 /** What variants a group of pods allows does not change while its pods find places. */
@@ -88,9 +88,9 @@ const VARIANTS = new WeakMap<GroupTemplate, Map<EquivalenceGroup, number>>();
 export function knownVariants(group: EquivalenceGroup, template: GroupTemplate): number {
   const ofTemplate = VARIANTS.get(template) ?? new Map<EquivalenceGroup, number>();
   VARIANTS.set(template, ofTemplate);
-  const mask = ofTemplate.get(group) ?? variantsForPods(group, template);
-  ofTemplate.set(group, mask);
-  return mask;
+  const allowed = ofTemplate.get(group) ?? variantsForPods(group, template);
+  ofTemplate.set(group, allowed);
+  return allowed;
 }
 
 /** Every reason why the pods do not fit an empty new node, in the zone that suits them best. Certain reasons come before possible ones. */

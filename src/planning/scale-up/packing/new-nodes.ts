@@ -20,7 +20,8 @@ export interface NewNodePlace {
   readonly of: number;
   readonly template: GroupTemplate;
   readonly variant: Node;
-  readonly mask: number;
+  /** Its bit in the variants that pods allow. */
+  readonly variantBit: number;
   readonly nodes: NodesOfPlace;
 }
 

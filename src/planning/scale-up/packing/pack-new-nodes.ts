@@ -100,7 +100,7 @@ function* packOneByOne(
       else placeIndependent(packing, toPack);
       for (let at = before; at < packing.nodes.length; at++) {
         const of = packing.nodes[at]?.place.of ?? 0;
-        if (toPack.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
+        if (toPack.allowedVariants[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
       }
     }
     yield;
@@ -142,7 +142,7 @@ function placesOf({ template }: FamilyMember, of: number, operations: OperationC
     of,
     template,
     variant,
-    mask: 1 << index,
+    variantBit: 1 << index,
     nodes: new NodesOfPlace(template.free, operations),
   }));
 }
@@ -154,15 +154,15 @@ function packingOrder(groups: readonly EquivalenceGroup[], { members, places }: 
     .filter((group) => group.pods.length > 0)
     .map((group) => ({
       group,
-      masks: members.map(({ template }) => knownVariants(group, template)),
+      allowedVariants: members.map(({ template }) => knownVariants(group, template)),
       size: allocatable === undefined ? 0 : podSizeOn(group.need, allocatable),
     }))
-    .filter(({ masks }) => masks.some((mask) => mask !== 0))
+    .filter(({ allowedVariants }) => allowedVariants.some((allowed) => allowed !== 0))
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key))
-    .map(({ group, masks }) => ({
+    .map(({ group, allowedVariants }) => ({
       group,
-      masks,
-      places: places.map((own, of) => own.filter(({ mask }) => (mask & (masks[of] ?? 0)) !== 0)),
+      allowedVariants,
+      places: places.map((own, of) => own.filter(({ variantBit }) => (variantBit & (allowedVariants[of] ?? 0)) !== 0)),
     }));
 }
 

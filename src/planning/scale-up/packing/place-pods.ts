@@ -43,7 +43,8 @@ export interface Packing {
 /** A group of pods, with the zone variants of each member that it allows. */
 export interface PodsToPack {
   readonly group: EquivalenceGroup;
-  readonly masks: readonly number[];
+  /** Of each member, as bits: see `variantsForPods`. */
+  readonly allowedVariants: readonly number[];
   /** The places of each member that these variants are. */
   readonly places: readonly (readonly NewNodePlace[])[];
 }
@@ -190,11 +191,11 @@ function firstWithRoom(cursors: readonly Cursor[], group: EquivalenceGroup, pod:
 }
 
 /** Zones in which new nodes are possible count as domains, so that they fill evenly and not one after the other. */
-function addMemberPlaceholders({ space, members, placeholders }: Packing, { group, masks }: PodsToPack): Placeholders {
+function addMemberPlaceholders({ space, members, placeholders }: Packing, { group, allowedVariants }: PodsToPack): Placeholders {
   if (members.length < 2 || group.shape.topologySpread.length === 0) return NO_PLACEHOLDERS;
   return space.addPlaceholders(
     group,
-    placeholders.filter(({ of }) => masks[of] !== 0).map(({ node }) => node),
+    placeholders.filter(({ of }) => allowedVariants[of] !== 0).map(({ node }) => node),
   );
 }
 

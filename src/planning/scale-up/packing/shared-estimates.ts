@@ -68,9 +68,9 @@ export class SharedEstimates {
     if (known !== undefined) return known;
     const { free, ports, variants, daemonPods } = template;
     const nodes = variants.map((variant) => this.#simulated.describeKind(variant, daemonPods));
-    const masks: number[] = [];
-    yield* visitInSlices(this.#groups, (group) => void masks.push(variantsForPods(group, template)));
-    const kind = JSON.stringify([[...free], [...template.template.allocatable], ports, nodes, masks.join()]);
+    const allowedVariants: number[] = [];
+    yield* visitInSlices(this.#groups, (group) => void allowedVariants.push(variantsForPods(group, template)));
+    const kind = JSON.stringify([[...free], [...template.template.allocatable], ports, nodes, allowedVariants.join()]);
     this.#kinds.set(template.group.id, kind);
     return kind;
   }
