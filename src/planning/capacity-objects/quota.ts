@@ -16,8 +16,9 @@ export type UsedBy = (node: CountedNode | undefined, group?: Pick<NodeGroup, 'sh
 
 export interface Quota {
   readonly kind: 'plan' | 'cluster' | 'capacity-quota' | 'cloud' | 'pool';
-  /** For messages: quotas of one object have one. */
+  /** The limit, object or pool that it is part of: all quotas of one object have the same. */
   readonly id: string;
+  /** For messages: `nodes`, `cpu`, `family standardDSv5Family`. */
   readonly resource: string;
   /** In the unit of `usedBy`. */
   readonly limit: number;
