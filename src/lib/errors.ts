@@ -94,7 +94,7 @@ export function configError(message: string, options: ErrorOptions = {}): Autosc
 /** How the loop reacts to an error. */
 export type Reaction = 'exit' | 'skip-loop' | 'back-off-group' | 'refresh-and-replan' | 'ignore';
 
-/** How the loop reacts to an error of one of its steps. What a refused capacity write means is in `refused-writes.ts`. */
+/** How the loop reacts to an error of one of its steps. What a refused capacity write means is in `failed-increases.ts`. */
 export function reactionTo(error: AutoscalerError): Reaction {
   switch (error.kind) {
     case 'config':

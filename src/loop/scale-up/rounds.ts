@@ -13,7 +13,7 @@ import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
-import { isRefusal, refusalRow } from '../../planning/state/refused-writes.ts';
+import { isRefusal, refusalRow } from '../../planning/state/failed-increases.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import { begunIncreases } from '../../planning/state/increases/follow-increases.ts';
 import { rememberStop } from '../../planning/state/stopped-plans.ts';

@@ -18,7 +18,7 @@ export interface Quota {
   readonly kind: 'plan' | 'cluster' | 'capacity-quota' | 'cloud' | 'pool';
   /** The limit, object or pool that it is part of: all quotas of one object have the same. */
   readonly id: string;
-  /** For messages: `nodes`, `cpu`, `family standardDSv5Family`. */
+  /** `nodes`, `cpu`, `family standardDSv5Family`: for messages, and the unit and the name of a limit of the cluster follow from it. */
   readonly resource: string;
   /** In the unit of `usedBy`. */
   readonly limit: number;

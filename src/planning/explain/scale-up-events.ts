@@ -7,7 +7,7 @@ import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.t
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
-import { correlationIdOf } from '../state/refused-writes.ts';
+import { correlationIdOf } from '../state/failed-increases.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
 /** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */

@@ -1,5 +1,5 @@
 /**
- * Groups, sizes and quotas that a failed increase closes for a time. The table of times and scopes is in `refused-writes.ts`.
+ * Groups, sizes and quotas that a failed increase closes for a time. The table of times and scopes is in `failed-increases.ts`.
  * Idea: closure, stockout.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
@@ -10,7 +10,7 @@ import type { SkipReason } from '../../domain/reasons.ts';
 import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import { defined } from '../../lib/defined.ts';
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
-import { type FailureRow, type GroupFailure, lateFailureRow } from './refused-writes.ts';
+import { type FailureRow, type GroupFailure, lateFailureRow } from './failed-increases.ts';
 import { closingStockout, drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
 
 type ClosedReason = Extract<SkipReason, { readonly kind: 'backoff' | 'stockout' }>;
@@ -28,7 +28,7 @@ export function close(state: LoopState, failure: GroupFailure, row: FailureRow, 
 }
 
 /** What closes the group for increases: its backoff, else a stockout. A stockout that is over for one node is a ceiling, not a closure. */
-export function closedFor(
+export function closedReason(
   group: NodeGroup,
   { backoffs, stockouts }: Pick<LoopState, 'backoffs' | 'stockouts'>,
   nowMs: number,

@@ -16,7 +16,7 @@ import { withoutDisproved } from './stockouts.ts';
 import { recentIncreases, addRecentIncrease } from './increases/increase-rate.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { close, failIncrease, forgetOldClosures, withAccepted } from './closures.ts';
-import { type GroupFailure, refusalRow, refusedIncrease } from './refused-writes.ts';
+import { type GroupFailure, refusalRow, refusedIncrease } from './failed-increases.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases } from './increases/follow-increases.ts';

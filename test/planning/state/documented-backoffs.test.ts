@@ -1,4 +1,4 @@
-/** The table of `docs/how-decisions-are-made.md` that says how long a pool backs off: each row of it is a row of this test. */
+/** The table of `docs/how-decisions-are-made.md` that says how long a pool backs off: the times and turns of each row are checked here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';

@@ -25,7 +25,7 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
   },
   { test: 'test/scenarios/refused-writes.test.ts', guards: ['a refused write backs off its group'] },
   {
-    test: 'test/planning/state/refused-writes.test.ts',
+    test: 'test/planning/state/failed-increases.test.ts',
     quick: true,
     guards: [
       'a write of unknown effect is no refusal',

@@ -8,7 +8,7 @@ import type { LoopState } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
-import { closedFor } from '../../state/closures.ts';
+import { closedReason } from '../../state/closures.ts';
 import type { IncreaseCeiling } from '../../state/increases/increase-rate.ts';
 import { type Headroom, limitReason } from './quotas.ts';
 
@@ -42,7 +42,7 @@ const AGAINST_ANY: readonly Rule<Pick<GroupGrowth, 'group' | 'standing'>>[] = [
   ({ group: { growthHeld } }) => (growthHeld === undefined ? undefined : { kind: 'frozen', detail: growthHeld }),
   ({ group, standing }) => (standing.exclude.has(group.id) ? { kind: 'frozen', detail: 'already tried in this loop' } : undefined),
   ({ group: { target } }) => (target.known ? undefined : { kind: 'target-unknown', detail: target.reason }),
-  ({ group, standing: { state, nowMs } }) => closedFor(group, state, nowMs),
+  ({ group, standing: { state, nowMs } }) => closedReason(group, state, nowMs),
 ];
 
 /** Reasons that leave no room for one more node. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { close, failIncrease, withAccepted } from '../../../src/planning/state/closures.ts';
-import { isRefusal, refusalRow, refusedIncrease, requestedWaitMs } from '../../../src/planning/state/refused-writes.ts';
+import { isRefusal, refusalRow, refusedIncrease, requestedWaitMs } from '../../../src/planning/state/failed-increases.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
 import { aState } from '../../support/state.ts';
 
