@@ -188,16 +188,16 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   templateReports(): readonly TemplateReport[] {
-    return this.#groups.map((group) => reportTemplate(group, this.#rooms.memory.recordOf(group.id), this.#deps.names));
+    return this.#groups.map((group) => reportTemplate(group, this.#rooms.evidence.recordOf(group.id), this.#deps.names));
   }
 
   learnedTemplates(): LearnedText {
-    const { memory } = this.#rooms;
-    return { revision: memory.revision, text: () => memory.text };
+    const { evidence } = this.#rooms;
+    return { revision: evidence.revision, text: () => evidence.text };
   }
 
   restoreTemplates(text: string): string | undefined {
-    return this.#rooms.memory.restore(text);
+    return this.#rooms.evidence.restore(text);
   }
 
   inFlightCalls(): number {

@@ -26,7 +26,7 @@ import { hasFailed } from './rows/scale-set.ts';
 import type { SharedClusters } from '../domain/ports/shared-clusters.ts';
 import type { SharedHints } from '../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../domain/ports/shared-text.ts';
-import { TemplateMemory } from './templates/template-memory.ts';
+import { NodeEvidence } from './templates/evidence.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
 import { ActivityLog } from './view/activity-log.ts';
 import { CloudEventQueue } from './view/cloud-events.ts';
@@ -71,7 +71,7 @@ export interface AzureRooms {
   readonly rateLimits: RateLimits;
   readonly inventory: AzureInventory;
   readonly ownWrites: OwnWrites;
-  readonly memory: TemplateMemory;
+  readonly evidence: NodeEvidence;
   readonly views: CloudViewBuilder;
   readonly reporter: InventoryReporter;
   readonly events: CloudEventQueue;
@@ -123,7 +123,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const events = new CloudEventQueue(log);
   const failures = new FailureCounts(metrics.scaleUp.failures, clock);
   const quotaAccount = new QuotaAccount({ inventory, failures, clock });
-  const memory = new TemplateMemory(names, metrics.templates);
+  const evidence = new NodeEvidence(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
   const views = new CloudViewBuilder({
     store: inventory,
@@ -131,7 +131,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     options,
     names,
     lockedBecause,
-    memory,
+    evidence,
     hints,
     shares,
   });
@@ -169,7 +169,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     rateLimits,
     inventory,
     ownWrites,
-    memory,
+    evidence,
     views,
     reporter,
     events,

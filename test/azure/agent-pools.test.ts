@@ -7,7 +7,7 @@ import { buildGroupTemplate, type GroupTemplateInput } from '../../src/azure/tem
 import { learnFrom, fingerprintOf } from '../../src/azure/templates/learned-templates.ts';
 import { StartupTaints } from '../../src/azure/templates/startup-taints.ts';
 import type { Sku } from '../../src/azure/sizes/sku-catalog.ts';
-import { TemplateMemory } from '../../src/azure/templates/template-memory.ts';
+import { NodeEvidence, type Evidence } from '../../src/azure/templates/evidence.ts';
 import type { TemplateSource } from '../../src/azure/rows/template-source.ts';
 import { templateFromSize } from '../../src/azure/templates/from-size.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
@@ -139,23 +139,25 @@ describe('taints that a pool states for the start of its nodes', () => {
     nodeInitializationTaints: ['example.com/agent=missing:NoSchedule', 'broken', 'example.com/agent:NoExecute', 'team=b:NoExecute'],
   });
   const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
-  const inputs = (rest: Partial<GroupTemplateInput> = {}): GroupTemplateInput => ({
+  const inputs = (rest: Partial<Evidence> = {}): GroupTemplateInput => ({
     group: { id: G, key: 'g', kind: 'scale-set', min: 0, max: 9, explicit: true },
     row: undefined,
     size: undefined,
     pool: row,
     sku: SKU,
-    exemplar: undefined,
-    fallback: undefined,
     clusterLabels: {},
-    learned: undefined,
-    customDaemons: [],
-    startupTaints: 'example.com/agent',
-    ...rest,
+    evidence: {
+      exemplar: undefined,
+      fallback: undefined,
+      learned: undefined,
+      customDaemons: [],
+      startupTaints: 'example.com/agent',
+      ...rest,
+    },
   });
-  const memory = () => new TemplateMemory(resourceNames, createMetrics().templates);
-  const template = (rest: Partial<GroupTemplateInput>) =>
-    buildGroupTemplate({ options: options(new ScriptedArm()), names: resourceNames, memory: memory() }, inputs(rest), SOURCE);
+  const evidence = () => new NodeEvidence(resourceNames, createMetrics().templates);
+  const template = (rest: Partial<Evidence>) =>
+    buildGroupTemplate({ options: options(new ScriptedArm()), names: resourceNames, evidence: evidence() }, inputs(rest), SOURCE);
 
   it('are reported by their keys, each once', () => {
     expect(row.initializationTaints).toEqual(['example.com/agent']);
@@ -197,8 +199,8 @@ describe('taints that a pool states for the start of its nodes', () => {
   ])('last if a node of %d minutes still carries one', (minutes, expected) => {
     const watch = new StartupTaints();
     const node = aNode({ name: 'n', createdAtMs: START_MS, taints: [taint('example.com/agent')] });
-    watch.observe(new Map([['n', node]]), new Map([['n', G]]), START_MS + minutes * 60_000);
-    expect(watch.confirmDeclared(G, row.initializationTaints)).toEqual(expected);
+    watch.observe([node], START_MS + minutes * 60_000);
+    expect(watch.confirm(row.initializationTaints)).toEqual(expected);
   });
 });
 

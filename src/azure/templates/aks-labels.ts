@@ -1,6 +1,7 @@
 /**
  * Derives the labels that AKS gives its nodes from what Azure and AKS return of a pool without nodes. A label that would be a
  * guess (the state of a node's DNS, the variant of its image) is left out: a running node has it. Pure.
+ * Idea: template.
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';

@@ -1,4 +1,7 @@
-/** Resources that AKS reserves on a node, by its published formulas. Pure arithmetic. */
+/**
+ * Resources that AKS reserves on a node, by its published formulas. Pure arithmetic.
+ * Idea: template.
+ */
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

@@ -1,8 +1,9 @@
 /**
  * Daemon pods that no built-in DaemonSet announces: of DaemonSets of other API groups, or annotated as daemon pods. The nodes of
  * a group show which of them every new node gets. Must not know how a template is made.
+ * Idea: evidence.
  */
-import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { CustomDaemon } from '../../domain/node-template.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -10,10 +11,8 @@ import type { Pod } from '../../domain/pod.ts';
 import { largest, type ResourceNames } from '../../domain/resources.ts';
 import { apiGroupOf, isBuiltInDaemonSet, isOlderThanNode } from '../../domain/workloads.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { isBeingRemoved } from './from-node.ts';
+import { SETTLED_AFTER_MS } from './from-node.ts';
 
-/** How long a ready node may lack a daemon pod before it counts: controllers create the pod after the node, and replace it. */
-const SETTLED_AFTER_MS = 60_000;
 /** Far more than any node has. */
 const MOST_DAEMONS = 50;
 const NONE: readonly CustomDaemon[] = [];
@@ -54,13 +53,8 @@ function customDaemonOf(node: NodeName, { namespace, name, controller, shape }: 
   return { namespace, name: controller.name, owner: `${kind}.${apiGroupOf(apiVersion)} ${uid}`, requests, hostPorts };
 }
 
-/** Whether the node shows what runs on every node of its group. */
-export function showsDaemons(node: Node): boolean {
-  return node.readiness.ready && !node.unschedulable && !isBeingRemoved(node);
-}
-
 export interface GroupDaemonsInput {
-  /** Ready, schedulable nodes of the group. */
+  /** Ready, schedulable nodes of the group. Until they are settled they may lack a pod: controllers create it after the node, and replace it. */
   readonly nodes: readonly Node[];
   readonly daemonsOn: (node: Node) => readonly CustomDaemon[];
   /** From earlier nodes. They stay until a settled node lacks them. */
@@ -104,38 +98,21 @@ interface Known {
   readonly wholeAtMs: ReadonlyMap<string, number>;
 }
 
-/** Follows the custom daemons of every group. */
+/** Remembers the custom daemons of one group. */
 export class CustomDaemons {
-  readonly #byPods = new WeakMap<readonly Pod[], { readonly createdAtMs: number; readonly daemons: readonly CustomDaemon[] }>();
-  readonly #known = new Map<NodeGroupId, Known>();
-  #nodes = new Map<NodeGroupId, Node[]>();
-  #pending = new Map<NodeName, Pod[]>();
-  #cluster: Pick<ClusterView, 'nodes' | 'podsByNode' | 'pendingPods'> | undefined;
-  #groupOfNode: ReadonlyMap<NodeName, NodeGroupId> | undefined;
+  #last: Known | undefined;
 
-  /** Must be called once per view, before the groups. */
-  observe(cluster: ClusterView, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>): void {
-    const last = this.#cluster;
-    this.#cluster = cluster;
-    if (last?.pendingPods !== cluster.pendingPods) this.#pending = pendingByNode(cluster.pendingPods);
-    if (last?.nodes === cluster.nodes && this.#groupOfNode === groupOfNode) return;
-    this.#groupOfNode = groupOfNode;
-    this.#nodes = new Map();
-    for (const [name, group] of groupOfNode) {
-      const node = cluster.nodes.get(name);
-      if (node === undefined || !showsDaemons(node)) continue;
-      const nodes = this.#nodes.get(group);
-      if (nodes === undefined) this.#nodes.set(group, [node]);
-      else nodes.push(node);
-    }
+  /** As of the last update. The same array while nothing is new. */
+  get known(): readonly CustomDaemon[] {
+    return this.#last?.daemons ?? NONE;
   }
 
-  /** Brings one group up to date. Returns the same array while nothing is new. `recorded` counts before a node was seen. */
-  update(id: NodeGroupId, recorded: readonly CustomDaemon[], nowMs: number): readonly CustomDaemon[] {
-    const before = this.#known.get(id);
+  /** `recorded` counts before a node was seen. */
+  update({ recorded, ...seen }: Omit<GroupDaemonsInput, 'known'> & { readonly recorded: readonly CustomDaemon[] }): void {
+    const { nodes, nowMs } = seen;
+    const before = this.#last;
     const known = before?.daemons ?? recorded;
-    const nodes = this.#nodes.get(id) ?? [];
-    const whole = nodes.length === 0 ? known : findCustomDaemons({ nodes, daemonsOn: (node) => this.#daemonsOn(node), known, nowMs });
+    const whole = nodes.length === 0 ? known : findCustomDaemons({ ...seen, known });
     const wholeAtMs = new Map(whole.map((daemon) => [keyOf(daemon), nowMs]));
     const held = (before?.daemons ?? NONE).filter((daemon) => {
       const lastMs = before?.wholeAtMs.get(keyOf(daemon));
@@ -145,32 +122,39 @@ export class CustomDaemons {
     });
     const daemons = held.length === 0 ? whole : [...whole, ...held].sort(compareBy(keyOf));
     const text = JSON.stringify(daemons);
-    const kept = before?.text === text ? before.daemons : daemons;
-    this.#known.set(id, { daemons: kept, text, wholeAtMs });
-    return kept;
-  }
-
-  /** As of the last update. */
-  of(id: NodeGroupId): readonly CustomDaemon[] {
-    return this.#known.get(id)?.daemons ?? NONE;
-  }
-
-  #daemonsOn(node: Node): readonly CustomDaemon[] {
-    const pending = this.#pending.get(node.name);
-    const waiting = pending === undefined ? NONE : customDaemonsOn(node, pending);
-    const pods = this.#cluster?.podsByNode.get(node.name);
-    if (pods === undefined) return waiting;
-    let bound = this.#byPods.get(pods);
-    if (bound?.createdAtMs !== node.createdAtMs) {
-      bound = { createdAtMs: node.createdAtMs, daemons: customDaemonsOn(node, pods) };
-      this.#byPods.set(pods, bound);
-    }
-    return waiting.length === 0 ? bound.daemons : [...bound.daemons, ...waiting];
+    this.#last = { daemons: before?.text === text ? before.daemons : daemons, text, wholeAtMs };
   }
 }
 
+/** The lists are never changed, and most are the same in the next view. */
+const BOUND = new WeakMap<readonly Pod[], { readonly createdAtMs: number; readonly daemons: readonly CustomDaemon[] }>();
+const WAITING = new WeakMap<readonly Pod[], ReadonlyMap<NodeName, readonly Pod[]>>();
+
+/** The custom daemons of a node: their pods run on it, or wait for it. */
+export function customDaemonsIn({
+  podsByNode,
+  pendingPods,
+}: Pick<ClusterView, 'podsByNode' | 'pendingPods'>): GroupDaemonsInput['daemonsOn'] {
+  const pending = WAITING.get(pendingPods) ?? pendingByNode(pendingPods);
+  WAITING.set(pendingPods, pending);
+  return (node) => {
+    const waiting = customDaemonsOn(node, pending.get(node.name) ?? []);
+    const bound = boundDaemons(node, podsByNode.get(node.name));
+    return waiting.length === 0 ? bound : [...bound, ...waiting];
+  };
+}
+
+function boundDaemons(node: Node, pods: readonly Pod[] | undefined): readonly CustomDaemon[] {
+  if (pods === undefined) return NONE;
+  const known = BOUND.get(pods);
+  if (known?.createdAtMs === node.createdAtMs) return known.daemons;
+  const daemons = customDaemonsOn(node, pods);
+  BOUND.set(pods, { createdAtMs: node.createdAtMs, daemons });
+  return daemons;
+}
+
 /** A daemon pod that finds no room yet waits for its node by affinity to the node's name. */
-function pendingByNode(pods: readonly Pod[]): Map<NodeName, Pod[]> {
+function pendingByNode(pods: readonly Pod[]): ReadonlyMap<NodeName, readonly Pod[]> {
   const waiting = new Map<NodeName, Pod[]>();
   for (const pod of pods) {
     const node = isCustomDaemon(pod) ? targetOf(pod) : undefined;

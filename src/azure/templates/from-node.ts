@@ -1,4 +1,7 @@
-/** Makes the template of a new node from a node of the group, without what is particular to that node. Pure. */
+/**
+ * Makes the template of a new node from a node of the group, without what is particular to that node. Pure.
+ * Idea: template.
+ */
 import type { Node } from '../../domain/node.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
 import { zoneName } from '../rows/scale-set.ts';
@@ -24,7 +27,7 @@ const PER_NODE_TAINTS = new Set([
 /** Taints of the node controller for conditions, and of the cloud provider for the start and end of a node. */
 const CONDITION_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
 /** Labels, devices and taints of a node settle only some time after it is ready. */
-const SETTLED_AFTER_MS = 60_000;
+export const SETTLED_AFTER_MS = 60_000;
 
 export function templateFromNode(node: Node, source: TemplateSource): NodeTemplate {
   const lasting = Object.entries(node.labels).filter(([key]) => !PER_NODE_LABELS.has(key));
@@ -57,10 +60,15 @@ function isLastingTaint(key: string, rules: TaintRules): boolean {
  * of its size. undefined: it cannot.
  */
 export function exemplaryFromMs(node: Node, deviceIndexes: readonly number[]): number | undefined {
-  if (!node.readiness.ready || node.unschedulable || isBeingRemoved(node)) return undefined;
+  if (!showsNextNode(node)) return undefined;
   // Device plugins and drivers start minutes after the node. Until then it looks like a node without devices.
   const complete = node.devices === undefined ? deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0) : isPublished(node);
   return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
+}
+
+/** Whether the node shows what the next node of its group is like, when it is settled. */
+export function showsNextNode(node: Node): boolean {
+  return node.readiness.ready && !node.unschedulable && !isBeingRemoved(node);
 }
 
 /** Every device pool is complete. Such a node needs no device plugin beside its drivers. */

@@ -1,6 +1,7 @@
 /**
  * Makes the template of a new node from the group's size, tags and agent pool. It is used while the group has no node; a
  * running node is more exact (from-node.ts). Pure.
+ * Idea: template.
  */
 import type { Labels } from '../../domain/labels.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';

@@ -1,12 +1,12 @@
 /**
  * Makes the template of a group's next node: from a current node, from a former node, or from its size and AKS's rules.
  * Must not know how rows and nodes are read.
+ * Idea: template.
  */
 import type { Row } from '../../cache/table/row.ts';
 import type { Labels } from '../../domain/labels.ts';
-import type { Node } from '../../domain/node.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { originsFrom, templateFromRecord, withLearnedParts, withoutStartupTaints, type LearnedTemplate } from './learned-templates.ts';
+import { originsFrom, templateFromRecord, withLearnedParts, withoutStartupTaints } from './learned-templates.ts';
 import { templateFromFallback, templateFromNode, withLastingTaints, withTaintsOfYoungNode } from './from-node.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { quotaDrawsOf } from '../sizes/core-quotas.ts';
@@ -15,11 +15,11 @@ import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { closedZonesOf, retirementWarnings, type Sku } from '../sizes/sku-catalog.ts';
-import type { TemplateMemory } from './template-memory.ts';
+import type { Evidence, NodeEvidence } from './evidence.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { attachLimits, templateFromSize } from './from-size.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
-import type { CustomDaemon, NodeTemplate } from '../../domain/node-template.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 /** Everything that a template is made from. */
 export interface GroupTemplateInput {
@@ -29,23 +29,15 @@ export interface GroupTemplateInput {
   readonly size: PoolSizeRow | undefined;
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;
-  readonly exemplar: Node | undefined;
-  /** Used without an exemplary node and any other source. */
-  readonly fallback: Node | undefined;
+  readonly evidence: Evidence;
   /** Cluster-wide labels from nodes of other groups. */
   readonly clusterLabels: Labels;
-  /** What was learned from former nodes, if it is still valid. */
-  readonly learned: LearnedTemplate | undefined;
-  /** Daemon pods of new nodes that no built-in DaemonSet announces: the same array until they change. */
-  readonly customDaemons: readonly CustomDaemon[];
-  /** Keys of taints that AKS declares only for the start of its nodes, joined by commas. */
-  readonly startupTaints: string;
 }
 
 interface GroupTemplateDeps {
   readonly options: AzureOptions;
   readonly names: ResourceNames;
-  readonly memory: TemplateMemory;
+  readonly evidence: Pick<NodeEvidence, 'measureEstimate'>;
 }
 
 /** The group's template, with the quota that a node uses, which no node shows. undefined: nothing is known of the group. */
@@ -57,14 +49,15 @@ export function buildGroupTemplate(
   const raw = source === undefined ? undefined : rawTemplate(deps, input, source);
   if (raw === undefined || source === undefined) return undefined;
   const lasting = withLastingTaints(raw, deps.options.taints ?? {});
-  const template = withoutStartupTaints(withLearnedParts(lasting, input.learned, deps.names), keysOf(input.startupTaints));
-  const { sku, pool } = input;
+  const { sku, pool, evidence } = input;
+  const { learned, customDaemons } = evidence;
+  const template = withoutStartupTaints(withLearnedParts(lasting, learned, deps.names), keysOf(evidence.startupTaints));
   const reservationGroup = input.row?.value.reservationGroup ?? pool?.reservationGroup;
   const cautions = [...(pool?.warnings ?? []), ...retirementWarnings(sku)];
   return {
     ...template,
     zones: openZones(template.zones, sku),
-    ...(input.customDaemons.length === 0 ? {} : { customDaemons: input.customDaemons }),
+    ...(customDaemons.length === 0 ? {} : { customDaemons }),
     ...(cautions.length === 0 ? {} : { cautions }),
     ...(sku === undefined ? {} : { draws: quotaDrawsOf(sku, source.priority) }),
     // guard: Spot pools have no reserved capacity
@@ -87,15 +80,16 @@ function keysOf(joined: string): readonly string[] {
 
 /** A current node wins over a former one, and both win over the size. */
 function rawTemplate(
-  { names, options, memory }: GroupTemplateDeps,
+  { names, options, evidence }: GroupTemplateDeps,
   input: GroupTemplateInput,
   source: TemplateSource,
 ): NodeTemplate | undefined {
-  const { group, sku, pool, exemplar, fallback, learned, clusterLabels } = input;
+  const { group, sku, pool, clusterLabels } = input;
+  const { exemplar, fallback, learned } = input.evidence;
   const { nodeResourceGroup } = options;
   const estimate = sku === undefined ? undefined : templateFromSize(source, { sku, pool, names, nodeResourceGroup, clusterLabels });
   if (exemplar !== undefined) {
-    if (estimate !== undefined) memory.measureEstimate(group.id, estimate, exemplar);
+    if (estimate !== undefined) evidence.measureEstimate(group.id, estimate, exemplar);
     const live = templateFromNode(exemplar, source);
     return { ...live, origins: originsFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
   }
@@ -112,11 +106,7 @@ export function isSameTemplateInput(left: GroupTemplateInput | undefined, right:
     left.size === right.size &&
     left.sku === right.sku &&
     left.pool === right.pool &&
-    left.exemplar === right.exemplar &&
-    left.learned === right.learned &&
-    left.customDaemons === right.customDaemons &&
-    left.fallback === right.fallback &&
-    left.clusterLabels === right.clusterLabels &&
-    left.startupTaints === right.startupTaints
+    left.evidence === right.evidence &&
+    left.clusterLabels === right.clusterLabels
   );
 }

@@ -2,6 +2,7 @@
  * Records what was learned from a group's nodes, so that the template of a group without nodes is better than an estimate from
  * its size. A record is valid for the fingerprint under which it was learned: it is ignored after AKS or a person changes the
  * pool.
+ * Idea: evidence.
  */
 import type { DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';

@@ -1,6 +1,7 @@
 /**
  * Static pods of a group's kubelets, as one node shows them: a new node has them too. The Cluster Autoscaler also keeps the
  * mirror pods of the node that it copies. Pure.
+ * Idea: evidence.
  */
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';

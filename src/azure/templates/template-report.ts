@@ -1,4 +1,7 @@
-/** A template for people, every part with its origin. For `/debug/templates`; pure. */
+/**
+ * A template for people, every part with its origin. For `/debug/templates`; pure.
+ * Idea: template.
+ */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';

@@ -18,10 +18,9 @@ import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
 import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput } from './group-input.ts';
 import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-template.ts';
-import { findExemplaryNodes, type ExemplaryNodes } from '../templates/exemplary-nodes.ts';
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
-import type { LearnedTemplate } from '../templates/learned-templates.ts';
-import type { TemplateMemory } from '../templates/template-memory.ts';
+import type { Evidence, GroupRowsSeen, NodeEvidence } from '../templates/evidence.ts';
+import type { SeenNodes } from '../templates/nodes-of-groups.ts';
 import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
@@ -55,7 +54,7 @@ interface CloudViewDeps {
   /** What other clusters of the subscription reported. */
   readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
   readonly shares: Pick<WriteShares, 'waitingReason'>;
-  readonly memory: TemplateMemory;
+  readonly evidence: NodeEvidence;
 }
 
 export class CloudViewBuilder {
@@ -66,9 +65,6 @@ export class CloudViewBuilder {
   readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
   #lastRegistration: Registration | undefined;
-  #lastExemplary:
-    | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly result: ExemplaryNodes }
-    | undefined;
 
   constructor(deps: CloudViewDeps) {
     this.#deps = deps;
@@ -81,7 +77,7 @@ export class CloudViewBuilder {
   *prepare(cluster: ClusterView, nowMs: number): SlicedWork<void> {
     const ownership = yield* this.#owners.prepare(() => this.#ownershipInput(cluster));
     if (ownership === undefined) return;
-    this.#exemplaryNodes(cluster, ownership, nowMs);
+    this.#deps.evidence.prepare(this.#seenNodes(cluster, ownership, nowMs));
     for (const key of this.#deps.store.registration().groups.keys()) {
       yield;
       this.#instances.instancesOf(key, ownership);
@@ -106,14 +102,13 @@ export class CloudViewBuilder {
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {
       ownership,
-      exemplary: this.#exemplaryNodes(cluster, ownership, nowMs),
+      evidenceOf: this.#deps.evidence.observe(this.#seenNodes(cluster, ownership, nowMs)),
       agents,
       nowMs,
       locked: this.#deps.lockedBecause(),
       cluster,
     };
     this.#clusterLabels.observe(cluster.nodes, this.#deps.options.nodeResourceGroup);
-    this.#deps.memory.observeNodes(cluster, ownership.groupOfNode, nowMs);
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, context));
     this.#built = built;
@@ -153,12 +148,13 @@ export class CloudViewBuilder {
     const listedAtMs = store.lists.listedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
     const sku = store.facts.skuOf(group);
-    const known = {
+    const source = this.#sourceOf({ ...own, sku });
+    const sourceRow = own.row?.value ?? own.size;
+    return {
       group,
       ...own,
       sku,
-      exemplar: context.exemplary.good.get(group.id),
-      fallback: context.exemplary.fallback.get(group.id),
+      evidence: context.evidenceOf({ key: group.key, id: group.id, source, sourceRow, pool: own.pool, instances }),
       target: JSON.stringify(
         group.kind === 'vms-pool'
           ? sizeTarget(size)
@@ -173,21 +169,8 @@ export class CloudViewBuilder {
       deletionsWait: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
-      clusterLabels: this.#clusterLabels.labelsFor(this.#sourceOf({ ...own, sku })?.os),
-      startupTaints: this.#deps.memory.declaredStartupTaints(group.id, own.pool).join(),
+      clusterLabels: this.#clusterLabels.labelsFor(source?.os),
     };
-    const learned = this.#learned(known, context);
-    return { ...known, learned, customDaemons: this.#deps.memory.customDaemonsOf(group.id) };
-  }
-
-  #learned(known: Omit<GroupInput, 'learned' | 'customDaemons'>, { cluster, ownership, nowMs }: ViewContext): LearnedTemplate | undefined {
-    const { group, exemplar, instances, pool } = known;
-    const source = this.#sourceOf(known);
-    const sourceRow = known.row?.value ?? known.size;
-    if (source === undefined || sourceRow === undefined) return undefined;
-    const key = exemplar === undefined ? undefined : ownership.instanceOfNode.get(exemplar.name);
-    const instance = key === undefined ? undefined : instances?.find((candidate) => candidate.key === key);
-    return this.#deps.memory.templateFor({ key: group.key, id: group.id, source, sourceRow, pool, exemplar, instance }, cluster, nowMs);
   }
 
   #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { pendingPods }: ClusterView): string | undefined {
@@ -232,19 +215,9 @@ export class CloudViewBuilder {
     return { vmSize, priority, ...sizeFamilyOf(input.sku), zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
-  #exemplaryNodes(cluster: ClusterView, ownership: Ownership, nowMs: number): ExemplaryNodes {
-    const last = this.#lastExemplary;
+  #seenNodes(cluster: ClusterView, ownership: Ownership, nowMs: number): SeenNodes {
     const { catalog } = this.#deps.store;
-    const same = last?.nodes === cluster.nodes && last.ownership === ownership && last.catalog === catalog;
-    if (same && nowMs < last.result.validUntilMs) return last.result;
-    const result = findExemplaryNodes({
-      nodes: cluster.nodes,
-      groupOfNode: ownership.groupOfNode,
-      nowMs,
-      devicesOf: (id) => this.#devicesOf(id),
-    });
-    this.#lastExemplary = { nodes: cluster.nodes, ownership, catalog, result };
-    return result;
+    return { cluster, ownership, catalog, nowMs, devicesOf: (id) => this.#devicesOf(id) };
   }
 
   #devicesOf(id: NodeGroupId): readonly number[] {
@@ -265,7 +238,7 @@ export class CloudViewBuilder {
 
 interface ViewContext {
   readonly ownership: Ownership;
-  readonly exemplary: ExemplaryNodes;
+  readonly evidenceOf: (rows: GroupRowsSeen) => Evidence;
   readonly agents: ReadonlyMap<string, AgentStatus>;
   readonly nowMs: number;
   readonly locked: string | undefined;

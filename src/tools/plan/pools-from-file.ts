@@ -3,9 +3,9 @@ import { parseProviderId } from '../../azure/arm/resource-ids.ts';
 import { optionTagsOf } from '../../azure/rows/tags.ts';
 import type { TemplateSource } from '../../azure/rows/template-source.ts';
 import { knownSize } from '../../azure/sizes/known-sizes.ts';
-import { exemplaryFromMs, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
+import { exemplaryFromMs, showsNextNode, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
 import { attachLimits, templateFromSize } from '../../azure/templates/from-size.ts';
-import { customDaemonsOn, findCustomDaemons, showsDaemons } from '../../azure/templates/custom-daemons.ts';
+import { customDaemonsOn, findCustomDaemons } from '../../azure/templates/custom-daemons.ts';
 import { staticPodsOf } from '../../azure/templates/static-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -156,7 +156,7 @@ function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInp
     const pods = podsByNode.get(exemplary.name) ?? [];
     const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
     const customDaemons = findCustomDaemons({
-      nodes: nodes.filter(showsDaemons),
+      nodes: nodes.filter(showsNextNode),
       daemonsOn: (node) => customDaemonsOn(node, podsByNode.get(node.name) ?? []),
       known: [],
       nowMs,

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { CustomDaemons, fromDaemonRecord, isCustomDaemon, toDaemonRecord } from '../../../src/azure/templates/custom-daemons.ts';
-import { nodeGroupId } from '../../../src/domain/ids.ts';
+import {
+  CustomDaemons,
+  customDaemonsIn,
+  fromDaemonRecord,
+  isCustomDaemon,
+  toDaemonRecord,
+} from '../../../src/azure/templates/custom-daemons.ts';
+import { showsNextNode } from '../../../src/azure/templates/from-node.ts';
 import type { CustomDaemon } from '../../../src/domain/node-template.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
@@ -8,7 +14,6 @@ import { CPU } from '../../../src/domain/resources.ts';
 import { aCluster, aNode, aPod, resourceNames, START_MS, type NodeOptions, type PodOptions } from '../../support/builders.ts';
 
 const MINUTE = 60_000;
-const GROUP = nodeGroupId('general');
 const KRUISE = { kind: 'DaemonSet', name: 'agent', uid: 'k1', apiVersion: 'apps.kruise.io/v1alpha1' };
 
 const agentOn = (nodeName: string, more: PodOptions = {}): Pod =>
@@ -24,8 +29,9 @@ interface Look {
 }
 
 function look(daemons: CustomDaemons, { nodes, pods, nowMs = START_MS, recorded = [] }: Look): readonly CustomDaemon[] {
-  daemons.observe(aCluster({ nodes, pods }), new Map(nodes.map(({ name }) => [name, GROUP])));
-  return daemons.update(GROUP, recorded, nowMs);
+  const daemonsOn = customDaemonsIn(aCluster({ nodes, pods }));
+  daemons.update({ nodes: nodes.filter(showsNextNode), daemonsOn, recorded, nowMs });
+  return daemons.known;
 }
 const namesOf = (found: readonly CustomDaemon[]) => found.map(({ namespace, name }) => `${namespace}/${name}`);
 
@@ -141,20 +147,18 @@ describe('daemon pods that no built-in DaemonSet announces', () => {
 
   it('are found again if their node registers again under its name', () => {
     const daemons = new CustomDaemons();
-    const pods = [annotated('log-a', 'a')];
-    const cluster = aCluster({ nodes: [nodeOf('a')], pods });
-    const groups = new Map([['a', GROUP]]);
-    daemons.observe(cluster, groups);
-    expect(daemons.update(GROUP, [], START_MS)).toHaveLength(1);
-    const nodes = new Map([['a', nodeOf('a', { createdAtMs: START_MS })]]);
-    daemons.observe({ ...cluster, nodes }, new Map(groups));
-    expect(daemons.update(GROUP, [], START_MS + 2 * MINUTE)).toEqual([]);
+    const cluster = aCluster({ nodes: [nodeOf('a')], pods: [annotated('log-a', 'a')] });
+    const update = (node: Node, nowMs: number) => {
+      daemons.update({ nodes: [node], daemonsOn: customDaemonsIn(cluster), recorded: [], nowMs });
+      return daemons.known;
+    };
+    expect(update(nodeOf('a'), START_MS)).toHaveLength(1);
+    expect(update(nodeOf('a', { createdAtMs: START_MS }), START_MS + 2 * MINUTE)).toEqual([]);
   });
 
   it('are the same array while nothing is new', () => {
     const daemons = new CustomDaemons();
     const first = look(daemons, { nodes: TWO, pods: [agentOn('a'), agentOn('b')] });
     expect(look(daemons, { nodes: TWO, pods: [agentOn('a'), agentOn('b')], nowMs: START_MS + MINUTE })).toBe(first);
-    expect(daemons.of(GROUP)).toBe(first);
   });
 });

@@ -1,6 +1,6 @@
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
-import { findExemplaryNodes } from '../../../src/azure/templates/exemplary-nodes.ts';
+import { nodesOfGroups } from '../../../src/azure/templates/nodes-of-groups.ts';
 import {
   exemplaryFromMs,
   templateFromFallback,
@@ -23,7 +23,7 @@ import { CPU, MEMORY, PODS, ResourceNames } from '../../../src/domain/resources.
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Node } from '../../../src/domain/node.ts';
-import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aNode, resourceNames, START_MS } from '../../support/builders.ts';
 
 const EPHEMERAL_STORAGE = new ResourceNames().indexOf('ephemeral-storage');
 const GIB = 2 ** 30;
@@ -196,38 +196,36 @@ describe('templates from a live node', () => {
 describe('the exemplary node of a group', () => {
   const A = nodeGroupId('a');
   const readySince = (ageMs: number) => ({ ready: true, sinceMs: START_MS - ageMs, reason: '' });
-  const find = (nodes: readonly Node[], nowMs = START_MS) =>
-    findExemplaryNodes({
-      nodes: new Map(nodes.map((node) => [node.name, node])),
-      groupOfNode: new Map(nodes.map((node) => [node.name, A])),
-      devicesOf: () => [],
-      nowMs,
-    });
+  const find = (nodes: readonly Node[], nowMs = START_MS) => {
+    const ownership = { groupOfNode: new Map(nodes.map(({ name }) => [name, A])), instanceOfNode: new Map() };
+    const found = nodesOfGroups(undefined, { cluster: aCluster({ nodes }), ownership, devicesOf: () => [], catalog: undefined, nowMs });
+    return { exemplar: undefined, fallback: undefined, ...found.groups.get(A), validUntilMs: found.validUntilMs };
+  };
 
   it('a node that is ready for 30 s does not, and is asked again when it has settled', () => {
     const young = aNode({ name: 'n0', readiness: readySince(30_000) });
-    const { good, validUntilMs } = find([young]);
-    expect(good.get(A)).toBeUndefined();
+    const { exemplar, validUntilMs } = find([young]);
+    expect(exemplar).toBeUndefined();
     expect(validUntilMs).toBe(START_MS + 30_000);
-    expect(find([young], validUntilMs).good.get(A)).toBe(young);
+    expect(find([young], validUntilMs).exemplar).toBe(young);
   });
 
   it('a settled node is chosen although another comes first by name', () => {
     const old = aNode({ name: 'n9' });
-    expect(find([aNode({ name: 'n0', readiness: readySince(30_000) }), old]).good.get(A)).toBe(old);
+    expect(find([aNode({ name: 'n0', readiness: readySince(30_000) }), old]).exemplar).toBe(old);
   });
 
   it.each([
     { name: 'cordoned', node: aNode({ name: 'n0', unschedulable: true }) },
     { name: 'not ready', node: aNode({ name: 'n0', readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }) },
   ])('a node that is $name is kept for want of a better', ({ node }) => {
-    expect(find([node]).fallback.get(A)).toBe(node);
-    expect(find([node, aNode({ name: 'n1' })]).fallback.get(A)).toBeUndefined();
+    expect(find([node]).fallback).toBe(node);
+    expect(find([node, aNode({ name: 'n1' })]).fallback).toBeUndefined();
   });
 
   it('a node that is leaving is not even that', () => {
     const going = aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
-    expect(find([going])).toMatchObject({ good: new Map(), fallback: new Map() });
+    expect(find([going])).toMatchObject({ exemplar: undefined, fallback: undefined });
   });
 
   it.each([

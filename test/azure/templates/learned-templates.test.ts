@@ -13,15 +13,17 @@ import {
 } from '../../../src/azure/templates/learned-templates.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../../src/azure/rows/agent-pool.ts';
 import { StartupTaints } from '../../../src/azure/templates/startup-taints.ts';
-import { TemplateMemory } from '../../../src/azure/templates/template-memory.ts';
+import { NodeEvidence, type Evidence, type GroupRowsSeen } from '../../../src/azure/templates/evidence.ts';
 import { reportTemplate } from '../../../src/azure/templates/template-report.ts';
 import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import type { Pod } from '../../../src/domain/pod.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, anInstance, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, anInstance, aNode, aPod, aShape, aTemplate, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
 
 const MINUTE = 60_000;
@@ -216,55 +218,73 @@ describe('the text that is kept', () => {
   });
 });
 
-describe('the memory', () => {
-  const pupil = {
-    key: 'general',
-    id: nodeGroupId('general'),
-    source: SOURCE,
-    sourceRow: SOURCE,
-    pool: POOL,
-    exemplar: undefined,
-    instance: undefined,
-  };
-  const memory = () => {
+describe('the evidence of a group', () => {
+  const GENERAL = nodeGroupId('general');
+  const rows: GroupRowsSeen = { key: 'general', id: GENERAL, source: SOURCE, sourceRow: SOURCE, pool: POOL, instances: undefined };
+  const start = () => {
     const metrics = createMetrics();
-    return { metrics, memory: new TemplateMemory(resourceNames, metrics.templates) };
+    return { metrics, evidence: new NodeEvidence(resourceNames, metrics.templates) };
   };
 
+  interface Look {
+    readonly nodes?: readonly Node[];
+    readonly pods?: readonly Pod[];
+    readonly nowMs?: number;
+    readonly rows?: Partial<GroupRowsSeen>;
+  }
+
+  function look(evidence: NodeEvidence, { nodes = [], pods = [], nowMs = START_MS, rows: more = {} }: Look = {}): Evidence {
+    const groupOfNode = new Map(nodes.map(({ name }) => [name, GENERAL]));
+    const instanceOfNode = new Map(nodes.map(({ name }) => [name, keyOf(name)]));
+    const ownership = { groupOfNode, instanceOfNode };
+    const seen = { cluster: aCluster({ nodes, pods }), ownership, devicesOf: () => [], catalog: undefined, nowMs };
+    return evidence.observe(seen)({ ...rows, ...more });
+  }
+
   it('learns from the node that is, keeps it when it is gone, and counts what is new', () => {
-    const at = memory();
-    expect(at.memory.templateFor(pupil, aCluster(), START_MS)).toBeUndefined();
-    const learned = at.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    const { evidence } = start();
+    expect(look(evidence).learned).toBeUndefined();
+    const { learned } = look(evidence, { nodes: [NODE] });
     expect(learned?.allocatable['cpu']).toBe(3860);
-    expect(at.memory.templateFor(pupil, aCluster(), START_MS + MINUTE)).toBe(learned);
-    expect(at.memory.revision).toBe(1);
-    expect(at.memory.templateFor({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
+    expect(look(evidence, { nowMs: START_MS + MINUTE }).learned).toBe(learned);
+    expect(evidence.revision).toBe(1);
+    expect(look(evidence, { rows: { pool: poolOf({ maxPods: 30 }) } }).learned).toBeUndefined();
+  });
+
+  it('is the same object while nothing is new', () => {
+    const { evidence } = start();
+    const first = look(evidence, { nodes: [NODE] });
+    expect(look(evidence, { nodes: [NODE], nowMs: START_MS + MINUTE })).toBe(first);
+    expect(look(evidence, { nodes: [{ ...NODE }] })).not.toBe(first);
+  });
+
+  it('is a settled node, or else the one that will be', () => {
+    const { evidence } = start();
+    const young = aNode({ name: 'a', readiness: { ready: true, sinceMs: START_MS, reason: '' } });
+    expect(look(evidence, { nodes: [young, NODE] })).toMatchObject({ exemplar: NODE, fallback: undefined });
+    expect(look(evidence, { nodes: [young] })).toMatchObject({ exemplar: undefined, fallback: young });
+    expect(look(evidence, { nodes: [young], nowMs: START_MS + MINUTE })).toMatchObject({ exemplar: young, fallback: undefined });
   });
 
   it('knows the custom daemons of a group without nodes from a stored record, and of its nodes once there are some', () => {
-    const at = memory();
+    const { evidence } = start();
     const controller = { kind: 'DaemonSet', name: 'agent', uid: 'k', apiVersion: 'apps.kruise.io/v1alpha1' };
     const agent = aPod({ namespace: 'kube-system', nodeName: NODE.name, cpu: '1', daemonSet: true, controller });
-    const view = aCluster({ nodes: [NODE], pods: [agent] });
-    at.memory.observeNodes(view, new Map([[NODE.name, pupil.id]]), START_MS);
-    at.memory.templateFor({ ...pupil, exemplar: NODE }, view, START_MS);
-    expect(at.memory.customDaemonsOf(pupil.id)).toMatchObject([{ name: 'agent' }]);
-    const next = memory();
-    expect(next.memory.restore(at.memory.text)).toBeUndefined();
-    next.memory.templateFor(pupil, aCluster(), START_MS);
-    expect(next.memory.customDaemonsOf(pupil.id)).toEqual(at.memory.customDaemonsOf(pupil.id));
-    next.memory.observeNodes(aCluster({ nodes: [NODE] }), new Map([[NODE.name, pupil.id]]), START_MS);
-    next.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS + 2 * MINUTE);
-    expect(next.memory.customDaemonsOf(pupil.id)).toEqual([]);
-    expect(next.memory.recordOf('general')).not.toHaveProperty('customDaemons');
+    const { customDaemons } = look(evidence, { nodes: [NODE], pods: [agent] });
+    expect(customDaemons).toMatchObject([{ name: 'agent' }]);
+    const next = start().evidence;
+    expect(next.restore(evidence.text)).toBeUndefined();
+    expect(look(next).customDaemons).toEqual(customDaemons);
+    expect(look(next, { nodes: [NODE], nowMs: START_MS + 2 * MINUTE }).customDaemons).toEqual([]);
+    expect(next.recordOf('general')).not.toHaveProperty('customDaemons');
   });
 
   it('restores stored records, and its own observations win', () => {
-    const at = memory();
-    at.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    const { evidence } = start();
+    look(evidence, { nodes: [NODE] });
     const older = { ...RECORD, allocatable: { cpu: 1 } };
     expect(
-      at.memory.restore(
+      evidence.restore(
         writeLearned(
           new Map([
             ['general', older],
@@ -273,34 +293,32 @@ describe('the memory', () => {
         ),
       ),
     ).toBeUndefined();
-    expect([at.memory.recordOf('general')?.allocatable['cpu'], at.memory.recordOf('OTHER')?.allocatable['cpu']]).toEqual([3860, 1]);
-    expect(at.memory.restore('{')).toBe('it is not JSON');
+    expect([evidence.recordOf('general')?.allocatable['cpu'], evidence.recordOf('OTHER')?.allocatable['cpu']]).toEqual([3860, 1]);
+    expect(evidence.restore('{')).toBe('it is not JSON');
   });
 
   it('reports the time from the first sight of an instance to its ready node, for instances that it saw appear', async () => {
-    const at = memory();
+    const { metrics, evidence } = start();
     const node = aNode({ name: 'n1', createdAtMs: START_MS, readiness: { ready: true, sinceMs: START_MS + 20_000, reason: '' } });
-    const look = (firstSeenMs: number) =>
-      at.memory.templateFor(
-        { ...pupil, exemplar: { ...node }, instance: anInstance({ node: 'n1', firstSeenMs }) },
-        aCluster(),
-        START_MS + MINUTE,
-      )?.bootMs;
-    expect(look(START_MS + MINUTE)).toBeUndefined();
-    expect(look(START_MS - 70_000)).toBe(90_000);
-    expect(look(START_MS + MINUTE)).toBe(90_000);
-    expect(await valueOf(at.metrics.templates.bootSeconds, { node_group: 'general' })).toBe(90);
+    const bootMs = (firstSeenMs: number) => {
+      const instances = [anInstance({ node: 'n1', firstSeenMs })];
+      return look(evidence, { nodes: [{ ...node }], nowMs: START_MS + 2 * MINUTE, rows: { instances } }).learned?.bootMs;
+    };
+    expect(bootMs(START_MS + MINUTE)).toBeUndefined();
+    expect(bootMs(START_MS - 70_000)).toBe(90_000);
+    expect(bootMs(START_MS + MINUTE)).toBe(90_000);
+    expect(await valueOf(metrics.templates.bootSeconds, { node_group: 'general' })).toBe(90);
   });
 
   it('publishes by how much the size promised too much or too little', async () => {
-    const at = memory();
+    const { metrics, evidence } = start();
     const estimate = {
       ...templateFromRecord(RECORD, SOURCE, POOL, resourceNames),
       allocatable: resourceNames.parse({ cpu: '1930m', memory: '26Gi' }),
     };
-    at.memory.measureEstimate(nodeGroupId('general'), estimate, NODE);
-    expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'cpu' })).toBeCloseTo(-0.5);
-    expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'memory' })).toBeCloseTo(1);
+    evidence.measureEstimate(nodeGroupId('general'), estimate, NODE);
+    expect(await valueOf(metrics.templates.estimateError, { node_group: 'general', resource: 'cpu' })).toBeCloseTo(-0.5);
+    expect(await valueOf(metrics.templates.estimateError, { node_group: 'general', resource: 'memory' })).toBeCloseTo(1);
   });
 });
 
@@ -312,12 +330,11 @@ describe('taints of starting nodes', () => {
     taints: [taint('a'), taint('b')],
     readiness: { ready: false, sinceMs: START_MS, reason: 'x' },
   });
-  const owner = new Map([['n', nodeGroupId('g')]]);
   const seen = (after: Partial<typeof starting>, ageMs = MINUTE): readonly string[] => {
     const watch = new StartupTaints();
-    watch.observe(new Map([['n', starting]]), owner, START_MS + ageMs);
-    watch.observe(new Map([['n', { ...starting, ...after }]]), owner, START_MS + ageMs + 1);
-    return watch.lostBy(nodeGroupId('g'));
+    watch.observe([starting], START_MS + ageMs);
+    watch.observe([{ ...starting, ...after }], START_MS + ageMs + 1);
+    return watch.lost();
   };
   const ready = { ready: true, sinceMs: START_MS, reason: '' };
 
@@ -332,7 +349,6 @@ describe('taints of starting nodes', () => {
 });
 
 describe('taints that nodes lose after they are ready', () => {
-  const G = nodeGroupId('g');
   const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
   const node = (name: string, keys: readonly string[], createdAtMs = START_MS) =>
     aNode({ name, createdAtMs, taints: keys.map(taint), readiness: { ready: true, sinceMs: createdAtMs, reason: '' } });
@@ -340,10 +356,9 @@ describe('taints that nodes lose after they are ready', () => {
   const after = (...looks: (readonly ReturnType<typeof node>[])[]): readonly string[] => {
     const watch = new StartupTaints();
     looks.forEach((nodes, at) => {
-      const named = new Map(nodes.map((each) => [each.name, each]));
-      watch.observe(named, new Map(nodes.map(({ name }) => [name, G])), START_MS + MINUTE + at * 10_000);
+      watch.observe(nodes, START_MS + MINUTE + at * 10_000);
     });
-    return watch.lostBy(G);
+    return watch.lost();
   };
   const old = START_MS - 20 * MINUTE;
 
