@@ -8,25 +8,15 @@ import type { Node } from '../../domain/node.ts';
 import type { CustomDaemon } from '../../domain/node-template.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { largest, type ResourceNames } from '../../domain/resources.ts';
+import { largest } from '../../domain/resources.ts';
 import { apiGroupOf, isBuiltInDaemonSet, isOlderThanNode } from '../../domain/workloads.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { SETTLED_AFTER_MS } from './from-node.ts';
+import { nameWithoutNode } from './node-pods.ts';
 
 /** Far more than any node has. */
 const MOST_DAEMONS = 50;
 const NONE: readonly CustomDaemon[] = [];
-
-/** As stored for the next process: amounts in the units of resource vectors. */
-export type CustomDaemonRecord = Omit<CustomDaemon, 'requests'> & { readonly requests: Readonly<Record<string, number>> };
-
-export function toDaemonRecord({ requests, ...rest }: CustomDaemon, names: ResourceNames): CustomDaemonRecord {
-  return { ...rest, requests: names.toRecord(requests) };
-}
-
-export function fromDaemonRecord({ requests, ...rest }: CustomDaemonRecord, names: ResourceNames): CustomDaemon {
-  return { ...rest, requests: names.fromRecord(requests) };
-}
 
 /** Whether no built-in DaemonSet announces the daemon pod on new nodes. */
 export function isCustomDaemon({ daemonSet, mirror, controller }: Pod): boolean {
@@ -45,12 +35,12 @@ export function customDaemonsOn(node: Pick<Node, 'name' | 'createdAtMs'>, pods: 
   return found.length === 0 ? NONE : found.map((pod) => customDaemonOf(node.name, pod));
 }
 
-function customDaemonOf(node: NodeName, { namespace, name, controller, shape }: Pod): CustomDaemon {
+function customDaemonOf(node: NodeName, pod: Pod): CustomDaemon {
+  const { namespace, controller, shape } = pod;
   const { requests, hostPorts } = shape;
-  const own = name.endsWith(`-${node}`) ? name.slice(0, -node.length - 1) : name;
-  if (controller === undefined) return { namespace, name: own, owner: '', requests, hostPorts };
-  const { apiVersion = '', kind, uid } = controller;
-  return { namespace, name: controller.name, owner: `${kind}.${apiGroupOf(apiVersion)} ${uid}`, requests, hostPorts };
+  if (controller === undefined) return { namespace, name: nameWithoutNode(pod, node), owner: '', requests, hostPorts };
+  const { apiVersion = '', kind, name, uid } = controller;
+  return { namespace, name, owner: `${kind}.${apiGroupOf(apiVersion)} ${uid}`, requests, hostPorts };
 }
 
 export interface GroupDaemonsInput {

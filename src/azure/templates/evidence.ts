@@ -20,7 +20,8 @@ import {
   writeLearned,
 } from './learned-templates.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
-import { CustomDaemons, customDaemonsIn, fromDaemonRecord } from './custom-daemons.ts';
+import { CustomDaemons, customDaemonsIn } from './custom-daemons.ts';
+import { fromStored } from './node-pods.ts';
 import { nodesOfGroups, type GroupNodes, type NodesOfGroups, type SeenNodes } from './nodes-of-groups.ts';
 import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
@@ -171,7 +172,7 @@ export class NodeEvidence {
     const { settling: nodes, exemplar } = this.#nodesOf(rows.id);
     const fingerprint = currentFingerprint(rows, memory);
     const stored = this.#validRecord(rows.key, fingerprint)?.customDaemons ?? [];
-    const recorded = stored.map((daemon) => fromDaemonRecord(daemon, names));
+    const recorded = stored.map((daemon) => fromStored(daemon, names));
     memory.daemons.update({ nodes, daemonsOn, recorded, nowMs: seen.nowMs });
     if (exemplar !== undefined) this.#learnFrom(exemplar, rows, memory, seen);
     return this.#validRecord(rows.key, fingerprint);

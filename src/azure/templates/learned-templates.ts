@@ -18,10 +18,9 @@ import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { zoneLabels } from './aks-labels.ts';
-import { toDaemonRecord, type CustomDaemonRecord } from './custom-daemons.ts';
 import { templateFromNode } from './from-node.ts';
-import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
-import type { CustomDaemon, TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
+import { fromStored, staticPodsOf, toStored, type Stored } from './node-pods.ts';
+import type { CustomDaemon, TemplateOrigin, NodeTemplate, StaticPod } from '../../domain/node-template.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -47,9 +46,9 @@ export interface LearnedTemplate {
   readonly allocatable: Amounts;
   readonly daemonRequests: Readonly<Record<string, Amounts>>;
   /** Static pods of the kubelet, if any. */
-  readonly staticPods?: readonly StaticPodRecord[];
+  readonly staticPods?: readonly Stored<StaticPod>[];
   /** Daemon pods that no built-in DaemonSet announces, if any. */
-  readonly customDaemons?: readonly CustomDaemonRecord[];
+  readonly customDaemons?: readonly Stored<CustomDaemon>[];
   /** From the first sight of the instance to the ready node, in milliseconds. */
   readonly bootMs?: number;
   /** Attachable volumes by driver. */
@@ -182,11 +181,11 @@ function daemonRequests(
 
 function staticRecords({ pods, node }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
   const found = staticPodsOf(pods, node.name);
-  return found.length === 0 ? {} : { staticPods: found.map((pod) => toStaticRecord(pod, names)) };
+  return found.length === 0 ? {} : { staticPods: found.map((pod) => toStored(pod, names)) };
 }
 
 function daemonRecords({ customDaemons }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'customDaemons'> {
-  return customDaemons.length === 0 ? {} : { customDaemons: customDaemons.map((daemon) => toDaemonRecord(daemon, names)) };
+  return customDaemons.length === 0 ? {} : { customDaemons: customDaemons.map((daemon) => toStored(daemon, names)) };
 }
 
 function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {
@@ -257,7 +256,7 @@ export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate
   return {
     ...withoutStartupTaints(template, startupTaints),
     ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
-    ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStaticRecord(pod, names)) }),
+    ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStored(pod, names)) }),
   };
 }
 

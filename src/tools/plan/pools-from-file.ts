@@ -6,7 +6,7 @@ import { knownSize } from '../../azure/sizes/known-sizes.ts';
 import { exemplaryFromMs, showsNextNode, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
 import { attachLimits, templateFromSize } from '../../azure/templates/from-size.ts';
 import { customDaemonsOn, findCustomDaemons } from '../../azure/templates/custom-daemons.ts';
-import { staticPodsOf } from '../../azure/templates/static-pods.ts';
+import { staticPodsOf } from '../../azure/templates/node-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';

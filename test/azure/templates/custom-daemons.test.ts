@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CustomDaemons,
-  customDaemonsIn,
-  fromDaemonRecord,
-  isCustomDaemon,
-  toDaemonRecord,
-} from '../../../src/azure/templates/custom-daemons.ts';
+import { CustomDaemons, customDaemonsIn, isCustomDaemon } from '../../../src/azure/templates/custom-daemons.ts';
+import { fromStored, toStored } from '../../../src/azure/templates/node-pods.ts';
 import { showsNextNode } from '../../../src/azure/templates/from-node.ts';
 import type { CustomDaemon } from '../../../src/domain/node-template.ts';
 import type { Node } from '../../../src/domain/node.ts';
@@ -139,7 +134,7 @@ describe('daemon pods that no built-in DaemonSet announces', () => {
     const daemons = new CustomDaemons();
     const both = look(daemons, { nodes: TWO, pods: [agentOn('a'), agentOn('b')] });
     expect(look(daemons, { nodes: [], pods: [], nowMs: START_MS + 60 * MINUTE })).toBe(both);
-    const recorded = both.map((daemon) => fromDaemonRecord(toDaemonRecord(daemon, resourceNames), resourceNames));
+    const recorded = both.map((daemon) => fromStored(toStored(daemon, resourceNames), resourceNames));
     expect(namesOf(look(new CustomDaemons(), { nodes: [], pods: [], recorded }))).toEqual(AGENT);
     expect(namesOf(look(new CustomDaemons(), { nodes: [nodeOf('b', young)], pods: [], recorded }))).toEqual(AGENT);
     expect(look(new CustomDaemons(), { nodes: TWO, pods: [], recorded })).toEqual([]);
