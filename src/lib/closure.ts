@@ -23,6 +23,15 @@ export function durationAfterMs({ firstMs, longestMs }: ClosureTimes, failures: 
   return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
 }
 
+/**
+ * Where a closure is that ends with a probe: closed until its end, then for a time probed by one try at a time, unless a try shows before that
+ * it is open, or that it is not.
+ */
+export function phaseOf({ untilMs }: Pick<Closure, 'untilMs'>, probedForMs: number, nowMs: number): 'closed' | 'probed' | 'over' {
+  if (nowMs < untilMs) return 'closed';
+  return nowMs < untilMs + probedForMs ? 'probed' : 'over';
+}
+
 // Calls that a server asked not to send.
 
 // guard: no read is held for longer than an hour

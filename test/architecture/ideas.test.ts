@@ -1,4 +1,4 @@
-/** A new file of the planner's memory, of the inventory or of the templates, and a new part of the loop's state or of a node group, says which idea it is an instance of. */
+/** A new file of the planner's memory, of the inventory, of the templates or of the promises, and a new part of the loop's state or of a node group, says which idea it is an instance of. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const FOLDERS = ['src/planning/state', 'src/azure/inventory', 'src/azure/templates'];
+const FOLDERS = ['src/planning/state', 'src/azure/inventory', 'src/azure/templates', 'src/planning/promises'];
 
 /** A new part of the state does not compile until its idea is named here. */
 const STATE: Readonly<Record<keyof LoopState, string>> = {
@@ -83,7 +83,7 @@ describe('the ideas', () => {
     expect(words.size).toBe(rows.length);
   });
 
-  it('are named in the header of each file of the memory, of the inventory and of the templates', () => {
+  it('are named in the header of each file of the memory, of the inventory, of the templates and of the promises', () => {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durationAfterMs, nextDurationMs, type Closure } from '../../src/lib/closure.ts';
+import { durationAfterMs, nextDurationMs, phaseOf, type Closure } from '../../src/lib/closure.ts';
 
 describe('how long a failure closes something', () => {
   it.each([
@@ -18,5 +18,16 @@ describe('how long a failure closes something', () => {
 
   it('stays the longest time after any number of failures', () => {
     expect(durationAfterMs({ firstMs: 1, longestMs: 60_000 }, 5_000)).toBe(60_000);
+  });
+});
+
+describe('a closure that ends with a probe', () => {
+  it.each([
+    [9, 'closed'],
+    [10, 'probed'],
+    [14, 'probed'],
+    [15, 'over'],
+  ])('at %d ms it is %s', (nowMs, phase) => {
+    expect(phaseOf({ untilMs: 10 }, 5, nowMs)).toBe(phase);
   });
 });

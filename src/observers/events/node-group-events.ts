@@ -11,7 +11,7 @@ import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
 import { describeDifference } from '../../planning/explain/template-differences.ts';
-import { disprovedTemplates } from '../../planning/promises/corrected-templates.ts';
+import { disprovedTemplates } from '../../planning/promises/broken-promise.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { clusterProblem } from '../../planning/state/cluster-health.ts';
 import type { Log } from '../../telemetry/log.ts';

@@ -15,7 +15,7 @@ import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
-import { disprovedTemplates } from '../../planning/promises/corrected-templates.ts';
+import { disprovedTemplates } from '../../planning/promises/broken-promise.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
 import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';

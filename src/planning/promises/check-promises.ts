@@ -2,6 +2,7 @@
  * Whether the nodes of accepted increases are what their templates promised. A promise is broken if a ready node does not fit the
  * pods that its increase was made for, even when it holds only what runs on every node of the group. If other pods took the
  * room, the promise was kept, and the pods ask again. Must not know how templates are made.
+ * Idea: broken promise.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
@@ -16,8 +17,7 @@ import { compareText } from '../../lib/comparison.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { type GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
-import { templateHash } from '../state/accepted-increases.ts';
-import { CORRECTED_MS, modelOf, MOST_CLASSES, TRIAL_MS } from './corrected-templates.ts';
+import { classesOf, phaseOfPromise, promiseBroken } from './broken-promise.ts';
 import { checkZones } from './missed-zones.ts';
 import { makePromiseContext, templateOf, variantsForShape, type PromiseContext, type PromiseInput } from './promise-context.ts';
 import { podsOnEveryNode } from './pods-on-every-node.ts';
@@ -53,7 +53,7 @@ function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | 
   const found = askNodes(group, known, context);
   if (found === 'kept') return undefined;
   if (found !== undefined) return known === undefined ? found : renewed(known, found, nowMs);
-  return known === undefined || nowMs >= known.untilMs + TRIAL_MS ? undefined : { ...known, reportedAtMs: reportTime(known, nowMs) };
+  return known === undefined || phaseOfPromise(known, nowMs) === 'over' ? undefined : { ...known, reportedAtMs: reportTime(known, nowMs) };
 }
 
 /**
@@ -61,15 +61,15 @@ function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | 
  * tried, unless two nodes agree already. Only the node of a trial starts a new finding.
  */
 function renewed(known: BrokenPromise, found: BrokenPromise, nowMs: number): BrokenPromise {
-  if (nowMs < known.untilMs && known.model === found.model) return confirmed(known, found, nowMs);
+  if (phaseOfPromise(known, nowMs) === 'closed' && known.model === found.model) return confirmed(known, found, nowMs);
   if (known.model === found.model && found.nodes.length > 1) return { ...confirmed(known, found, nowMs), untilMs: found.untilMs };
   const isTrial = !known.nodes.includes(found.difference.node) && !isEmptyDifference(found.difference);
   return isTrial ? found : known;
 }
 
 function confirmed(known: BrokenPromise, found: BrokenPromise, nowMs: number): BrokenPromise {
-  const classes = [...new Set([...known.classes, ...found.classes])].slice(0, MOST_CLASSES);
-  return { ...known, reportedAtMs: reportTime(known, nowMs), nodes: found.nodes, template: found.template, classes };
+  const { nodes, template } = found;
+  return { ...known, reportedAtMs: reportTime(known, nowMs), nodes, template, classes: classesOf(known.classes, found.classes) };
 }
 
 /** A node that was removed before it settled did not become what was promised, either. */
@@ -166,15 +166,6 @@ function brokenBy(
   if (offer === undefined) return undefined;
   const difference = differenceOf(offer, template, names, reasons);
   if (!context.state.broken.has(group.id) && isEmptyDifference(difference)) return undefined;
-  const { nowMs } = observation;
-  return {
-    difference,
-    nodes: offers.slice(0, MOST_SHOWING).map(({ node }) => node.name),
-    template: templateHash(group.template ?? template.template),
-    model: modelOf(group),
-    classes: classes.slice(0, MOST_CLASSES),
-    sinceMs: nowMs,
-    untilMs: nowMs + CORRECTED_MS,
-    reportedAtMs: undefined,
-  };
+  const nodes = offers.slice(0, MOST_SHOWING).map(({ node }) => node.name);
+  return promiseBroken(group, { difference, nodes, classes, reportedAtMs: undefined }, observation.nowMs);
 }

@@ -1,86 +1,53 @@
 /**
  * Templates that real nodes disproved, corrected to what these nodes offered, and how a group is tried again afterwards. Must not
  * know how a broken promise is found.
+ * Idea: broken promise.
  */
-import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import type { BrokenPromise } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { attachResource, isAttachResource, minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { defined } from '../../lib/defined.ts';
 import { attachLimit, withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { makeTemplate } from '../scale-up/groups/template-node.ts';
-import { templateHash } from '../state/accepted-increases.ts';
+import { type GroupTemplate, makeTemplate } from '../scale-up/groups/template-node.ts';
 import { podClass } from '../state/increases/pods-of-increases.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
-
-/** How long a template that a node disproved stays corrected, if nothing changes. */
-export const CORRECTED_MS = 1_800_000;
-/** Of one finding. */
-export const MOST_CLASSES = 50;
-/** After the correction has ended, one node at a time is requested for this long, unless a node proves the template before. */
-export const TRIAL_MS = 1_800_000;
-
-/** What nodes disproved of templates. */
-type Findings = Pick<LoopState, 'broken' | 'brokenZones'>;
-
-/** All of them, with their groups. */
-export function disprovedTemplates({ broken, brokenZones }: Findings): readonly (readonly [NodeGroupId, BrokenPromise])[] {
-  return [...broken, ...brokenZones];
-}
-
-/** What a new node of the group depends on besides its template. */
-export function modelOf({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'priority'>): string {
-  return `${vmSize.toLowerCase()} ${priority}`;
-}
-
-/** Whether the group's template, as the cloud has it, is the one that was disproved. */
-function isDisproved(broken: BrokenPromise, group: NodeGroup, nowMs: number): boolean {
-  const { template } = group;
-  return template !== undefined && nowMs < broken.untilMs && modelOf(group) === broken.model && templateHash(template) === broken.template;
-}
+import { isOfTemplate, phaseOfPromise, type Findings } from './broken-promise.ts';
 
 /** The observation with corrected templates. Returns the observation itself if there are none. */
-export function withCorrectedTemplates(observation: Observation, state: Findings, names: ResourceNames): Observation {
-  // guard: a zone in which no node came is not tried node after node
-  return withoutMissedZones(withoutDisprovedParts(observation, state, names), state);
-}
-
-function withoutDisprovedParts(observation: Observation, { broken }: Findings, names: ResourceNames): Observation {
-  if (broken.size === 0) return observation;
-  const { cloud, nowMs } = observation;
+export function withCorrectedTemplates(observation: Observation, { broken, brokenZones }: Findings, names: ResourceNames): Observation {
+  if (broken.size === 0 && brokenZones.size === 0) return observation;
+  const { cloud, cluster, nowMs } = observation;
   const groups = cloud.groups.map((group) => {
-    const promise = broken.get(group.id);
-    if (promise === undefined || group.template === undefined || !isDisproved(promise, group, nowMs)) return group;
-    const { free } = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, new Set());
-    return { ...group, template: correctedTemplate(group.template, { free, names }, promise.difference) };
-  });
-  return { ...observation, cloud: { ...cloud, groups } };
-}
-
-function withoutMissedZones(observation: Observation, { brokenZones }: Findings): Observation {
-  if (brokenZones === undefined || brokenZones.size === 0) return observation;
-  const { cloud, nowMs } = observation;
-  const groups = cloud.groups.map((group) => {
-    const promise = brokenZones.get(group.id);
+    const inForce = (found: Findings['broken']): TemplateDifference | undefined => {
+      const promise = found.get(group.id);
+      return promise !== undefined && phaseOfPromise(promise, nowMs) === 'closed' && isOfTemplate(promise, group)
+        ? promise.difference
+        : undefined;
+    };
+    const [parts, zones] = [inForce(broken), inForce(brokenZones)];
     const { template } = group;
-    if (promise?.difference.zones === undefined || template === undefined || nowMs >= promise.untilMs) return group;
-    const { missing } = promise.difference.zones;
-    const zones = template.zones.filter((zone) => !missing.includes(zone));
-    const corrected = { ...promise.difference, ...template.corrected, zones: promise.difference.zones };
-    return zones.length === 0 ? group : { ...group, template: { ...template, zones, corrected } };
+    if (template === undefined) return group;
+    const present = (): GroupTemplate => makeTemplate(group, withAttachLimits(template, names), cluster.daemonSets, new Set());
+    const corrected = parts === undefined ? template : correctedTemplate(template, parts, present().free, names);
+    // guard: a zone in which no node came is not tried node after node
+    const reachable = withoutMissedZones(corrected, zones);
+    return reachable === template ? group : { ...group, template: reachable };
   });
   return { ...observation, cloud: { ...cloud, groups } };
 }
 
-interface PresentTemplate {
-  /** What it promises now, with daemon and static pods taken off. */
-  readonly free: Resources;
-  readonly names: ResourceNames;
+function withoutMissedZones(template: NodeTemplate, difference: TemplateDifference | undefined): NodeTemplate {
+  if (difference?.zones === undefined) return template;
+  const { missing } = difference.zones;
+  const zones = template.zones.filter((zone) => !missing.includes(zone));
+  const corrected = { ...difference, ...template.corrected, zones: difference.zones };
+  return zones.length === 0 ? template : { ...template, zones, corrected };
 }
 
-function correctedTemplate(template: NodeTemplate, { free, names }: PresentTemplate, corrected: TemplateDifference): NodeTemplate {
+/** `free`: what the template promises now, with daemon and static pods taken off. */
+function correctedTemplate(template: NodeTemplate, corrected: TemplateDifference, free: Resources, names: ResourceNames): NodeTemplate {
   const all = corrected.resources.map(({ resource, offered }) => {
     return [resource, Math.max(0, (free[names.indexOf(resource)] ?? 0) - offered)] as const;
   });

@@ -2,6 +2,7 @@
  * Zones in which a group brings no node, although nodes were requested for pods that need them. Azure chooses the zone of a new node: the
  * one with the fewest nodes, and without strict balance another one if that has no capacity. So each zone has had its turn after as many
  * nodes as there are zones. Must not know what follows from a missed zone.
+ * Idea: broken promise.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
@@ -11,7 +12,7 @@ import type { SlicedWork } from '../../lib/slices.ts';
 import { nodeOfInstance } from '../facts/instance-facts.ts';
 import type { GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
-import { CORRECTED_MS, modelOf, MOST_CLASSES, TRIAL_MS } from './corrected-templates.ts';
+import { classesOf, isOfTemplate, phaseOfPromise, promiseBroken } from './broken-promise.ts';
 import { type PromiseContext, templateOf, variantsForShape } from './promise-context.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -69,14 +70,9 @@ function arrivalsOf({ id, instances = [] }: NodeGroup, { observation, index }: P
 
 /** Whether the finding is still true: nothing that it is about has changed, and no node came in one of the zones since. */
 function holds(known: BrokenPromise, group: NodeGroup, arrivals: readonly Arrival[], nowMs: number): boolean {
-  if (known.model !== modelOf(group) || known.template !== zonesOf(group) || nowMs >= known.untilMs + TRIAL_MS) return false;
+  if (!isOfTemplate(known, group) || phaseOfPromise(known, nowMs) === 'over') return false;
   const missing = partsOf(known.difference.zones?.missing ?? []);
   return !arrivals.some(({ zone, atMs }) => atMs > known.sinceMs && missing.has(zonePart(zone)));
-}
-
-/** What the finding depends on of the template. */
-function zonesOf({ template }: NodeGroup): string {
-  return (template?.zones ?? []).join();
 }
 
 function partsOf(zones: readonly string[]): ReadonlySet<string> {
@@ -110,7 +106,7 @@ function findMiss(pods: PodsOfClass, acceptedAtMs: number, group: GroupArrivals,
   const zones = zonesFor(pods, template, context);
   if (zones.length === 0) return undefined;
   const isKnown = zones.every((zone) => held?.difference.zones?.missing.includes(zone));
-  const isTrial = held !== undefined && isKnown && context.observation.nowMs >= held.untilMs;
+  const isTrial = held !== undefined && isKnown && phaseOfPromise(held, context.observation.nowMs) !== 'closed';
   if (isKnown && !isTrial) return undefined;
   const sinceMs = Math.max(pods.firstAskedAtMs ?? acceptedAtMs, isTrial ? held.untilMs : 0, lastIn(zones, arrivals));
   const others = arrivals.filter(({ atMs }) => atMs >= sinceMs);
@@ -143,15 +139,10 @@ function withMisses(
   if (last === undefined) return held;
   const all = new Set([...(held?.difference.zones?.missing ?? []), ...misses.flatMap(({ zones }) => zones)]);
   const missing = [...all].filter((zone) => zonePart(zone) !== zonePart(last.zone)).sort();
-  const classes = new Set([...(held?.classes ?? []), ...misses.map((miss) => miss.class)]);
-  return {
-    difference: { node: last.name, resources: [], labels: [], taints: [], ports: [], zones: { missing, found: last.zone } },
-    nodes: [last.name],
-    template: zonesOf(group),
-    model: modelOf(group),
-    classes: [...classes].slice(0, MOST_CLASSES),
-    sinceMs: nowMs,
-    untilMs: nowMs + CORRECTED_MS,
-    reportedAtMs: nowMs,
-  };
+  const classes = classesOf(
+    held?.classes ?? [],
+    misses.map((miss) => miss.class),
+  );
+  const difference = { node: last.name, resources: [], labels: [], taints: [], ports: [], zones: { missing, found: last.zone } };
+  return promiseBroken(group, { difference, nodes: [last.name], classes, reportedAtMs: nowMs }, nowMs);
 }

@@ -1,6 +1,7 @@
 /**
  * What a node offers when it holds just what runs on every node of its group, and where that is less than its template promised.
  * Must not know why it is asked, nor what follows from it.
+ * Idea: broken promise.
  */
 import type { DeviceClaim, DevicePool } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';

@@ -1,6 +1,7 @@
 /**
  * Which pods run on every node of a group, by what is seen: one pod of a kind on each ready node. Must not know what such pods use, nor
  * why it is asked.
+ * Idea: broken promise.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';

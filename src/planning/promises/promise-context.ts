@@ -1,4 +1,7 @@
-/** What one check of the promises of all groups shares. */
+/**
+ * What one check of the promises of all groups shares.
+ * Idea: broken promise.
+ */
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';

@@ -8,6 +8,7 @@ import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { zonePart } from '../../domain/node-template.ts';
+import { phaseOf } from '../../lib/closure.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;
 /** Larger sizes are only suspected to be out of capacity: they are probed after this time, even if the smaller size is refused again. */
@@ -37,8 +38,8 @@ export function outOfStockZones(group: NodeGroup, stockouts: LoopState['stockout
 }
 
 /** Whether a plan still needs the stockout: it lasts, or it is half-open. */
-export function isStillRelevant({ untilMs }: Pick<Stockout, 'untilMs'>, nowMs: number): boolean {
-  return untilMs + HALF_OPEN_MS > nowMs;
+export function isStillRelevant(lack: Pick<Stockout, 'untilMs'>, nowMs: number): boolean {
+  return phaseOf(lack, HALF_OPEN_MS, nowMs) !== 'over';
 }
 
 /** Why the group probes with one node whether a stockout is over. */

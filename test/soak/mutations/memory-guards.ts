@@ -70,10 +70,7 @@ export const MEMORY_GUARDS: readonly GuardTable[] = [
     guards: [
       {
         title: 'a zone in which no node came is not tried node after node',
-        change: [
-          'withoutMissedZones(withoutDisprovedParts(observation, state, names), state)',
-          'withoutDisprovedParts(observation, state, names)',
-        ],
+        change: ['withoutMissedZones(corrected, zones)', 'corrected'],
       },
     ],
   },
