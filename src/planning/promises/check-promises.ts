@@ -38,16 +38,18 @@ export function* checkPromises(input: PromiseInput): SlicedWork<LoopState> {
   if (ids.size === 0 && state.brokenZones.size === 0) return state;
   const context = makePromiseContext(input);
   const broken = new Map<NodeGroupId, BrokenPromise>();
+  const brokenZones = new Map<NodeGroupId, BrokenPromise>();
   for (const group of observation.cloud.groups) {
-    const next = ids.has(group.id) && group.template !== undefined ? checkGroup(group, context) : undefined;
-    if (next !== undefined) broken.set(group.id, next);
+    const parts = ids.has(group.id) && group.template !== undefined ? checkParts(group, context) : undefined;
+    if (parts !== undefined) broken.set(group.id, parts);
+    const zones = checkZones(group, context);
+    if (zones !== undefined) brokenZones.set(group.id, zones);
     yield;
   }
-  const brokenZones = yield* checkZones(context);
   return { ...state, broken, brokenZones };
 }
 
-function checkGroup(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
+function checkParts(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
   const { nowMs } = context.observation;
   const known = context.state.broken.get(group.id);
   const found = askNodes(group, known, context);

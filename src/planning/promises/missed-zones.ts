@@ -4,11 +4,9 @@
  * nodes as there are zones. Must not know what follows from a missed zone.
  * Idea: broken promise.
  */
-import type { NodeGroupId } from '../../domain/ids.ts';
-import type { AcceptedIncrease, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, BrokenPromise, PodsOfClass } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { zonePart } from '../../domain/node-template.ts';
-import type { SlicedWork } from '../../lib/slices.ts';
 import { nodeOfInstance } from '../facts/instance-facts.ts';
 import type { GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
@@ -19,18 +17,9 @@ const ZONE = 'topology.kubernetes.io/zone';
 /** The instances of one increase are listed within this time: those in other zones follow from the same request as one in the right zone. */
 const ONE_INCREASE_MS = 60_000;
 
-/** Groups without such a zone are absent. */
-export function* checkZones(context: PromiseContext): SlicedWork<LoopState['brokenZones']> {
-  const found = new Map<NodeGroupId, BrokenPromise>();
-  for (const group of context.observation.cloud.groups) {
-    const next = (group.template?.zones.length ?? 0) < 2 ? undefined : checkGroupZones(group, context);
-    if (next !== undefined) found.set(group.id, next);
-    yield;
-  }
-  return found;
-}
-
-function checkGroupZones(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
+/** The zones that the group's nodes miss. undefined: none are known. */
+export function checkZones(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
+  if ((group.template?.zones.length ?? 0) < 2) return undefined;
   const known = context.state.brokenZones.get(group.id);
   const entries = [...(context.before.get(group.id) ?? []), ...(context.state.accepted.get(group.id) ?? [])];
   if (known === undefined && entries.length === 0) return undefined;
