@@ -1,7 +1,7 @@
 import type { Labels } from './labels.ts';
 import type { NodeName } from './ids.ts';
 import type { Resources } from './resources.ts';
-import type { Taint } from './taints.ts';
+import { hasTaint, TO_BE_DELETED_TAINT, type Taint } from './taints.ts';
 import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 import { hasProtectionEnded, type Protection } from './do-not-disrupt.ts';
@@ -41,6 +41,11 @@ export interface Node extends Protection {
   readonly unremovableNote?: string;
   /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
+}
+
+/** Whether the node, or its machine, is being deleted. */
+export function isBeingRemoved({ deletionAtMs, taints }: Pick<Node, 'deletionAtMs' | 'taints'>): boolean {
+  return deletionAtMs !== undefined || hasTaint(taints, TO_BE_DELETED_TAINT);
 }
 
 /** Whether an annotation keeps the node from being removed now. */

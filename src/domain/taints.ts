@@ -26,6 +26,11 @@ export const DELETION_OWNER_ANNOTATION = 'aks-autoscaler/deletion-owner';
 /** Value: unix seconds since when the node is unneeded. Effect PreferNoSchedule. */
 export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
 
+/** Whether the node controller sets it for a condition of one node. */
+export function isConditionTaint(key: string): boolean {
+  return key.startsWith('node.kubernetes.io/');
+}
+
 /** Taints that one writer at a time may have on a node. An annotation names the writer, and is written with the taint. */
 export interface TaintOwner {
   readonly annotation: string;

@@ -2,8 +2,15 @@
  * Makes the template of a new node from a node of the group, without what is particular to that node. Pure.
  * Idea: template.
  */
-import type { Node } from '../../domain/node.ts';
-import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
+import { isBeingRemoved, type Node } from '../../domain/node.ts';
+import {
+  DELETION_CANDIDATE_TAINT,
+  isConditionTaint,
+  isStartupTaint,
+  isStatusTaint,
+  TO_BE_DELETED_TAINT,
+  type TaintRules,
+} from '../../domain/taints.ts';
 import { zoneName } from '../rows/scale-set.ts';
 import { zoneLabels } from './aks-labels.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
@@ -24,8 +31,8 @@ const PER_NODE_TAINTS = new Set([
   'NodeWithImpairedVolumes',
   'cloud.google.com/impending-node-termination',
 ]);
-/** Taints of the node controller for conditions, and of the cloud provider for the start and end of a node. */
-const CONDITION_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
+/** Of the cloud provider, for the start and end of a node. */
+const PROVIDER_TAINTS = 'node.cloudprovider.kubernetes.io/';
 /** Labels, devices and taints of a node settle only some time after it is ready. */
 export const SETTLED_AFTER_MS = 60_000;
 
@@ -51,7 +58,7 @@ export function withLastingTaints(template: NodeTemplate, rules: TaintRules): No
 }
 
 function isLastingTaint(key: string, rules: TaintRules): boolean {
-  if (PER_NODE_TAINTS.has(key) || CONDITION_TAINTS.some((prefix) => key.startsWith(prefix))) return false;
+  if (PER_NODE_TAINTS.has(key) || isConditionTaint(key) || key.startsWith(PROVIDER_TAINTS)) return false;
   return !isStartupTaint(key, rules) && !isStatusTaint(key, rules);
 }
 
@@ -74,10 +81,6 @@ export function showsNextNode(node: Node): boolean {
 /** Every device pool is complete. Such a node needs no device plugin beside its drivers. */
 function isPublished({ devices }: Node): boolean {
   return devices !== undefined && devices.incomplete.length === 0 && devices.pools.length > 0;
-}
-
-export function isBeingRemoved(node: Node): boolean {
-  return node.deletionAtMs !== undefined || node.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT);
 }
 
 /**

@@ -4,10 +4,10 @@
  * Idea: evidence.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { Node } from '../../domain/node.ts';
+import { isBeingRemoved, type Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
-import { exemplaryFromMs, isBeingRemoved, showsNextNode } from './from-node.ts';
+import { exemplaryFromMs, showsNextNode } from './from-node.ts';
 
 /** What one view shows of all nodes. */
 export interface SeenNodes {

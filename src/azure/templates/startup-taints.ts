@@ -5,14 +5,12 @@
  * Idea: evidence.
  */
 import type { Node } from '../../domain/node.ts';
-import { DELETION_CANDIDATE_TAINT, isStatusTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import { DELETION_CANDIDATE_TAINT, isConditionTaint, isStatusTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 
 /** A node older than this is not starting. */
 const YOUNG_MS = 900_000;
 /** Number of ready nodes that must have lost a taint. */
 const NODES_NEEDED = 2;
-/** Taints that come and go with the state of a node at any age. */
-const CONDITION_PREFIX = 'node.kubernetes.io/';
 
 /** Every taint that a node was seen with -> whether it was always ready then. */
 type SeenTaints = Map<string, boolean>;
@@ -69,5 +67,6 @@ export class StartupTaints {
 }
 
 function canBeStartupTaint(key: string): boolean {
-  return key !== TO_BE_DELETED_TAINT && key !== DELETION_CANDIDATE_TAINT && !isStatusTaint(key) && !key.startsWith(CONDITION_PREFIX);
+  // Taints of conditions come and go with the state of a node at any age.
+  return key !== TO_BE_DELETED_TAINT && key !== DELETION_CANDIDATE_TAINT && !isStatusTaint(key) && !isConditionTaint(key);
 }

@@ -5,11 +5,11 @@ import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { NodeName } from '../../domain/ids.ts';
-import type { Node } from '../../domain/node.ts';
+import { isBeingRemoved, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { DELETION_CANDIDATE_TAINT } from '../../domain/taints.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -97,7 +97,7 @@ function softTaintChanges(plan: ScaleDownPlan, observation: Observation): readon
 
 /** Nodes under removal need no soft taint, and nodes of unmanaged groups are not tainted. */
 function isManaged(node: Node, observation: Observation): boolean {
-  return observation.cloud.groupOfNode.has(node.name) && node.deletionAtMs === undefined && !hasTaint(node.taints, TO_BE_DELETED_TAINT);
+  return observation.cloud.groupOfNode.has(node.name) && !isBeingRemoved(node);
 }
 
 async function applyChange(change: TaintChange, input: SoftTaintInput, signal: AbortSignal): Promise<void> {

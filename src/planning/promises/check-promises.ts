@@ -8,11 +8,11 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
-import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import { isBeingRemoved, RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
+import { isConditionTaint } from '../../domain/taints.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { type GroupTemplate } from '../scale-up/groups/template-node.ts';
@@ -25,8 +25,6 @@ import { differenceOf, offerOf, persists, refusalsOf, type NodeOffer } from './n
 
 /** A young node may still get labels, devices or lose taints. Until then the group waits, and nothing is reported. */
 const SETTLED_AFTER_MS = 60_000;
-/** Taints of the node controller: conditions of one node. */
-const CONDITION_TAINTS = 'node.kubernetes.io/';
 /** Of a large increase the newest nodes are enough. */
 const MOST_NODES = 20;
 const MOST_SHOWING = 3;
@@ -140,9 +138,10 @@ function offersOf(group: NodeGroup, { entries, known }: Suspects, context: Promi
 }
 
 /** Whether the node takes pods now, or would if it had all devices and had lost the taints of its start. */
-function isSettled({ readiness, unschedulable, deletionAtMs, taints }: Node): boolean {
-  if (unschedulable || deletionAtMs !== undefined || hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
-  if (taints.some(({ key, effect }) => key.startsWith(CONDITION_TAINTS) && effect !== 'PreferNoSchedule')) return false;
+function isSettled(node: Node): boolean {
+  const { readiness, unschedulable, taints } = node;
+  if (unschedulable || isBeingRemoved(node)) return false;
+  if (taints.some(({ key, effect }) => isConditionTaint(key) && effect !== 'PreferNoSchedule')) return false;
   return readiness.ready || readiness.reason.split('; ').every((reason) => reason === RESOURCE_NOT_READY || reason.startsWith('taint '));
 }
 

@@ -5,7 +5,7 @@
 import type { InstanceKey, NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
-import type { Node } from '../../../domain/node.ts';
+import { isBeingRemoved, type Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { factsOfGroups } from '../../facts/group-facts.ts';
@@ -16,7 +16,6 @@ import { isStarting, startupMsOf } from '../../state/node-counts.ts';
 import { awaitsDevices } from './unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
-import { hasTaint, TO_BE_DELETED_TAINT } from '../../../domain/taints.ts';
 
 export interface UpcomingNodes {
   /** One entry for each instance, or unlisted part of the target size, without a registered node: its zone, if known. */
@@ -149,5 +148,5 @@ function awaitsDisks(node: Node, { template }: NodeGroup): boolean {
 }
 
 function mayTakePods(node: Node): boolean {
-  return !node.unschedulable && node.deletionAtMs === undefined && !hasTaint(node.taints, TO_BE_DELETED_TAINT);
+  return !node.unschedulable && !isBeingRemoved(node);
 }
