@@ -3,34 +3,28 @@
  * Must not know why it is asked, nor what follows from it.
  * Idea: broken promise.
  */
-import type { DeviceClaim, DevicePool } from '../../domain/devices.ts';
+import type { DevicePool } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
-import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { isAttachResource, minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { isAttachResource, type ResourceNames } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { podName } from '../../domain/ids.ts';
 import { isOlderThanNode } from '../../domain/workloads.ts';
 import { compareBy, compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-import { refusedByPorts } from '../../scheduling/predicates/node-gates.ts';
-import { insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
 import { staticRefusals } from '../../scheduling/snapshot/node-only-fit.ts';
 import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
-import { allocateDevices, describeShortfall, noDevicesInUse } from '../../scheduling/devices/device-allocator.ts';
-import { DeviceIndex } from '../../scheduling/devices/device-list.ts';
-import { requestsAlone, withAttachSlots } from '../../scheduling/volumes/attachments.ts';
+import { withAttachSlots } from '../../scheduling/volumes/attachments.ts';
+import { missingDevices, roomBeside, roomRefusals, type NodeRoom } from '../scale-up/groups/node-room.ts';
 import { cameWith, type IsEverywhere } from './pods-on-every-node.ts';
 import { ZONE_LABELS, type GroupTemplate } from '../scale-up/groups/template-node.ts';
 
-export interface NodeOffer {
+export interface NodeOffer extends NodeRoom {
   readonly node: Node;
   /** The pods that every node of the group has. */
   readonly pods: readonly Pod[];
-  /** Allocatable less what these pods request. */
-  readonly free: Resources;
-  readonly ports: readonly HostPort[];
 }
 
 interface OfferContext {
@@ -43,12 +37,7 @@ export function offerOf(node: Node, pods: readonly Pod[], { isEverywhere, names 
   const isOwn = (pod: Pod): boolean => runsOnEveryNode(pod, node) || isEverywhere(pod, node);
   // guard: pods that took the room break no promise
   const own = pods.filter((pod) => isOwn(pod) && pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
-  return {
-    node,
-    pods: own,
-    free: own.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), withAttachSlots(node, names)),
-    ports: own.flatMap(({ shape }) => shape.hostPorts),
-  };
+  return { node, pods: own, ...roomBeside(own, withAttachSlots(node, names)) };
 }
 
 /**
@@ -76,31 +65,18 @@ function toleratesEverything({ tolerations }: PodShape): boolean {
  * Why pods of the shape would not run on the node. Empty if they would. In which of its zones a group adds a node is not part of its
  * promise, and neither is the place of a volume, since its driver labels the node later.
  */
-export function refusalsOf(
-  shape: PodShape,
-  { node, free, ports }: NodeOffer,
-  template: GroupTemplate,
-  names: ResourceNames,
-): readonly FitReason[] {
+export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
+  const { node } = offer;
   const { volumes: _volumes, devices: _devices, ...plain } = shape;
-  const claims = shape.devices?.claims ?? [];
   const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
   const byNode = variants.map((variant) => staticRefusals(plain, variant));
-  const lacks = insufficientResources(requestsAlone(shape), free, names);
+  // As if none of the node's devices were in use.
+  const missing = missingDevices(shape.devices?.claims ?? [], node.devices?.pools ?? []);
   return [
     ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),
-    ...lacks,
-    ...refusedByPorts(shape, ports),
-    ...(claims.length === 0 ? [] : refusedByDevices(claims, node.devices?.pools ?? [])),
+    ...roomRefusals(shape, offer, names),
+    ...(missing === undefined ? [] : [cannotAllocate(missing)]),
   ];
-}
-
-/** As if none of the node's devices were in use. */
-function refusedByDevices(claims: readonly DeviceClaim[], pools: readonly DevicePool[]): readonly FitReason[] {
-  const index = new DeviceIndex();
-  const list = index.listDevices(pools);
-  const input = { index, claims, list, inUse: noDevicesInUse(list) };
-  return allocateDevices(input) === undefined ? [cannotAllocate(describeShortfall(input))] : [];
 }
 
 function inZoneOf(node: Node, variant: Node): Node {
@@ -121,7 +97,7 @@ export function differenceOf(
   const isNeeded = ({ resource }: { readonly resource: string }): boolean =>
     !isAttachResource(resource) || reasons.some((reason) => reason.kind === 'insufficient-resource' && reason.resource === resource);
   const features = isAbout('node-features') ? missingFeatures(node, template) : [];
-  const devices = isAbout('device') ? missingDevices(node, template) : [];
+  const devices = isAbout('device') ? fewerDevices(node, template) : [];
   const taken = ports.filter((port) => !template.ports.some((known) => known.port === port.port && known.protocol === port.protocol));
   return {
     node: node.name,
@@ -138,7 +114,7 @@ function missingFeatures({ declaredFeatures = [] }: Node, { template }: GroupTem
   return (template.declaredFeatures ?? []).filter((feature) => !declaredFeatures.includes(feature));
 }
 
-function missingDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
+function fewerDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
   const drivers = [...new Set((template.devicePools ?? []).map(({ driver }) => driver))].sort();
   return drivers
     .map((driver) => ({ driver, promised: countDevices(template.devicePools, driver), offered: countDevices(devices?.pools, driver) }))

@@ -1,19 +1,19 @@
 /** The node that a group would add, for packing: with its daemon and static pods, in one variant per zone it may land in. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
-import type { HostPort, Pod } from '../../../domain/pod.ts';
+import type { Pod } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
-import { largest, minus, type Resources, type ResourceNames } from '../../../domain/resources.ts';
+import { largest, type ResourceNames } from '../../../domain/resources.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
 import type { DaemonSet } from '../../../domain/workloads.ts';
-import { refusedByPorts, takenPort } from '../../../scheduling/predicates/node-gates.ts';
-import { countFits, insufficientResources, needOf } from '../../../scheduling/predicates/resources-fit.ts';
+import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
+import { countFits, needOf } from '../../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../../scheduling/predicates/devices.ts';
-import { allocateDevices, describeShortfall, noDevicesInUse } from '../../../scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import { missingDevices, roomBeside, roomRefusals, type NodeRoom } from './node-room.ts';
 import { isUnknown, markUnknown } from './template-unknowns.ts';
 import { type CustomDaemon, type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -24,14 +24,11 @@ const TEMPLATE_LABELS = { 'cluster-autoscaler.kubernetes.io/template-node': 'tru
 /** The zone labels of AKS nodes: two of the cloud controller and one of the disk driver. */
 export const ZONE_LABELS = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone', AZURE_DISK_ZONE];
 
-export interface GroupTemplate {
+export interface GroupTemplate extends NodeRoom {
   readonly group: NodeGroup;
   readonly template: NodeTemplate;
   /** The same node in each zone that has stock; one variant if the group is regional. At most 31. */
   readonly variants: readonly Node[];
-  /** Allocatable less what daemon and static pods take; negative if these alone are too big. */
-  readonly free: Resources;
-  readonly ports: readonly HostPort[];
   /** DaemonSet pods, other daemon pods and static pods. */
   readonly daemonPods: readonly Pod[];
   /** What the claims of pods match in its devices, computed once per plan. */
@@ -56,8 +53,7 @@ export function makeTemplate(
     group,
     template,
     variants,
-    free: daemonPods.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), template.allocatable),
-    ports: daemonPods.flatMap((pod) => pod.shape.hostPorts),
+    ...roomBeside(daemonPods, template.allocatable),
     daemonPods,
     deviceIndex: new DeviceIndex(),
   };
@@ -97,12 +93,9 @@ export function knownVariants(group: EquivalenceGroup, template: GroupTemplate):
 export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
   const node = nearestVariant(pods, template);
   if (node === undefined) return [];
-  const all = [
-    ...staticRefusals(pods.shape, node),
-    ...refusedByPorts(pods.shape, template.ports),
-    ...insufficientResources(requestsAlone(pods.shape), template.free, names),
-    ...refusedByDevices(pods, template),
-  ].map((reason) => markUnknown(reason, pods.shape, node, template.template));
+  const all = [...staticRefusals(pods.shape, node), ...roomRefusals(pods.shape, template, names), ...refusedByDevices(pods, template)].map(
+    (reason) => markUnknown(reason, pods.shape, node, template.template),
+  );
   return [...all.filter((reason) => !isUnknown(reason)), ...all.filter(isUnknown)];
 }
 
@@ -123,9 +116,8 @@ function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: 
     const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
     return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
-  const list = index.listDevices(pools);
-  const input = { index, claims, list, inUse: noDevicesInUse(list) };
-  return allocateDevices(input) === undefined ? [cannotAllocate(`on a new node: ${describeShortfall(input)}`)] : [];
+  const missing = missingDevices(claims, pools, index);
+  return missing === undefined ? [] : [cannotAllocate(`on a new node: ${missing}`)];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {
