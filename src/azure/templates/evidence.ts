@@ -133,8 +133,8 @@ export class NodeEvidence {
     for (const id of this.#nodes?.groups.keys() ?? []) this.#memoryOf(id);
     if (this.#lastNodes !== cluster.nodes) for (const [id, { taints }] of this.#groups) taints.observe(this.#nodesOf(id).all, nowMs);
     this.#lastNodes = cluster.nodes;
-    const daemonsOn = customDaemonsIn(cluster);
-    return (rows) => this.#evidenceOf(rows, { ...seen, daemonsOn });
+    const withDaemons = { ...seen, daemonsOn: customDaemonsIn(cluster) };
+    return (rows) => this.#evidenceOf(rows, withDaemons);
   }
 
   #memoryOf(id: NodeGroupId): GroupMemory {
