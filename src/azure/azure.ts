@@ -145,7 +145,7 @@ class AzureAdapter implements AzureNodeGroups {
     const life = this.#untilClosed(signal);
     await Promise.all([
       group.kind === 'scale-set' ? inventory.reads.refreshScaleSet(group.key, life) : inventory.vmsPools.refresh(group.key, life),
-      inventory.lists.has(group.key) ? inventory.lists.refresh(group.key, life, { atAnyRate: true }) : undefined,
+      inventory.lists.has(group.key) ? inventory.lists.refresh(group.key, life, { rate: 'pass' }) : undefined,
     ]);
   }
 

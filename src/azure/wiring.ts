@@ -1,6 +1,6 @@
 /** Connects the rooms of the Azure adapter with each other. Makes no call and decides nothing. */
 import type { TokenCredential } from '@azure/core-auth';
-import { phaseOf } from '../cache/agents/agent-state.ts';
+import { phaseOf } from '../cache/agents/agent-turns.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
 import type { ForeignLock } from '../domain/ports/leadership.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';

@@ -1,7 +1,7 @@
 /**
  * Which groups change, by which writer, and which lists of instances a change makes worth reading. Our own changes must not look
  * like those of another writer, and one list shows the result of several deletions.
- * Idea: rest.
+ * Idea: want.
  */
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -4,6 +4,7 @@
  * Idea: agent.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
+import type { WantOptions } from '../../cache/agents/agent-state.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from '../agents/agents.ts';
@@ -38,17 +39,17 @@ export class InstanceLists {
 
   /** Requests a list of a group's instances. */
   request(groupKey: string): void {
-    this.#scheduler.dueNow(instanceListAgentId(groupKey));
+    this.#scheduler.want(instanceListAgentId(groupKey));
   }
 
   /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
-  refresh(groupKey: string, signal: AbortSignal, options: { readonly atAnyRate?: boolean } = {}): Promise<void> {
-    return this.#scheduler.runNow(instanceListAgentId(groupKey), signal, options);
+  refresh(groupKey: string, signal: AbortSignal, options: Pick<WantOptions, 'rate'> = {}): Promise<void> {
+    return this.#scheduler.want(instanceListAgentId(groupKey), options).served(signal);
   }
 
   /** How long a list of a group's instances has to wait, ms, since the last minute had as many as it should have; 0: it may be sent. */
   waitMs(groupKey: string): number {
-    return this.#scheduler.requestedRunWaitMs(instanceListAgentId(groupKey));
+    return this.#scheduler.requestWaitMs(instanceListAgentId(groupKey));
   }
 
   /** Start of the last complete list of a group's instances, ms since the epoch. */
@@ -61,7 +62,7 @@ export class InstanceLists {
   noteSilent(instances: ReadonlySet<InstanceKey>): void {
     const isNew = [...instances].some((key) => !this.#silent.has(key));
     this.#silent = instances;
-    if (isNew) this.#scheduler.dueNow(VMS_AGENT);
+    if (isNew) this.#scheduler.want(VMS_AGENT);
   }
 
   /** There are pools without a scale set, so all virtual machines are listed from now on. */

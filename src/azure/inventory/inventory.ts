@@ -121,7 +121,7 @@ export class AzureInventory {
     this.vmsPools = new VmsPools({ ...deps, order, slots, scheduler, known, sizes: poolSizes });
     const { lists, reads, vmsPools } = this;
 
-    this.#sizes = new SizeKnowledge(clock, () => scheduler.dueNow(SKUS_AGENT));
+    this.#sizes = new SizeKnowledge(clock, () => scheduler.want(SKUS_AGENT));
     this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, ownWrites, rateLimits, quota, known, sizes: this.#sizes });
     const { facts } = this;
     this.usageDoubt = new UsageDoubt({ clock, scheduler, quota, known, facts });
@@ -156,7 +156,7 @@ export class AzureInventory {
   selectGroups(selection: GroupSelection): void {
     if (!this.#known.select(selection)) return;
     this.#syncAgents();
-    this.scheduler.dueNow(AGENT_POOLS_AGENT);
+    this.scheduler.want(AGENT_POOLS_AGENT);
   }
 
   /** Reads what the first decision needs. Rejects if the scale sets could not be read. */
@@ -171,7 +171,7 @@ export class AzureInventory {
     this.instances.invalidate(groupKey === undefined ? {} : { scope: groupKey });
     this.vmsPools.sizes.invalidate(groupKey === undefined ? {} : { key: groupKey });
     for (const id of groupKey === undefined ? this.scheduler.ids : [SCALE_SETS_AGENT, instanceListAgentId(groupKey)])
-      this.scheduler.dueNow(id, { atAnyRate: true });
+      this.scheduler.want(id, { rate: 'renew' });
   }
 
   status(): readonly AgentStatus[] {
@@ -206,7 +206,7 @@ export class AzureInventory {
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
       if (isForeign) this.lists.request(event.key);
       // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
-      if (isForeign || event.kind === 'external-change') this.scheduler.dueNow(AGENT_POOLS_AGENT);
+      if (isForeign || event.kind === 'external-change') this.scheduler.want(AGENT_POOLS_AGENT);
     });
     this.vmsPools.sizes.subscribe((event) => {
       this.#syncAgents();
@@ -249,7 +249,7 @@ export class AzureInventory {
     const isNew = ids.some((id) => !this.#reservationIds.has(id));
     this.#reservationIds = new Set(ids);
     if (!isNew) return;
-    if (this.scheduler.has(RESERVATIONS_AGENT)) this.scheduler.dueNow(RESERVATIONS_AGENT, { atAnyRate: true });
+    if (this.scheduler.has(RESERVATIONS_AGENT)) this.scheduler.want(RESERVATIONS_AGENT);
     const keep = (readings: ReadonlyMap<string, ReservationReading>): void => this.reservations.keep(readings);
     const deps = { ...this.#agents, groupIds: () => this.reservations.groupIds(), keep };
     this.scheduler.ensure(RESERVATIONS_AGENT, () => reservationsAgent(deps));
@@ -259,7 +259,7 @@ export class AzureInventory {
     return new RestWatch({
       tagOf: (key) => (this.scaleSets.get(key) ?? this.vmsPools.sizes.get(key))?.etag,
       arePoolsChanging: () => this.#known.hasVmsPool() || this.#known.hasOperation(),
-      endRest: (id) => this.scheduler.endRest(id),
+      endRest: (id) => this.scheduler.want(id, { because: 'unrest' }),
     });
   }
 }

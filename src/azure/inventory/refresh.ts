@@ -20,7 +20,7 @@ export interface RefreshDeps {
   readonly hooks: CacheHooks;
   /** While Azure throttles single reads, none is left. */
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
-  readonly scheduler: Pick<AgentScheduler, 'runNow'>;
+  readonly scheduler: Pick<AgentScheduler, 'want'>;
 }
 
 /**
@@ -53,25 +53,25 @@ export class Refresh {
       ...shared,
       name: SCALE_SETS.name,
       readOne: async (key, signal) => void this.#readings.set(key, await readScaleSet(agents, key, signal)),
-      readScope: (_scope, signal) => scheduler.runNow(SCALE_SETS_AGENT, signal),
+      readScope: (_scope, signal) => scheduler.want(SCALE_SETS_AGENT).served(signal),
     });
     this.#instances = new OnDemand({
       ...shared,
       listAbove: LIST_ABOVE,
       name: INSTANCES.name,
       readOne: (key, signal) => readInstance(agents, key, signal),
-      readScope: (scope, signal) => scheduler.runNow(instanceListAgentId(scope), signal),
+      readScope: (scope, signal) => scheduler.want(instanceListAgentId(scope)).served(signal),
     });
   }
 
   /** Requests a GET of the scale set; does not wait. */
   requestScaleSet(key: string): void {
-    this.#scaleSets.request(key, '');
+    this.#scaleSets.want(key, '');
   }
 
   /** Reads the scale set by a GET that begins after this call. @throws AutoscalerError */
   refreshScaleSet(key: string, signal: AbortSignal): Promise<void> {
-    return this.#scaleSets.refresh(key, '', signal);
+    return this.#scaleSets.want(key, '').served(signal);
   }
 
   /**
@@ -90,13 +90,13 @@ export class Refresh {
   requestInstance(key: string, groupKey: string): void {
     // guard: single reads of instances stay below the limit of Azure
     this.#singleReads.take(groupKey, this.#clock.monotonic());
-    this.#instances.request(key, groupKey);
+    this.#instances.want(key, groupKey);
   }
 
   /** Reads one instance, which is to be deleted, by a GET that begins after this call. @throws AutoscalerError */
   refreshInstance(key: string, groupKey: string, signal: AbortSignal): Promise<void> {
     this.#readsBeforeDeletes.take(groupKey, this.#clock.monotonic());
-    return this.#instances.refresh(key, groupKey, signal);
+    return this.#instances.want(key, groupKey).served(signal);
   }
 
   /**

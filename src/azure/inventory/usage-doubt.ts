@@ -15,7 +15,7 @@ const REQUEST_EVERY_MS = 5 * 60_000;
 
 interface UsageDoubtDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly scheduler: Pick<AgentScheduler, 'dueNow'>;
+  readonly scheduler: Pick<AgentScheduler, 'want'>;
   readonly quota: Pick<QuotaLedger, 'isShared'>;
   readonly known: Pick<KnownGroups, 'groups'>;
   readonly facts: Pick<GroupFacts, 'drawsOf' | 'quotas'>;
@@ -38,7 +38,7 @@ export class UsageDoubt {
   /** Requests a read of the usages: the ones known so far are in doubt. */
   begin(): void {
     this.#sinceMs = this.#deps.clock.now();
-    this.#deps.scheduler.dueNow(USAGE_AGENT);
+    this.#deps.scheduler.want(USAGE_AGENT);
   }
 
   /** So many pods wait for nodes: usages that another process read must not keep them waiting. */

@@ -31,7 +31,7 @@ export interface VmsPoolsDeps extends AgentPoolApiDeps {
   readonly slots: Slots;
   readonly hooks: CacheHooks;
   readonly log: Log;
-  readonly scheduler: Pick<AgentScheduler, 'runNow'>;
+  readonly scheduler: Pick<AgentScheduler, 'want'>;
   readonly known: Pick<KnownGroups, 'selection'>;
   readonly sizes: Table<PoolSizeRow>;
 }
@@ -76,16 +76,16 @@ export class VmsPools {
 
   /** Requests a GET of this group's pool; does not wait. */
   requestPool(key: string): void {
-    this.#reads.request(poolKeyOf(key), '');
+    this.#reads.want(poolKeyOf(key), '');
   }
 
   #listAll(signal: AbortSignal): Promise<void> {
-    return this.#deps.scheduler.runNow(AGENT_POOLS_AGENT, signal);
+    return this.#deps.scheduler.want(AGENT_POOLS_AGENT).served(signal);
   }
 
   /** Reads this group's pool by a GET that begins after this call. */
   refresh(key: string, signal: AbortSignal): Promise<void> {
-    return this.#reads.refresh(poolKeyOf(key), '', signal);
+    return this.#reads.want(poolKeyOf(key), '').served(signal);
   }
 
   /**

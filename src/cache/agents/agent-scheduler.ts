@@ -6,29 +6,29 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { streamFor, type Random } from '../../lib/random.ts';
 import type { CachingAgent } from './agent.ts';
-import { afterFailure, afterSuccess, runCancelled, carryOut, type RunEnd } from './agent-run.ts';
+import { carryOut, runCancelled, type RunEnd } from './agent-run.ts';
 import {
+  AgentWant,
   candidateOf,
+  compareCandidates,
   isRunnable,
   newAgentState,
-  nextRun,
-  ownDueMs,
-  requestedDueMs,
+  requestedMs,
   statusOf,
-  wantRun,
+  wantedMs,
   type AgentState,
   type AgentStatus,
   type Run,
-  compareCandidates,
-  phaseOf,
+  type WantOptions,
 } from './agent-state.ts';
-import { endRest, skipTurn } from './agent-rest.ts';
+import { afterFailure, afterSuccess, phaseOf, skipTurn, takeSkippedTurn } from './agent-turns.ts';
 import { ThrottlingBuckets } from './throttling-buckets.ts';
 import { runByRank, type ColdStartResult } from './cold-start.ts';
 import { callHook, type CacheHooks } from '../table/hooks.ts';
 import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
 import { Slots, type ReleaseSlot } from '../concurrency.ts';
-import { endWaits, onAbort, withAbort } from '../../lib/abort.ts';
+import { Want } from '../want.ts';
+import { endWaits, onAbort } from '../../lib/abort.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -70,7 +70,7 @@ export class AgentScheduler {
   }
 
   /**
-   * May be called while running. The phase sets the first due time; use `dueNow` for an immediate run. @throws
+   * May be called while running. The phase sets the first due time; use `want` for an immediate run. @throws
    * AutoscalerError `bug` on a duplicate id.
    */
   add(agent: CachingAgent): void {
@@ -86,7 +86,7 @@ export class AgentScheduler {
     if (this.#states.has(id)) return;
     this.add(make());
     // A new pool stays frozen until it has been read, so the first read must not wait for the usual interval.
-    this.dueNow(id);
+    this.want(id);
   }
 
   has(agentId: string): boolean {
@@ -104,7 +104,7 @@ export class AgentScheduler {
     if (state === undefined) return;
     this.#states.delete(agentId);
     this.#revoke(state);
-    for (const waiting of state.waiting.splice(0)) waiting.reject(runCancelled(agentId));
+    state.want.settle(runCancelled(agentId));
   }
 
   /** @throws AutoscalerError `config`, naming the entry, on an id that no agent has or on disabling a required agent. */
@@ -166,28 +166,17 @@ export class AgentScheduler {
   }
 
   /**
-   * Makes the agent due at once, before agents that are merely overdue; an unknown id is ignored. During a run: once more after it. Holds
-   * and the agent's requested rate still apply; with `atAnyRate`, an operator asks, and the rate begins again.
+   * Wants a run that begins after this call: at once, before agents that are merely overdue; during a run, once more after it. Holds and
+   * the agent's requested rate still apply. A caller that waits until it is served gets its failure, or `not-found` for an unknown id.
    */
-  dueNow(agentId: string, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): void {
+  want(agentId: string, { because = 'request', rate }: WantOptions = {}): Want {
     const state = this.#states.get(agentId);
-    if (state === undefined) return;
-    if (atAnyRate) state.starts?.clear();
-    wantRun(state);
+    if (state === undefined) return Want.refused(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
+    if (rate === 'renew') state.starts?.clear();
+    if (because === 'request') state.want.request({ passesRate: rate === 'pass' });
+    else if (!takeSkippedTurn(state, this.#deps.clock.monotonic())) return state.want;
     this.#wake();
-  }
-
-  /**
-   * Like dueNow, but waits for a run that begins after this call, and rejects with its failure. The agent's requested rate may delay
-   * it, except with `atAnyRate`. `run` or `tick` must be active.
-   */
-  runNow(agentId: string, signal: AbortSignal, { atAnyRate = false }: { readonly atAnyRate?: boolean } = {}): Promise<void> {
-    const state = this.#states.get(agentId);
-    if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
-    const ran = nextRun(state);
-    wantRun(state, { isForced: atAnyRate });
-    this.#wake();
-    return withAbort(ran, signal);
+    return state.want;
   }
 
   /**
@@ -199,9 +188,9 @@ export class AgentScheduler {
   }
 
   /** How long a requested run has to wait for the agent's rate, ms. 0: it has not, or the agent is unknown. */
-  requestedRunWaitMs(agentId: string): number {
+  requestWaitMs(agentId: string): number {
     const state = this.#states.get(agentId);
-    return state === undefined ? 0 : Math.max(0, requestedDueMs(state) - this.#deps.clock.monotonic());
+    return state === undefined ? 0 : Math.max(0, requestedMs(state) - this.#deps.clock.monotonic());
   }
 
   /** Ends every hold: an operator wants to know now. What is sent may be held again. */
@@ -215,12 +204,6 @@ export class AgentScheduler {
     this.#buckets.stretch(bucket, on);
   }
 
-  /** A read of the agent may show something new: it is due if it has skipped a turn since its last run. */
-  endRest(agentId: string): void {
-    const state = this.#states.get(agentId);
-    if (state !== undefined && endRest(state, this.#deps.clock.monotonic())) this.#wake();
-  }
-
   /** Sorted by id. */
   status(): readonly AgentStatus[] {
     const nowMs = this.#deps.clock.now();
@@ -231,7 +214,7 @@ export class AgentScheduler {
   }
 
   async #coldRun(state: AgentState, signal: AbortSignal): Promise<AutoscalerError | undefined> {
-    const ran = withAbort(nextRun(state), signal);
+    const ran = state.want.served(signal);
     const removeListener = onAbort(signal, () => this.#revoke(state));
     try {
       await Promise.all([ran, this.#startCold(state, signal)]);
@@ -259,12 +242,10 @@ export class AgentScheduler {
       startMs: clock.monotonic(),
       startedAtMs: clock.now(),
       cold,
-      isRepeat: state.want?.isRepeat === true,
-      waiting: state.waiting,
+      want: state.want,
     };
     state.run = run;
-    state.waiting = [];
-    state.want = undefined;
+    state.want = new AgentWant();
     state.lastStartMs = run.startedAtMs;
     // guard: the instances of a set are listed twice in a minute at most
     state.starts?.note(run.startMs);
@@ -288,10 +269,7 @@ export class AgentScheduler {
     const { id, kind } = state.agent;
     const report = { id, kind, outcome: end.outcome, durationMs, ...defined({ error: end.error }) };
     callHook(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(report));
-    for (const waiting of run.waiting) {
-      if (end.error === undefined) waiting.resolve();
-      else waiting.reject(end.error);
-    }
+    run.want.settle(end.error);
   }
 
   #ended(state: AgentState, run: Run, end: RunEnd): void {
@@ -308,6 +286,8 @@ export class AgentScheduler {
     }
     this.#recovered(state.lastError, nowMs);
     afterSuccess(state, run, { nowMs, random, stretched: this.#buckets.isStretched(state.agent.bucket) });
+    // Only once: a list that was read again at once is believed or waits its turn, so that the agent cannot loop.
+    if (state.lastCommit?.runAgain === true && run.want.because !== 'doubt') state.want.request({ isDoubt: true });
   }
 
   /**
@@ -337,7 +317,7 @@ export class AgentScheduler {
   }
 
   #dueMs(state: AgentState): number {
-    const due = ownDueMs(state);
+    const due = wantedMs(state);
     return Math.max(due, this.#buckets.heldUntilMs(state.agent.bucket) ?? due);
   }
 

@@ -1,51 +1,14 @@
+/**
+ * What is known of one agent: its next turn, what is wanted of it besides, its runs, and in which order agents that are due begin.
+ * Idea: agent, want.
+ */
 import { RateWindow } from '../../lib/allowance.ts';
-import { durationAfterMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
-import { stableHash, type Random } from '../../lib/random.ts';
 import { SCALE_DOWN_LIMIT, type AgentFreshness } from '../table/freshness.ts';
 import type { RunOutcome } from '../table/hooks.ts';
-import type { AgentPolicy, CachingAgent, CommitSummary, RunToken } from './agent.ts';
+import type { CachingAgent, CommitSummary, RunToken } from './agent.ts';
 import { compareText } from '../../lib/comparison.ts';
-
-/** Minimum delay before a retry, ms, whatever the jitter. */
-const MIN_ERROR_DELAY_MS = 1000;
-/** The part of the interval to wait after a run that took longer than its interval. */
-const OVERRUN_PART = 0.1;
-
-/** The position of an agent within its interval, in [0, 1): equal after every restart, different between clusters. */
-export function phaseOf(clusterId: string, agentId: string): number {
-  return stableHash(`${clusterId}/${agentId}`) / 4_294_967_296;
-}
-
-/** Due time after a success. Counted from the start of the run, so that slow runs do not stretch the interval. */
-export function dueAfterSuccess(
-  policy: AgentPolicy,
-  run: { readonly startMs: number; readonly endMs: number; readonly stretched: boolean },
-  random: Random,
-): number {
-  const intervalMs = policy.intervalMs * (run.stretched ? 2 : 1);
-  const due = run.startMs + jittered(intervalMs, policy, random);
-  return due > run.endMs ? due : run.endMs + OVERRUN_PART * intervalMs;
-}
-
-function jittered(intervalMs: number, { jitter }: AgentPolicy, random: Random): number {
-  if (jitter.kind === 'spread') return intervalMs * (1 + jitter.fraction * (2 * random() - 1));
-  return intervalMs - random() * Math.min(jitter.maxMs, intervalMs);
-}
-
-/** Delay after the n-th failure in a row: doubles up to the cap, drawn between zero and all of it ("full jitter"). */
-export function errorDelayMs(policy: AgentPolicy, failures: number, random: Random): number {
-  const capMs = durationAfterMs({ firstMs: policy.errorIntervalMs, longestMs: policy.maxErrorIntervalMs }, failures);
-  return Math.max(Math.min(MIN_ERROR_DELAY_MS, capMs), random() * capMs);
-}
-
-/**
- * Due time after a cold run: within the second half of the interval, by phase, so that clusters started together spread
- * out.
- */
-export function dueAfterColdRun(policy: AgentPolicy, startMs: number, phase: number): number {
-  return startMs + (policy.intervalMs * (1 + phase)) / 2;
-}
+import { Want } from '../want.ts';
 
 /** The facts that order due agents. */
 export interface Candidate {
@@ -84,11 +47,6 @@ export interface AgentStatus extends AgentFreshness {
   readonly lastCommit: CommitSummary | undefined;
 }
 
-interface RunWaiting {
-  readonly resolve: () => void;
-  readonly reject: (error: AutoscalerError) => void;
-}
-
 /** A run that holds its agent. If the agent has another run or none, the token is invalid. */
 export interface Run {
   readonly token: RunToken;
@@ -96,17 +54,30 @@ export interface Run {
   readonly startMs: number;
   readonly startedAtMs: number;
   readonly cold: boolean;
-  /** Whether the commit of the previous run requested it. */
-  readonly isRepeat: boolean;
-  readonly waiting: readonly RunWaiting[];
+  /** What it serves. */
+  readonly want: AgentWant;
 }
 
-/** A run that was requested and has not begun. */
-interface Want {
-  /** Whether it starts whatever the agent's rate is, since a decision waits for it. */
-  readonly isForced: boolean;
-  /** Whether the commit of the run before requested it. */
-  readonly isRepeat: boolean;
+/** How a run is wanted. */
+export interface WantOptions {
+  /** `unrest`: a read may show something new, so an agent that has skipped a turn takes it now. If absent, a run is requested in any case. */
+  readonly because?: 'request' | 'unrest';
+  /** `pass`: a decision waits for the run, which begins at any rate. `renew`: an operator asks, and the rate begins again. If absent, kept. */
+  readonly rate?: 'pass' | 'renew';
+}
+
+/** The run of an agent that begins next. */
+export class AgentWant extends Want {
+  /** `turn`: nothing but time. `request`: some part needs it. `doubt`: the list of the run before could not be believed. */
+  because: 'turn' | 'request' | 'doubt' = 'turn';
+  /** Whether it begins whatever the agent's rate is, since a decision waits for it. */
+  passesRate = false;
+
+  /** A request, or more: what was wanted before stays wanted. */
+  request({ passesRate = false, isDoubt = false }: { readonly passesRate?: boolean; readonly isDoubt?: boolean } = {}): void {
+    this.because = isDoubt || this.because === 'doubt' ? 'doubt' : 'request';
+    this.passesRate ||= passesRate;
+  }
 }
 
 /** What the scheduler knows of one agent. Mutable. `dueMs` is monotonic; other times are wall-clock. */
@@ -115,10 +86,8 @@ export interface AgentState {
   readonly phase: number;
   enabled: boolean;
   dueMs: number;
-  want: Want | undefined;
+  want: AgentWant;
   run: Run | undefined;
-  /** Callers that wait for a run that has not begun. */
-  waiting: RunWaiting[];
   /** The last starts (monotonic). If undefined, requested runs have no rate. */
   readonly starts: RateWindow | undefined;
   failures: number;
@@ -143,9 +112,8 @@ export function newAgentState(
     phase: start.phase,
     enabled: start.enabled,
     dueMs: start.nowMs + start.phase * agent.policy.intervalMs,
-    want: undefined,
+    want: new AgentWant(),
     run: undefined,
-    waiting: [],
     starts: agent.policy.requestedRate === undefined ? undefined : new RateWindow(agent.policy.requestedRate),
     failures: 0,
     lastStartMs: undefined,
@@ -197,34 +165,23 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
   const sinceSuccessMs = nowMs - (state.lastSuccessMs ?? Number.NEGATIVE_INFINITY);
   return {
     id,
-    requested: state.want !== undefined,
+    requested: state.want.because !== 'turn',
     starving: required && sinceSuccessMs > SCALE_DOWN_LIMIT * policy.intervalMs,
     overdueMs: monotonicMs - state.dueMs,
     intervalMs: policy.intervalMs,
   };
 }
 
-/** When the agent is due by its own timing, without holds. Monotonic. */
-export function ownDueMs(state: AgentState): number {
-  return state.want === undefined ? state.dueMs : requestedDueMs(state);
+/** When the wanted run is due, without holds. Monotonic. */
+export function wantedMs(state: AgentState): number {
+  return state.want.because === 'turn' ? state.dueMs : requestedMs(state);
 }
 
 /** When the agent's rate allows a requested run. Monotonic; in the past: at once. */
-export function requestedDueMs({ starts, want }: AgentState): number {
-  return want?.isForced === true || starts === undefined ? Number.NEGATIVE_INFINITY : starts.nextMs;
-}
-
-/** A run is requested that begins later than now. Requests are merged: one of them is enough to force it, or to make it a repetition. */
-export function wantRun(state: AgentState, { isForced = false, isRepeat = false }: Partial<Want> = {}): void {
-  const { want } = state;
-  state.want = { isForced: isForced || want?.isForced === true, isRepeat: isRepeat || want?.isRepeat === true };
+export function requestedMs({ starts, want }: AgentState): number {
+  return want.passesRate || starts === undefined ? Number.NEGATIVE_INFINITY : starts.nextMs;
 }
 
 export function isRunnable(state: AgentState): boolean {
   return state.enabled && state.run === undefined;
-}
-
-/** Settles like the next run that begins. */
-export function nextRun(state: AgentState): Promise<void> {
-  return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
 }

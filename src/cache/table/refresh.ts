@@ -7,7 +7,8 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { callHook, type CacheHooks } from './hooks.ts';
 import type { Slots } from '../concurrency.ts';
-import { withAbort, withTimeout } from '../../lib/abort.ts';
+import { Want } from '../want.ts';
+import { withTimeout } from '../../lib/abort.ts';
 
 export interface OnDemandDeps {
   /** Table name, for metrics. */
@@ -17,7 +18,7 @@ export interface OnDemandDeps {
   readonly slots: Slots;
   /** One GET, whose result goes to `table.observe` or, on 404, to `table.observeGone`. Takes its stamp when it is sent. */
   readonly readOne: (key: string, signal: AbortSignal) => Promise<void>;
-  /** One list of the scope. It gets no slot, so it may be `scheduler.runNow(agentId, signal)`, which takes one. */
+  /** One list of the scope. It gets no slot, so it may be `scheduler.want(agentId).served(signal)`, which takes one. */
   readonly readScope: (scope: string, signal: AbortSignal) => Promise<void>;
   /** For one read, without the wait for a slot. Default 30 000. */
   readonly timeoutMs?: number;
@@ -26,19 +27,14 @@ export interface OnDemandDeps {
   readonly hooks?: CacheHooks;
 }
 
-/** One read that is queued or running, and its waiting callers. */
+/** One read that is queued or running, and what it serves. */
 interface Job {
   readonly kind: 'key' | 'scope';
   readonly name: string;
   readonly scope: string;
-  readonly waiting: Waiting[];
+  readonly want: Want;
   /** How often the read has failed in a row. */
   readonly failures: number;
-}
-
-interface Waiting {
-  readonly resolve: () => void;
-  readonly reject: (error: AutoscalerError) => void;
 }
 
 /** A failed read is repeated after these times, or after the time that the server asks for. Then the next list must show the row. */
@@ -59,23 +55,15 @@ export class OnDemand {
     this.#hooks = deps.hooks ?? {};
   }
 
-  /** Requests a read that begins after this call. Does not wait and never throws. Does nothing once stopped. */
-  request(key: string, scope: string): void {
-    if (!this.#stopped.signal.aborted) this.#enqueue(key, scope);
-  }
-
-  /** Waits for a read that begins after this call, and rejects with its failure. The signal ends the wait, not the read. */
-  refresh(key: string, scope: string, signal: AbortSignal): Promise<void> {
-    if (this.#stopped.signal.aborted) return Promise.reject(stopped());
-    const job = this.#enqueue(key, scope);
-    const read = new Promise<void>((resolve, reject) => job.waiting.push({ resolve, reject }));
-    return withAbort(read, signal);
+  /** Wants a read of the key that begins after this call. Once stopped, nothing is read, and a caller that waits gets `cancelled`. */
+  want(key: string, scope: string): Want {
+    return this.#stopped.signal.aborted ? Want.refused(stopped()) : this.#enqueue(key, scope).want;
   }
 
   /** Aborts running reads and drops queued ones. Waiting callers get `cancelled`. */
   stop(): void {
     this.#stopped.abort();
-    for (const job of this.#queued.values()) settle(job, stopped());
+    for (const { want } of this.#queued.values()) want.settle(stopped());
     this.#queued.clear();
   }
 
@@ -86,7 +74,7 @@ export class OnDemand {
       this.#reportOutcome('merged');
       return queued;
     }
-    const job: Job = { kind: 'key', name: key, scope, waiting: [], failures };
+    const job: Job = { kind: 'key', name: key, scope, want: new Want(), failures };
     this.#queued.set(`key:${key}`, job);
     const listed = this.#mergeIntoList(scope);
     this.#start(listed ?? job);
@@ -97,8 +85,11 @@ export class OnDemand {
   #mergeIntoList(scope: string): Job | undefined {
     const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
     if (jobs.length <= (this.#deps.listAbove ?? 10)) return undefined;
-    for (const job of jobs) this.#queued.delete(`key:${job.name}`);
-    const list: Job = { kind: 'scope', name: scope, scope, waiting: jobs.flatMap((job) => job.waiting), failures: 0 };
+    const list: Job = { kind: 'scope', name: scope, scope, want: new Want(), failures: 0 };
+    for (const job of jobs) {
+      this.#queued.delete(`key:${job.name}`);
+      job.want.joinTo(list.want);
+    }
     this.#queued.set(`scope:${scope}`, list);
     this.#reportOutcome('listed');
     return list;
@@ -128,11 +119,11 @@ export class OnDemand {
       await this.#read(job);
       this.#pauses.get(job.name)?.abort();
       this.#reportOutcome('refreshed');
-      settle(job, undefined);
+      job.want.settle(undefined);
     } catch (thrown) {
       this.#reportOutcome('failed');
       const error = asAutoscalerError(thrown);
-      settle(job, error);
+      job.want.settle(error);
       // guard: a failed read is tried again
       void this.#readAgain(job, error);
     } finally {
@@ -180,13 +171,6 @@ export class OnDemand {
 
   #reportOutcome(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
     callHook(this.#hooks, 'onDemand', () => this.#hooks.onDemand?.(this.#deps.name, outcome));
-  }
-}
-
-function settle(job: Job, error: AutoscalerError | undefined): void {
-  for (const waiting of job.waiting) {
-    if (error === undefined) waiting.resolve();
-    else waiting.reject(error);
   }
 }
 

@@ -9,7 +9,7 @@ async function resting(load = () => Promise.resolve(DONE)) {
   const sign = { quiet: true };
   at.add('sets', load, { rest: { mayRest: () => sign.quiet, atMostMs: 5 * MINUTE } });
   const running = at.run();
-  at.scheduler.dueNow('sets');
+  at.scheduler.want('sets');
   await settle();
   const end = async (): Promise<void> => {
     at.stop.abort();
@@ -40,15 +40,15 @@ describe('an agent that may rest', () => {
   it('runs at once when its rest is ended after a skipped turn, and not before one', async () => {
     const at = await resting();
     await at.clock.advance(0.5 * MINUTE);
-    at.scheduler.endRest('sets');
+    at.scheduler.want('sets', { because: 'unrest' });
     await at.clock.advance(MINUTE);
     expect(at.minutes()).toEqual([0]);
     at.sign.quiet = false;
-    at.scheduler.endRest('sets');
+    at.scheduler.want('sets', { because: 'unrest' });
     await settle();
     expect(at.minutes()).toEqual([0, 1.5]);
-    at.scheduler.endRest('sets');
-    at.scheduler.endRest('unknown');
+    at.scheduler.want('sets', { because: 'unrest' });
+    at.scheduler.want('unknown', { because: 'unrest' });
     await settle();
     expect(at.minutes()).toEqual([0, 1.5]);
     await at.end();
@@ -57,7 +57,7 @@ describe('an agent that may rest', () => {
   it('is not asked for a requested run', async () => {
     const at = await resting();
     await at.clock.advance(1.5 * MINUTE);
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     await settle();
     expect(at.minutes()).toEqual([0, 1.5]);
     await at.end();
@@ -66,7 +66,7 @@ describe('an agent that may rest', () => {
   it('does not rest after a failure', async () => {
     const loads = [() => Promise.resolve(DONE), failure, () => Promise.resolve(DONE)];
     const at = await resting(() => loads.shift()?.() ?? Promise.resolve(DONE));
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     await at.clock.advance(MINUTE);
     // The run at 0 that failed is repeated after its error interval.
     expect(at.minutes().length).toBe(3);

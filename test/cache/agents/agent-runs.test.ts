@@ -16,13 +16,13 @@ describe('tokens', () => {
       await late.load();
       return { commit: () => ((commits += 1), SUMMARY) };
     });
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await at.clock.advance(45_000);
     expect(at.status('a')).toMatchObject({ state: 'idle', lastOutcome: 'timed-out', consecutiveFailures: 1 });
     await late.next();
     expect(commits).toBe(0);
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await late.next();
     expect(commits).toBe(1);
@@ -36,7 +36,7 @@ describe('tokens', () => {
       return gate().load();
     });
     for (let count = 0; count < 2; count++) {
-      at.scheduler.dueNow('a');
+      at.scheduler.want('a');
       at.scheduler.tick();
       await at.clock.advance(45_000);
     }
@@ -49,7 +49,7 @@ describe('tokens', () => {
       const at = world();
       let commits = 0;
       at.add('a', () => Promise.resolve({ commit: () => ((commits += 1), SUMMARY) }));
-      at.scheduler.dueNow('a');
+      at.scheduler.want('a');
       at.scheduler.tick();
       for (let moment = 0; moment < moments; moment++) await Promise.resolve();
       at.scheduler.remove('a');
@@ -63,9 +63,9 @@ describe('tokens', () => {
     const at = world();
     const door = gate();
     at.add('a', door.load);
-    const running = at.scheduler.runNow('a', never);
+    const running = at.scheduler.want('a').served(never);
     at.scheduler.tick();
-    const queued = at.scheduler.runNow('a', never);
+    const queued = at.scheduler.want('a').served(never);
     const both = Promise.allSettled([running, queued]);
     at.scheduler.remove('a');
     expect((await both).map((one) => one.status)).toEqual(['rejected', 'rejected']);
@@ -77,7 +77,7 @@ describe('tokens', () => {
     const at = world();
     at.add('a', gate().load);
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await settle();
     at.stop.abort();
     await running;
@@ -90,7 +90,7 @@ describe('tokens', () => {
     const rows = machines();
     rows.table.commitList(list(rows, machineRows('a/1', 'a/2')));
     at.add('a', failure);
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await settle();
     expect(at.outcomes).toEqual(['a failed']);
@@ -108,7 +108,7 @@ describe('tokens', () => {
         commit: () => ({ ...SUMMARY, ...rows.table.commitList(list(rows, machineRows('a/2'), { complete: false })) }),
       }),
     );
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await settle();
     expect(rows.table.snapshot().size).toBe(2);
@@ -125,7 +125,7 @@ describe('tokens', () => {
       }),
     );
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await at.clock.advance(MINUTE);
     expect(at.ids().length).toBeGreaterThan(1);
     expect(at.status('a').lastError).toBe('Unexpected failure: bad row');
@@ -146,7 +146,7 @@ describe('tokens', () => {
     });
     at.add('a');
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await at.clock.advance(2 * MINUTE);
     expect(at.ids()).toEqual(['a', 'a', 'a']);
     expect(threw).toEqual(['agentRun', 'agentRun', 'agentRun']);

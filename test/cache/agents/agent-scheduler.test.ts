@@ -30,7 +30,7 @@ describe('when agents run', () => {
       return DONE;
     });
     const running = at.run();
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     await at.clock.advance(130_000);
     expect(at.starts.map((one) => one.atMs)).toEqual([0, 60_000, 120_000]);
     at.stop.abort();
@@ -45,7 +45,7 @@ describe('when agents run', () => {
   ] as const)('scatters by $jitter.kind with $random', async ({ jitter, random, due }) => {
     const at = world({ random: () => random });
     at.add('sets', undefined, { policy: { ...POLICY, jitter } });
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     expect(at.status('sets').nextDueMs).toBe(START + due);
@@ -56,23 +56,23 @@ describe('when agents run', () => {
     at.add('list', undefined, { policy: { ...POLICY, intervalMs: 300_000, requestedRate: { count: 2, withinMs: MINUTE } } });
     const running = at.run();
     for (let second = 0; second < 130; second += 5) {
-      at.scheduler.dueNow('list');
+      at.scheduler.want('list');
       await at.clock.advance(5_000);
     }
     expect(at.starts.map(({ atMs }) => atMs / 1000)).toEqual([0, 5, 60, 65, 120, 125]);
     const before = at.starts.length;
     // 130 s have passed, and the runs at 120 and 125 s were the last.
-    expect(at.scheduler.requestedRunWaitMs('list')).toBe(50_000);
-    const waiting = [at.scheduler.runNow('list', never), at.scheduler.runNow('list', never)];
+    expect(at.scheduler.requestWaitMs('list')).toBe(50_000);
+    const waiting = [at.scheduler.want('list').served(never), at.scheduler.want('list').served(never)];
     await at.clock.advance(49_999);
     expect(at.starts).toHaveLength(before);
     await at.clock.advance(1);
     await Promise.all(waiting);
     expect(at.starts).toHaveLength(before + 1);
-    at.scheduler.dueNow('list', { atAnyRate: true });
+    at.scheduler.want('list', { rate: 'renew' });
     await at.clock.advance(0);
     expect(at.starts).toHaveLength(before + 2);
-    for (let run = 0; run < 3; run++) await Promise.all([at.scheduler.runNow('list', never, { atAnyRate: true }), at.clock.advance(0)]);
+    for (let run = 0; run < 3; run++) await Promise.all([at.scheduler.want('list', { rate: 'pass' }).served(never), at.clock.advance(0)]);
     expect(at.starts).toHaveLength(before + 5);
     at.stop.abort();
     await running;
@@ -82,7 +82,7 @@ describe('when agents run', () => {
     const at = world();
     const slow = gate();
     at.add('slow', slow.load, { policy: { ...POLICY, intervalMs: 10_000 } });
-    at.scheduler.dueNow('slow');
+    at.scheduler.want('slow');
     at.scheduler.tick();
     await at.clock.advance(30_000);
     await slow.next();
@@ -95,7 +95,7 @@ describe('when agents run', () => {
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)));
     const delays: number[] = [];
     for (let count = 0; count < 5; count++) {
-      at.scheduler.dueNow('sets');
+      at.scheduler.want('sets');
       at.scheduler.tick();
       await settle();
       delays.push(Math.round((at.status('sets').nextDueMs - at.clock.now()) / 1000));
@@ -103,12 +103,12 @@ describe('when agents run', () => {
     expect(delays).toEqual([10, 20, 40, 60, 60]);
     expect(at.status('sets').consecutiveFailures).toBe(5);
     failing = false;
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     expect(at.status('sets')).toMatchObject({ consecutiveFailures: 0, lastError: undefined });
     failing = true;
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     expect(Math.round((at.status('sets').nextDueMs - at.clock.now()) / 1000)).toBe(10);
@@ -125,7 +125,7 @@ describe('when agents run', () => {
     at.add('still-broken', () => bad('unavailable'), patient);
     at.add('forbidden', () => bad('auth'), patient);
     const all = ['sets', 'machines', 'still-broken', 'forbidden'];
-    for (const id of all) at.scheduler.dueNow(id);
+    for (const id of all) at.scheduler.want(id);
     at.scheduler.tick();
     await settle();
     down = false;
@@ -143,7 +143,7 @@ describe('when agents run', () => {
   it('draws the delay after a failure from all of it, but never under a second', async () => {
     const at = world({ random: () => 0 });
     at.add('sets', failure);
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     expect(at.status('sets').nextDueMs - at.clock.now()).toBe(1000);
@@ -178,9 +178,9 @@ describe('when agents run', () => {
     at.add('a', doors.load);
     at.add('b', doors.load);
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await settle();
-    at.scheduler.dueNow('b');
+    at.scheduler.want('b');
     const order: string[] = [];
     const outOfTurn = slots.take().then((release) => {
       order.push(...at.ids());
@@ -199,7 +199,7 @@ describe('when agents run', () => {
     const at = world();
     const doors = gate();
     for (const id of ['a', 'b', 'c']) at.add(id, doors.load, { bucket: 'vmss' });
-    for (const id of ['a', 'b', 'c']) at.scheduler.dueNow(id);
+    for (const id of ['a', 'b', 'c']) at.scheduler.want(id);
     expect(at.scheduler.tick()).toBe(2);
     await doors.next();
     expect(at.scheduler.tick()).toBe(1);
@@ -210,10 +210,10 @@ describe('when agents run', () => {
     const doors = gate();
     at.add('a', doors.load);
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await settle();
-    const first = at.scheduler.runNow('a', never);
-    const second = at.scheduler.runNow('a', never);
+    const first = at.scheduler.want('a').served(never);
+    const second = at.scheduler.want('a').served(never);
     await settle();
     expect(doors.waiting).toBe(1);
     await doors.next();
@@ -229,7 +229,7 @@ describe('when agents run', () => {
     const at = world();
     at.add('a', () => Promise.resolve({ commit: () => ({ ...SUMMARY, runAgain: true }) }));
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await settle();
     expect(at.starts.map((one) => one.atMs)).toEqual([0, 0]);
     await at.clock.advance(MINUTE);
@@ -246,10 +246,10 @@ describe('throttling', () => {
     at.add('b', undefined, { bucket: 'vmss' });
     at.add('c', undefined, { bucket: 'compute' });
     const running = at.run();
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     await settle();
-    at.scheduler.dueNow('b');
-    at.scheduler.dueNow('c');
+    at.scheduler.want('b');
+    at.scheduler.want('c');
     await settle();
     expect(at.ids()).toEqual(['a', 'c']);
     expect(at.status('b')).toMatchObject({ state: 'held', heldUntilMs: START + 90_000 });
@@ -272,15 +272,15 @@ describe('throttling', () => {
     const at = world();
     at.add('a', undefined, { bucket: 'vmss' });
     at.scheduler.stretch('vmss', true);
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await settle();
     expect(at.status('a').nextDueMs).toBe(START + 2 * MINUTE);
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     expect(at.scheduler.tick()).toBe(1);
     await settle();
     at.scheduler.stretch('vmss', false);
-    at.scheduler.dueNow('a');
+    at.scheduler.want('a');
     at.scheduler.tick();
     await settle();
     expect(at.status('a').nextDueMs).toBe(START + MINUTE);
@@ -293,7 +293,7 @@ describe('selection', () => {
     at.add('prices');
     at.scheduler.select({ disabled: ['pri*'] });
     const running = at.run();
-    at.scheduler.dueNow('prices');
+    at.scheduler.want('prices');
     await at.clock.advance(5 * MINUTE);
     expect(at.ids()).toEqual([]);
     expect(at.status('prices')).toMatchObject({ state: 'disabled', enabled: false });
@@ -343,7 +343,7 @@ describe('status and freshness', () => {
     let failing = false;
     const at = world();
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)), { required: true });
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     failing = true;
@@ -366,7 +366,7 @@ describe('status and freshness', () => {
     let failing = false;
     at.add('sets', () => (failing ? failure() : Promise.resolve(DONE)), { required: true });
     at.add('prices', failure);
-    at.scheduler.dueNow('sets');
+    at.scheduler.want('sets');
     at.scheduler.tick();
     await settle();
     failing = true;

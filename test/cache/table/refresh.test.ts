@@ -35,9 +35,9 @@ function refresher(options: Partial<OnDemandDeps> = {}) {
 describe('reads out of turn', () => {
   it('three requests during a read lead to exactly one more', async () => {
     const at = refresher();
-    at.onDemand.request('a', 's');
+    at.onDemand.want('a', 's');
     await settle();
-    for (let count = 0; count < 3; count++) at.onDemand.request('a', 's');
+    for (let count = 0; count < 3; count++) at.onDemand.want('a', 's');
     await settle();
     expect(at.begun).toEqual(['a']);
     await at.endNext();
@@ -51,11 +51,11 @@ describe('reads out of turn', () => {
     const starts: number[] = [];
     const failing = new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Down.');
     const at = refresher({ readOne: () => (starts.push(at.clock.now() / 1000), Promise.reject(failing)) });
-    const first = at.onDemand.refresh('a', 's', never);
+    const first = at.onDemand.want('a', 's').served(never);
     await expect(first).rejects.toBe(failing);
     await at.clock.advance(600_000);
     expect(starts).toEqual([0, 5, 20, 65]);
-    at.onDemand.request('a', 's');
+    at.onDemand.want('a', 's');
     await at.clock.advance(5_000);
     expect(starts).toHaveLength(6);
     at.onDemand.stop();
@@ -71,17 +71,20 @@ describe('reads out of turn', () => {
     const at = refresher({
       readOne: () => (starts.push(at.clock.now() / 1000), starts.length === 1 ? Promise.reject(error) : Promise.resolve()),
     });
-    at.onDemand.request('a', 's');
+    at.onDemand.want('a', 's');
     await at.clock.advance(600_000);
     expect(starts).toEqual(expected);
   });
 
   it('a request during a read waits for the next one', async () => {
     const at = refresher();
-    at.onDemand.request('a', 's');
+    at.onDemand.want('a', 's');
     await settle();
     let done = false;
-    const wait = at.onDemand.refresh('a', 's', never).then(() => (done = true));
+    const wait = at.onDemand
+      .want('a', 's')
+      .served(never)
+      .then(() => (done = true));
     await at.endNext();
     expect(done).toBe(false);
     await at.endNext();
@@ -91,7 +94,7 @@ describe('reads out of turn', () => {
 
   it('fifty rows of one scope become one list', async () => {
     const at = refresher();
-    const waits = Array.from({ length: 50 }, (_, index) => at.onDemand.refresh(`a/${index}`, 'a', never));
+    const waits = Array.from({ length: 50 }, (_, index) => at.onDemand.want(`a/${index}`, 'a').served(never));
     await settle();
     expect(at.begun).toEqual(['list a']);
     await at.endNext();
@@ -101,8 +104,8 @@ describe('reads out of turn', () => {
 
   it('ten rows of one scope, or eleven of two, are read one by one', async () => {
     const at = refresher({ slots: new Slots(100) });
-    for (let index = 0; index < 10; index++) at.onDemand.request(`a/${index}`, 'a');
-    at.onDemand.request('b/1', 'b');
+    for (let index = 0; index < 10; index++) at.onDemand.want(`a/${index}`, 'a');
+    at.onDemand.want('b/1', 'b');
     await settle();
     expect(at.begun).toHaveLength(11);
     expect(at.begun.some((name) => name.startsWith('list'))).toBe(false);
@@ -110,12 +113,12 @@ describe('reads out of turn', () => {
 
   it('a request during a list of its scope is read after it', async () => {
     const at = refresher({ listAbove: 1 });
-    at.onDemand.request('a/1', 'a');
-    at.onDemand.request('a/2', 'a');
+    at.onDemand.want('a/1', 'a');
+    at.onDemand.want('a/2', 'a');
     await settle();
     expect(at.begun).toEqual(['list a']);
-    at.onDemand.request('a/1', 'a');
-    at.onDemand.request('a/2', 'a');
+    at.onDemand.want('a/1', 'a');
+    at.onDemand.want('a/2', 'a');
     await settle();
     expect(at.begun).toEqual(['list a']);
     await at.endNext();
@@ -124,7 +127,7 @@ describe('reads out of turn', () => {
 
   it('reads no more at once than there are slots', async () => {
     const at = refresher({ slots: new Slots(2) });
-    for (const key of ['a', 'b', 'c']) at.onDemand.request(key, key);
+    for (const key of ['a', 'b', 'c']) at.onDemand.want(key, key);
     await settle();
     expect(at.begun).toEqual(['a', 'b']);
     await at.endNext();
@@ -133,9 +136,9 @@ describe('reads out of turn', () => {
 
   it('a failed read fails those who wait for it, and the next one runs', async () => {
     const at = refresher();
-    const failing = at.onDemand.refresh('a', 's', never);
+    const failing = at.onDemand.want('a', 's').served(never);
     await settle();
-    const next = at.onDemand.refresh('a', 's', never);
+    const next = at.onDemand.want('a', 's').served(never);
     at.ends.shift()?.reject(new AutoscalerError({ kind: 'auth' }, 'No.'));
     await expect(failing).rejects.toMatchObject({ kind: 'auth' });
     await settle();
@@ -147,8 +150,8 @@ describe('reads out of turn', () => {
   it('an abort ends the wait of one, not the read', async () => {
     const at = refresher();
     const stop = new AbortController();
-    const one = at.onDemand.refresh('a', 's', stop.signal);
-    const other = at.onDemand.refresh('a', 's', never);
+    const one = at.onDemand.want('a', 's').served(stop.signal);
+    const other = at.onDemand.want('a', 's').served(never);
     await settle();
     stop.abort();
     await expect(one).rejects.toMatchObject({ kind: 'cancelled' });
@@ -158,11 +161,11 @@ describe('reads out of turn', () => {
 
   it('a read that takes too long fails, and its key is free again', async () => {
     const at = refresher({ timeoutMs: 5000 });
-    const slow = at.onDemand.refresh('a', 's', never);
+    const slow = at.onDemand.want('a', 's').served(never);
     const failed = expect(slow).rejects.toMatchObject({ kind: 'unavailable' });
     await at.clock.advance(5000);
     await failed;
-    at.onDemand.request('a', 's');
+    at.onDemand.want('a', 's');
     await settle();
     expect(at.begun).toEqual(['a', 'a']);
     // The limit of this read, and the pause after the failed one, which a success ends.
@@ -174,8 +177,8 @@ describe('reads out of turn', () => {
 
   it('stopping cancels what runs and what waits', async () => {
     const at = refresher({ slots: new Slots(1) });
-    const running = at.onDemand.refresh('a', 's', never);
-    const queued = at.onDemand.refresh('b', 's', never);
+    const running = at.onDemand.want('a', 's').served(never);
+    const queued = at.onDemand.want('b', 's').served(never);
     const both = Promise.allSettled([running, queued]);
     await settle();
     at.onDemand.stop();
@@ -183,7 +186,7 @@ describe('reads out of turn', () => {
       'cancelled',
       'cancelled',
     ]);
-    at.onDemand.request('c', 's');
+    at.onDemand.want('c', 's');
     await settle();
     expect(at.begun).toEqual(['a']);
     expect(at.clock.sleeping).toBe(0);
