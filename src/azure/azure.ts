@@ -144,8 +144,8 @@ class AzureAdapter implements AzureNodeGroups {
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `The read of ${id} was cancelled before it began.`);
     const life = this.#untilClosed(signal);
     await Promise.all([
-      group.kind === 'scale-set' ? inventory.reads.refreshScaleSet(group.key, life) : inventory.vmsPools.refresh(group.key, life),
-      inventory.lists.has(group.key) ? inventory.lists.refresh(group.key, life, { rate: 'pass' }) : undefined,
+      inventory.reads.want({ what: 'size', group: group.key }).served(life),
+      inventory.lists.has(group.key) ? inventory.reads.want({ what: 'instances', group: group.key, rate: 'pass' }).served(life) : undefined,
     ]);
   }
 

@@ -6,6 +6,7 @@
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isUpdating, type ScaleSetRow } from '../rows/scale-set.ts';
+import type { AzureReads } from './azure-reads.ts';
 import type { GroupInstances } from './group-instances.ts';
 import { InheritedOperations } from './inherited-operations.ts';
 import type { InstanceLists } from './instance-lists.ts';
@@ -18,7 +19,8 @@ export interface GroupChangesDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Pick<GroupInstances, 'inFlight' | 'isComplete'>;
-  readonly lists: Pick<InstanceLists, 'request' | 'listedAtMs'>;
+  readonly lists: Pick<InstanceLists, 'listedAtMs'>;
+  readonly reads: Pick<AzureReads, 'want'>;
   readonly increases: Pick<ReadsAfterIncrease, 'begin' | 'beginForeign' | 'end'>;
 }
 
@@ -43,13 +45,13 @@ export class GroupChanges {
 
   /** Whether an operation that this process did not begin may still change the instances of a scale set. */
   isInherited(groupKey: string): boolean {
-    const { scaleSets, lists, clock } = this.#deps;
+    const { scaleSets, lists, reads, clock } = this.#deps;
     const row = scaleSets.get(groupKey)?.value;
     if (row === undefined) return false;
     const listedAtMs = lists.listedAtMs(groupKey) ?? Number.NEGATIVE_INFINITY;
     const proofOwed = this.#inherited.awaitsProof(groupKey);
     const inherited = this.#inherited.mayGoOn(groupKey, { updating: isUpdating(row), listedAtMs, nowMs: clock.now() });
-    if (inherited && !proofOwed && this.#inherited.awaitsProof(groupKey)) lists.request(groupKey);
+    if (inherited && !proofOwed && this.#inherited.awaitsProof(groupKey)) reads.want({ what: 'instances', group: groupKey });
     return inherited;
   }
 
@@ -61,10 +63,10 @@ export class GroupChanges {
 
   /** Our increase of a group has ended. Requests a list unless the last one was complete. */
   noteIncreaseEnd(groupKey: string, succeeded: boolean): void {
-    const { increases, instances, lists } = this.#deps;
+    const { increases, instances, reads } = this.#deps;
     this.#touch(groupKey);
     increases.end(groupKey);
-    if (!succeeded || !instances.isComplete(groupKey)) lists.request(groupKey);
+    if (!succeeded || !instances.isComplete(groupKey)) reads.want({ what: 'instances', group: groupKey });
   }
 
   /** Settles deletions of a group so that one list shows their result, instead of a read of each instance. */
@@ -74,7 +76,7 @@ export class GroupChanges {
     settle();
     this.#listing.delete(groupKey);
     // While other changes of the group are in progress, a list is useless: the end of the last one requests it.
-    if (!this.#isChangingSet(groupKey)) this.#deps.lists.request(groupKey);
+    if (!this.#isChangingSet(groupKey)) this.#deps.reads.want({ what: 'instances', group: groupKey });
   }
 
   /** Whether a pending list will refresh the group's instances, so that none is read by itself. */
@@ -85,7 +87,7 @@ export class GroupChanges {
   /** Another writer changed the size of a group. */
   noteExternalChange({ key, from, to }: { readonly key: string; readonly from: number; readonly to: number }): void {
     if (to > from) this.#deps.increases.beginForeign(key, this.#deps.clock.now());
-    this.#deps.lists.request(key);
+    this.#deps.reads.want({ what: 'instances', group: key });
   }
 
   /** Whether another writer changed the scale set, and perhaps its instances: its tag changed without us. */

@@ -1,10 +1,9 @@
 /**
  * The lists of instances: one agent for each scale set that is a group, and one for all virtual machines of pools that have no scale set.
- * Must not know why a list is requested.
+ * Must not know why a list is wanted.
  * Idea: agent.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
-import type { WantOptions } from '../../cache/agents/agent-state.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import { scaleSetInstancesAgent, vmsAgent, type AgentDeps } from '../agents/agents.ts';
@@ -35,21 +34,6 @@ export class InstanceLists {
 
   has(groupKey: string): boolean {
     return this.#scheduler.has(instanceListAgentId(groupKey));
-  }
-
-  /** Requests a list of a group's instances. */
-  request(groupKey: string): void {
-    this.#scheduler.want(instanceListAgentId(groupKey));
-  }
-
-  /** Lists a group's instances in a call that begins after this one, as soon as their rate allows it. */
-  refresh(groupKey: string, signal: AbortSignal, options: Pick<WantOptions, 'rate'> = {}): Promise<void> {
-    return this.#scheduler.want(instanceListAgentId(groupKey), options).served(signal);
-  }
-
-  /** How long a list of a group's instances has to wait, ms, since the last minute had as many as it should have; 0: it may be sent. */
-  waitMs(groupKey: string): number {
-    return this.#scheduler.requestWaitMs(instanceListAgentId(groupKey));
   }
 
   /** Start of the last complete list of a group's instances, ms since the epoch. */

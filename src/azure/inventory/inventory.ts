@@ -24,6 +24,7 @@ import type { OwnWrites } from '../groups/own-writes.ts';
 import type { Registration } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { RestWatch } from '../agents/rest-watch.ts';
+import { AzureReads } from './azure-reads.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { KnownGroups } from './known-groups.ts';
 import { loadInitially } from './initial-load.ts';
@@ -36,7 +37,6 @@ import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts'
 import { allAgents } from '../agents/all-agents.ts';
 import { reservationsAgent, type ReservationReading } from '../agents/reservations-agent.ts';
 import { ReservedCapacities } from './reserved-capacity.ts';
-import { Refresh } from './refresh.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SizeKnowledge } from '../sizes/size-knowledge.ts';
@@ -87,8 +87,7 @@ export class AzureInventory {
   readonly changes: GroupChanges;
   readonly increases: ReadsAfterIncrease;
   readonly lists: InstanceLists;
-  /** Reads between the lists. */
-  readonly reads: Refresh;
+  readonly reads: AzureReads;
   readonly usageDoubt: UsageDoubt;
   /** Agents that rest while nothing moves. undefined: each runs at each of its turns. */
   readonly rest: RestWatch | undefined;
@@ -108,7 +107,11 @@ export class AzureInventory {
     const table = { clock, order, hooks };
     this.scaleSets = new Table({ ...table, definition: SCALE_SETS, requestRefresh: (key) => this.#wantSet(key) });
     this.instances = new Table({ ...table, definition: INSTANCES, requestRefresh: (key, scope) => this.#wantInstance(key, scope) });
-    const poolSizes = new Table({ ...table, definition: POOL_SIZES, requestRefresh: (key) => this.vmsPools.requestPool(key) });
+    const poolSizes = new Table({
+      ...table,
+      definition: POOL_SIZES,
+      requestRefresh: (key) => this.reads.want({ what: 'size', group: key }),
+    });
     const { scheduler, scaleSets, instances, quota } = this;
 
     this.#known = new KnownGroups({ selection: options, scaleSets, poolSizes, log });
@@ -117,17 +120,19 @@ export class AzureInventory {
     this.#agents = { ...deps, order, foreign: new ForeignItems(deps), scaleSets, instances, rest: this.rest };
     const agents = this.#agents;
     this.lists = new InstanceLists({ scheduler, agents, known });
-    this.reads = new Refresh({ agents, clock, slots, hooks, rateLimits, scheduler });
-    this.vmsPools = new VmsPools({ ...deps, order, slots, scheduler, known, sizes: poolSizes });
-    const { lists, reads, vmsPools } = this;
+    const readPool = (key: string, signal: AbortSignal): Promise<unknown> => this.vmsPools.read(key, signal);
+    this.reads = new AzureReads({ agents, clock, slots, hooks, rateLimits, scheduler, readPool });
+    const { lists, reads } = this;
+    this.vmsPools = new VmsPools({ ...deps, order, reads, known, sizes: poolSizes });
+    const { vmsPools } = this;
 
     this.#sizes = new SizeKnowledge(clock, () => scheduler.want(SKUS_AGENT));
     this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, ownWrites, rateLimits, quota, known, sizes: this.#sizes });
     const { facts } = this;
-    this.usageDoubt = new UsageDoubt({ clock, scheduler, quota, known, facts });
+    this.usageDoubt = new UsageDoubt({ clock, reads, quota, known, facts });
     const seen = new GroupInstances(agents, vmsPools);
-    this.increases = new ReadsAfterIncrease({ clock, log, lists, reads, instances: seen });
-    this.changes = new GroupChanges({ clock, scaleSets, lists, instances: seen, increases: this.increases });
+    this.increases = new ReadsAfterIncrease({ clock, log, reads, instances: seen });
+    this.changes = new GroupChanges({ clock, scaleSets, lists, reads, instances: seen, increases: this.increases });
     this.reservations = new ReservedCapacities({
       groups: () => facts.reservingGroups((key) => seen.targetOf(key)),
       groupOfVm: (armId) => seen.groupOfVm(armId),
@@ -186,16 +191,15 @@ export class AzureInventory {
   stop(): void {
     this.reads.stop();
     this.increases.stop();
-    this.vmsPools.stop();
   }
 
   /** Does not read while our own change is in progress; its end triggers the read. */
   #wantSet(key: string): void {
-    if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.reads.requestScaleSet(key);
+    if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.reads.want({ what: 'size', group: key });
   }
 
   #wantInstance(key: string, scope: string): void {
-    if (!this.changes.isCoveredByList(scope)) this.reads.requestInstance(key, scope);
+    if (!this.changes.isCoveredByList(scope)) this.reads.want({ what: 'instance', group: scope, key });
   }
 
   #followTables(): void {
@@ -204,7 +208,7 @@ export class AzureInventory {
       if (event.kind === 'changed' && event.after === undefined) this.instances.endScope(event.key);
       if (event.kind === 'external-change') this.changes.noteExternalChange(event);
       const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
-      if (isForeign) this.lists.request(event.key);
+      if (isForeign) this.reads.want({ what: 'instances', group: event.key });
       // If AKS is changing the pool, the pool must be frozen at once, not when the next list of pools is due.
       if (isForeign || event.kind === 'external-change') this.scheduler.want(AGENT_POOLS_AGENT);
     });

@@ -9,7 +9,7 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { READ_EACH_AT_MOST, requestNewInstances, type NewInstanceReadsDeps } from './new-instance-reads.ts';
+import { READ_EACH_AT_MOST, wantNewInstances, type AzureReads } from './azure-reads.ts';
 
 /**
  * The reads after an increase. A list is the most expensive read and its rate is small: the first one shows the new instances, and later
@@ -30,9 +30,10 @@ const AWAITED_FOR_MS = 20 * 60_000;
 /** Reads on time of one group are at least this far apart, however often it is increased. */
 const APART_MS = 5_000;
 
-interface ReadsAfterIncreaseDeps extends NewInstanceReadsDeps {
+interface ReadsAfterIncreaseDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly log: Log;
+  readonly reads: Pick<AzureReads, 'want' | 'listWaitMs' | 'singleReadsLeft'>;
   readonly instances: SeenInstances;
 }
 
@@ -166,17 +167,18 @@ export class ReadsAfterIncrease {
   }
 
   #list(group: string): void {
-    const { clock, lists } = this.#deps;
+    const { clock, reads } = this.#deps;
     this.#noteListRequested(group, clock.now());
     // What is known to be created needs no list, which may have to wait.
-    if (lists.waitMs(group) > 0) this.#readNew(group);
-    lists.request(group);
+    if (reads.listWaitMs(group) > 0) this.#readNew(group);
+    reads.want({ what: 'instances', group });
   }
 
   /** By a list if instances are missing in the last one, and by single reads of those that are being created. */
   #readNew(group: string): void {
-    const { creating, missing } = this.#deps.instances.awaited(group);
-    requestNewInstances(this.#deps, group, { keys: creating, isListBetter: missing > 0 || creating.length > READ_EACH_AT_MOST });
+    const { reads, instances } = this.#deps;
+    const { creating, missing } = instances.awaited(group);
+    wantNewInstances(reads, group, { keys: creating, isListBetter: missing > 0 || creating.length > READ_EACH_AT_MOST });
   }
 }
 

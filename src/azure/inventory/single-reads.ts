@@ -1,6 +1,6 @@
 /**
  * Reads of one row, after a write, a conflict or a contradiction.
- * Idea: single read.
+ * Idea: want.
  */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { AgentDeps } from '../agents/agents.ts';

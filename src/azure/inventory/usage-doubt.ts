@@ -1,12 +1,12 @@
 /**
  * When the usages of quotas are in doubt, so that this process reads them itself: Azure contradicted them, or quotas that another process
  * read could keep nodes from pods. No number of another process may decide that.
- * Idea: usage in doubt.
+ * Idea: want.
  */
-import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { USAGE_AGENT } from '../rows/tables.ts';
 import type { QuotaLedger } from '../sizes/core-quotas.ts';
+import type { AzureReads } from './azure-reads.ts';
 import type { GroupFacts } from './group-facts.ts';
 import type { KnownGroups } from './known-groups.ts';
 
@@ -15,7 +15,7 @@ const REQUEST_EVERY_MS = 5 * 60_000;
 
 interface UsageDoubtDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly scheduler: Pick<AgentScheduler, 'want'>;
+  readonly reads: Pick<AzureReads, 'want'>;
   readonly quota: Pick<QuotaLedger, 'isShared'>;
   readonly known: Pick<KnownGroups, 'groups'>;
   readonly facts: Pick<GroupFacts, 'drawsOf' | 'quotas'>;
@@ -38,7 +38,7 @@ export class UsageDoubt {
   /** Requests a read of the usages: the ones known so far are in doubt. */
   begin(): void {
     this.#sinceMs = this.#deps.clock.now();
-    this.#deps.scheduler.want(USAGE_AGENT);
+    this.#deps.reads.want({ what: 'list', agent: USAGE_AGENT });
   }
 
   /** So many pods wait for nodes: usages that another process read must not keep them waiting. */

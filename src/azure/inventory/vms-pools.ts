@@ -1,14 +1,10 @@
 /**
- * What is known of agent pools of type VirtualMachines: a table of their sizes, single reads of pools, and which pools an operation
+ * What is known of agent pools of type VirtualMachines: a table of their sizes, and which pools an operation
  * of ours holds. AKS takes one operation per pool at a time, whichever size it changes.
  * Idea: row, operation.
  */
-import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
-import type { CacheHooks } from '../../cache/table/hooks.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
-import { OnDemand } from '../../cache/table/refresh.ts';
 import type { ListCommit, ListPage } from '../../cache/table/row.ts';
-import type { Slots } from '../../cache/concurrency.ts';
 import type { Table } from '../../cache/table/table.ts';
 import { withTimeout } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
@@ -18,9 +14,10 @@ import { getAgentPool, type AgentPoolApiDeps } from '../arm/agent-pool-api.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { parseAgentPool } from '../rows/agent-pool-list.ts';
-import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
+import { poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
 import { isOperationRunning } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
+import type { AzureReads } from './azure-reads.ts';
 import type { KnownGroups } from './known-groups.ts';
 import { confirmNotFound } from './single-reads.ts';
 
@@ -28,10 +25,8 @@ export interface VmsPoolsDeps extends AgentPoolApiDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly order: LogicalClock;
-  readonly slots: Slots;
-  readonly hooks: CacheHooks;
   readonly log: Log;
-  readonly scheduler: Pick<AgentScheduler, 'want'>;
+  readonly reads: Pick<AzureReads, 'want'>;
   readonly known: Pick<KnownGroups, 'selection'>;
   readonly sizes: Table<PoolSizeRow>;
 }
@@ -43,23 +38,12 @@ const OWN_OPERATION = 'an earlier operation of ours is still in progress in its 
 export class VmsPools {
   readonly sizes: Table<PoolSizeRow>;
   readonly #deps: VmsPoolsDeps;
-  readonly #reads: OnDemand;
   /** Pools with an operation of ours, by folded name. Each promise resolves when the pool has been read after the operation. */
   readonly #running = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(deps: VmsPoolsDeps) {
-    const { clock, slots, hooks, options } = deps;
     this.#deps = deps;
     this.sizes = deps.sizes;
-    this.#reads = new OnDemand({
-      clock,
-      slots,
-      hooks,
-      name: POOL_SIZES.name,
-      timeoutMs: options.requestTimeoutMs,
-      readOne: async (pool, signal) => void (await this.read(pool, signal)),
-      readScope: (_scope, signal) => this.#listAll(signal),
-    });
   }
 
   /** Commits a list of all pools. Only a complete one may remove sizes. */
@@ -72,20 +56,6 @@ export class VmsPools {
         rows: rows.flatMap(({ value: { vms } }) => (vms === undefined ? [] : poolSizeRows(vms, this.#namedSizes(vms.name)))),
       })),
     });
-  }
-
-  /** Requests a GET of this group's pool; does not wait. */
-  requestPool(key: string): void {
-    this.#reads.want(poolKeyOf(key), '');
-  }
-
-  #listAll(signal: AbortSignal): Promise<void> {
-    return this.#deps.scheduler.want(AGENT_POOLS_AGENT).served(signal);
-  }
-
-  /** Reads this group's pool by a GET that begins after this call. */
-  refresh(key: string, signal: AbortSignal): Promise<void> {
-    return this.#reads.want(poolKeyOf(key), '').served(signal);
   }
 
   /**
@@ -111,7 +81,7 @@ export class VmsPools {
   /** The operation is over. The pool is held until it has been read again, so that no write uses old data. */
   async operationEnded(key: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.refresh(key, signal);
+      await this.#deps.reads.want({ what: 'size', group: key }).served(signal);
     } catch (thrown) {
       // The rows stay unconfirmed, and a pool with an operation is watched: the next read shows the result.
       this.#deps.log.debug({ group: key, err: asAutoscalerError(thrown) }, 'Could not read an agent pool after an operation');
@@ -122,7 +92,7 @@ export class VmsPools {
   /** The same for the agent pool of a scale set: the pool is held until all pools have been listed again. */
   async scaleSetPoolOperationEnded(pool: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#listAll(signal);
+      await this.#deps.reads.want({ what: 'list', agent: AGENT_POOLS_AGENT }).served(signal);
     } catch (thrown) {
       this.#deps.log.debug({ pool, err: asAutoscalerError(thrown) }, 'Could not read the agent pools after an operation');
     }
@@ -161,11 +131,7 @@ export class VmsPools {
   watchForeignOperation(key: string, nowMs: number): void {
     const row = this.sizes.get(key)?.value;
     if (row === undefined || !isOperationRunning(row) || this.heldReason(key) !== undefined) return;
-    if (nowMs - (this.sizes.seen(key)?.atMs ?? nowMs) >= WATCH_EVERY_MS) this.requestPool(key);
-  }
-
-  stop(): void {
-    this.#reads.stop();
+    if (nowMs - (this.sizes.seen(key)?.atMs ?? nowMs) >= WATCH_EVERY_MS) this.#deps.reads.want({ what: 'size', group: key });
   }
 
   /** undefined: there is no such pool. */

@@ -28,7 +28,7 @@ export function scaleSetTarget(
   const isListNewer = (lists.listedAtMs(key) ?? 0) > view.seen.atMs;
   // Azure has been seen to return capacity 0 for sets with instances. One such reading is not used as a size.
   if (view.target === 0 && view.inFlight === 0 && alive > 0 && isListNewer) {
-    reads.requestScaleSet(key);
+    reads.want({ what: 'size', group: key });
     return { known: false, reason: `Azure returned capacity 0, but lists ${alive} instances` };
   }
   // A previous leader may have started changes, so the size is not confirmed for removals. Increases start from the scale

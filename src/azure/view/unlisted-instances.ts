@@ -5,8 +5,8 @@ import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
 import type { RegisteredGroup, Registration } from '../groups/registry.ts';
+import { wantNewInstances } from '../inventory/azure-reads.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
-import { requestNewInstances } from '../inventory/new-instance-reads.ts';
 import { foldName, parseProviderId } from '../arm/resource-ids.ts';
 import { poolOf } from '../rows/tags.ts';
 import { poolSizeKey } from '../rows/vms-pool.ts';
@@ -77,7 +77,8 @@ export class UnlistedInstances {
       const parsed = parseProviderId(providerId);
       return parsed.ok ? [parsed.ref.key] : [];
     });
-    if (!requestNewInstances(this.#store, group, { keys, isListBetter: keys.length > READ_EACH_UP_TO })) this.#store.lists.request(group);
+    const { reads } = this.#store;
+    if (!wantNewInstances(reads, group, { keys, isListBetter: keys.length > READ_EACH_UP_TO })) reads.want({ what: 'instances', group });
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */
@@ -88,7 +89,7 @@ export class UnlistedInstances {
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
     const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#store.increases.isListDue(key, awaited)) this.#store.lists.request(key);
+    if (this.#store.increases.isListDue(key, awaited)) this.#store.reads.want({ what: 'instances', group: key });
   }
 }
 

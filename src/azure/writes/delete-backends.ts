@@ -71,7 +71,8 @@ function scaleSetBackend(
     refusal: () => undefined,
     readSize: async (allowed, signal) => {
       // A delete has no condition that Azure would check, so what others deleted since the last list must be read now.
-      if (!allowed || inventory.scaleSets.view(group.key)?.confirmed !== true) await inventory.reads.refreshScaleSet(group.key, signal);
+      const isConfirmed = inventory.scaleSets.view(group.key)?.confirmed === true;
+      if (!allowed || !isConfirmed) await inventory.reads.want({ what: 'size', group: group.key }).served(signal);
       const view = inventory.scaleSets.view(group.key);
       if (view?.low === undefined || view.row.value.unreadable !== undefined) return undefined;
       return { low: view.low, confirmed: view.confirmed };
@@ -104,8 +105,8 @@ function scaleSetBackend(
 
 /** Whether so many instances are read one by one instead of by a list. */
 function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
-  const most = inventory.lists.waitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
-  return count <= Math.min(most, inventory.reads.singleReadsLeft(key, 'delete'));
+  const most = inventory.reads.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
+  return count <= Math.min(most, inventory.reads.singleReadsLeft(key, { toDelete: true }));
 }
 
 /** Waits until so many instances can be read. To be called without the lock: increases must not wait for a list. */
@@ -114,7 +115,7 @@ async function untilReadable(
   { group, count }: { readonly group: RegisteredGroup; readonly count: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const waitMs = areReadSingly(deps, group, count) ? 0 : deps.inventory.lists.waitMs(group.key);
+  const waitMs = areReadSingly(deps, group, count) ? 0 : deps.inventory.reads.listWaitMs(group.key);
   if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
 }
 
@@ -127,13 +128,15 @@ async function readFreshly(deps: WriteDeps, { group, keys }: InstancesToRead, si
   const { inventory } = deps;
   const areKnown = keys.every((key) => inventory.instances.get(key) !== undefined);
   const areSingle = areKnown && areReadSingly(deps, group, keys.length);
-  if (!areSingle || !(await readEach(deps, { group, keys }, signal))) await inventory.lists.refresh(group.key, signal);
+  const isRead = areSingle && (await readEach(deps, { group, keys }, signal));
+  if (!isRead) await inventory.reads.want({ what: 'instances', group: group.key }).served(signal);
 }
 
 /** False: Azure throttles reads of single instances. Lists have a limit of their own. */
 async function readEach({ inventory }: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<boolean> {
   try {
-    await Promise.all(keys.map((key) => inventory.reads.refreshInstance(key, group.key, signal)));
+    const read = { what: 'instance', group: group.key, toDelete: true } as const;
+    await Promise.all(keys.map((key) => inventory.reads.want({ ...read, key }).served(signal)));
     return true;
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'throttled') throw thrown;
@@ -152,7 +155,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number):
       return whenPoolIsFree(deps, { poolKey: poolKeyOf(group.key) }, work, signal);
     },
     readFresh: async (keys, signal) => {
-      await Promise.all([vmsPools.refresh(group.key, signal), readInstances(keys, signal)]);
+      await Promise.all([inventory.reads.want({ what: 'size', group: group.key }).served(signal), readInstances(keys, signal)]);
     },
     refusal: () => sizeFrozenReason(group.id, vmsPools.sizes.get(group.key)?.value, false),
     readSize: () => {

@@ -100,8 +100,8 @@ export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: 
   // such a number may lower the true one, and its entity tag does not protect against that.
   // guard: no capacity below the number of listed instances is written
   if (request.to >= alive + failed && request.from >= alive) return undefined;
-  deps.inventory.reads.requestScaleSet(group.key);
-  deps.inventory.lists.request(group.key);
+  deps.inventory.reads.want({ what: 'size', group: group.key });
+  deps.inventory.reads.want({ what: 'instances', group: group.key });
   const listed = `it has ${alive + failed} listed instances`;
   const reason = `${listed}, and setting the capacity from ${request.from} to ${request.to} could remove some of them`;
   return { kind: 'refused', group: group.id, reason };

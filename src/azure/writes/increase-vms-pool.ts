@@ -55,7 +55,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
     // The size itself shows what was written.
     isUntouched: () => Promise.resolve(true),
     readShown: async (signal) => {
-      await vmsPools.refresh(group.key, signal);
+      await deps.inventory.reads.want({ what: 'size', group: group.key }).served(signal);
       return shown();
     },
     stateNow: (signal) => poolState(deps, row()?.pool ?? poolKey, signal),
@@ -74,7 +74,7 @@ function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: In
   if (refusal !== undefined) return refusal;
   const alive = countAlive(inventory, group.key);
   if (request.to >= alive) return undefined;
-  inventory.lists.request(group.key);
+  inventory.reads.want({ what: 'instances', group: group.key });
   const reason = `it has ${alive} listed instances; a count of ${request.to} would remove some of them`;
   return { kind: 'refused', group: group.id, reason };
 }

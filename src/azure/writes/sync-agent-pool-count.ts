@@ -163,7 +163,7 @@ export class AgentPoolCountSync {
   async #ended(target: SyncTarget, end: OperationEnd): Promise<void> {
     const { inventory, ownWrites, clock, log, closing } = this.#deps.writes;
     const { group, pool } = target;
-    inventory.reads.requestScaleSet(group.key);
+    inventory.reads.want({ what: 'size', group: group.key });
     await inventory.vmsPools.scaleSetPoolOperationEnded(pool, closing);
     ownWrites.endCountSync(foldName(pool), clock.monotonic());
     this.#count(end.kind);

@@ -104,11 +104,11 @@ export class UnfilledIncreaseUndo {
   async #read(group: RegisteredGroup): Promise<Verdict | undefined> {
     const { inventory, clock, closing } = this.#deps.writes;
     // The lock is held: our own increases must not wait for a list.
-    if (inventory.lists.waitMs(group.key) > 0) return { kind: 'again', reason: 'its instances were listed twice within a minute' };
+    if (inventory.reads.listWaitMs(group.key) > 0) return { kind: 'again', reason: 'its instances were listed twice within a minute' };
     const beganAtMs = clock.now();
     try {
-      await inventory.lists.refresh(group.key, closing);
-      await inventory.reads.refreshScaleSet(group.key, closing);
+      await inventory.reads.want({ what: 'instances', group: group.key }).served(closing);
+      await inventory.reads.want({ what: 'size', group: group.key }).served(closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReadsAfterIncrease, type AwaitedInstances } from '../../../src/azure/inventory/reads-after-increase.ts';
+import { Want } from '../../../src/cache/want.ts';
 import type { InstanceKey } from '../../../src/domain/ids.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -31,13 +32,15 @@ function stage(failed: readonly (number | undefined | Error)[], listed = 0, grou
       listedFailed: () => listed,
       awaited: () => ({ creating: creating as readonly InstanceKey[], missing }),
     },
-    lists: { request: () => lists.push(second()), waitMs: () => listWaitMs },
     reads: {
+      listWaitMs: () => listWaitMs,
       singleReadsLeft: () => singleReads,
-      requestInstance: (key) => {
+      want: (read) => {
         const last = reads.at(-1);
-        if (last?.[0] === second()) last[1].push(key);
-        else reads.push([second(), [key]]);
+        if (read.what === 'instances') lists.push(second());
+        else if (read.what === 'instance' && last?.[0] === second()) last[1].push(read.key);
+        else if (read.what === 'instance') reads.push([second(), [read.key]]);
+        return new Want();
       },
     },
   });
