@@ -1,8 +1,10 @@
 /**
  * Which caching agents may skip a turn, from what the last loop saw (`azure.cache.readOnChange`). Lists of instances rest with their
  * groups. Lists of agent pools and of usages rest with all groups, as long as no pod waits for a node. Sends no call.
+ * Idea: agent.
  */
 import type { AgentRest } from '../../cache/agents/agent.ts';
+import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import { instancesAgent, AGENT_POOLS_AGENT, USAGE_AGENT, VMS_AGENT } from '../rows/tables.ts';
 import { unrestOf, type GroupSigns, type Unrest } from './rest-rule.ts';
 
@@ -26,8 +28,7 @@ export interface RestWatchDeps {
   readonly tagOf: (groupKey: string) => string | undefined;
   /** Whether the list of agent pools shows sizes, or an operation in progress. */
   readonly arePoolsChanging: () => boolean;
-  /** A read of the agent may show something new. */
-  readonly endRest: (agentId: string) => void;
+  readonly scheduler: Pick<AgentScheduler, 'want'>;
 }
 
 export class RestWatch {
@@ -67,7 +68,7 @@ export class RestWatch {
     this.#unrest = new Map(unrest);
     const agents = [...[...signs.groups.keys()].map(instancesAgent), VMS_AGENT, AGENT_POOLS_AGENT, USAGE_AGENT];
     // guard: a rest that is over ends at once, not at the next turn
-    for (const id of agents) if (!this.mayRest(id)) this.#deps.endRest(id);
+    for (const id of agents) if (!this.mayRest(id)) this.#deps.scheduler.want(id, { because: 'unrest' });
   }
 
   /** Whether a read of this agent would show nothing new, as far as signs show. Before the first loop: no. */

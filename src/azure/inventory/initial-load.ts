@@ -1,6 +1,6 @@
 /**
  * The reads before the first decision. Errors that may pass are retried; others end the start at once.
- * Idea: cold start.
+ * Idea: want.
  */
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import type { Clock } from '../../lib/clock.ts';

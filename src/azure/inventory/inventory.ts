@@ -263,7 +263,7 @@ export class AzureInventory {
     return new RestWatch({
       tagOf: (key) => (this.scaleSets.get(key) ?? this.vmsPools.sizes.get(key))?.etag,
       arePoolsChanging: () => this.#known.hasVmsPool() || this.#known.hasOperation(),
-      endRest: (id) => this.scheduler.want(id, { because: 'unrest' }),
+      scheduler: this.scheduler,
     });
   }
 }

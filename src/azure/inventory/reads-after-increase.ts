@@ -3,7 +3,7 @@
  * their pods, so the first reads come on time; further lists come with the loops, while instances are still awaited. A count of a scale
  * set is one small answer and leads to a list only if more of its instances have failed; groups without such a count are read by their
  * instances. Must not know what a failure means.
- * Idea: read after an increase.
+ * Idea: want, increase.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';

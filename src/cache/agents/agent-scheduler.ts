@@ -159,7 +159,7 @@ export class AgentScheduler {
       if (!this.#buckets.hasRoom(state.agent.bucket)) continue;
       const release = this.#slots.tryTake();
       if (release === undefined) break;
-      this.#start(state, release, false);
+      this.#start(state, release);
       started += 1;
     }
     return started;
@@ -229,11 +229,12 @@ export class AgentScheduler {
 
   async #startCold(state: AgentState, signal: AbortSignal): Promise<void> {
     const release = await this.#slots.take();
-    if (isRunnable(state) && !signal.aborted) this.#start(state, release, true);
-    else release();
+    if (!isRunnable(state) || signal.aborted) return release();
+    state.want.because = 'start';
+    this.#start(state, release);
   }
 
-  #start(state: AgentState, release: ReleaseSlot, cold: boolean): void {
+  #start(state: AgentState, release: ReleaseSlot): void {
     const { clock } = this.#deps;
     this.#runs += 1;
     const run: Run = {
@@ -241,7 +242,6 @@ export class AgentScheduler {
       abort: new AbortController(),
       startMs: clock.monotonic(),
       startedAtMs: clock.now(),
-      cold,
       want: state.want,
     };
     state.run = run;

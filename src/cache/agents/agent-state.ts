@@ -53,7 +53,6 @@ export interface Run {
   readonly abort: AbortController;
   readonly startMs: number;
   readonly startedAtMs: number;
-  readonly cold: boolean;
   /** What it serves. */
   readonly want: AgentWant;
 }
@@ -68,8 +67,11 @@ export interface WantOptions {
 
 /** The run of an agent that begins next. */
 export class AgentWant extends Want {
-  /** `turn`: nothing but time. `request`: some part needs it. `doubt`: the list of the run before could not be believed. */
-  because: 'turn' | 'request' | 'doubt' = 'turn';
+  /**
+   * `turn`: nothing but time. `request`: some part needs it. `doubt`: the list of the run before could not be believed. `start`: the first
+   * decision waits for it.
+   */
+  because: 'turn' | 'request' | 'doubt' | 'start' = 'turn';
   /** Whether it begins whatever the agent's rate is, since a decision waits for it. */
   passesRate = false;
 

@@ -33,7 +33,8 @@ export function afterSuccess(state: AgentState, run: Run, ended: EndedAt & { rea
   state.lastSuccessMs = run.startedAtMs;
   state.lastRestMs = undefined;
   state.restUntilMs = run.startMs + (rest?.atMostMs ?? 0);
-  state.dueMs = run.cold ? Math.max(ended.nowMs, turnAfterColdRun(state, run)) : turnAfter(state.agent.policy, run, ended);
+  state.dueMs =
+    run.want.because === 'start' ? Math.max(ended.nowMs, turnAfterStart(state, run)) : turnAfter(state.agent.policy, run, ended);
 }
 
 /** Counted from the start of the run, so that slow runs do not stretch the interval. */
@@ -49,7 +50,7 @@ function jittered(intervalMs: number, { jitter }: AgentPolicy, random: Random): 
 }
 
 /** Within the second half of the interval, by phase, so that clusters started together spread out. */
-function turnAfterColdRun({ agent: { policy }, phase }: AgentState, { startMs }: Run): number {
+function turnAfterStart({ agent: { policy }, phase }: AgentState, { startMs }: Run): number {
   return startMs + (policy.intervalMs * (1 + phase)) / 2;
 }
 

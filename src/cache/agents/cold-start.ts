@@ -1,4 +1,7 @@
-/** The first runs, before any decision: agents in ranks, a few of a rank at a time. */
+/**
+ * The first runs, before any decision: all that it needs is wanted at once, and read in ranks, a few agents of a rank at a time.
+ * Idea: want.
+ */
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { AgentState } from './agent-state.ts';
 import { compareBy } from '../../lib/comparison.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GroupSigns } from '../../../src/azure/agents/rest-rule.ts';
+import { Want } from '../../../src/cache/want.ts';
 import { RestWatch } from '../../../src/azure/agents/rest-watch.ts';
 
 const MINUTE = 60_000;
@@ -19,7 +20,11 @@ interface Seen {
 /** The agents that may rest, and those whose rest was ended. */
 function watch({ a = REST, b = REST, size, pendingPods = 0, arePoolsChanging = false }: Seen) {
   const ended: string[] = [];
-  const rest = new RestWatch({ tagOf: () => '1', arePoolsChanging: () => arePoolsChanging, endRest: (id) => ended.push(id) });
+  const rest = new RestWatch({
+    tagOf: () => '1',
+    arePoolsChanging: () => arePoolsChanging,
+    scheduler: { want: (id) => (ended.push(id), new Want()) },
+  });
   const groups = new Map([['a', a] as const, ['b', b] as const, ...(size === undefined ? [] : [['p/size', size] as const])]);
   rest.observe({ groups, vmsGroups: size === undefined ? [] : ['p/size'], pendingPods });
   return { rest, may: AGENTS.filter((id) => rest.mayRest(id)), ended: AGENTS.filter((id) => ended.includes(id)) };
@@ -43,7 +48,7 @@ describe('agents that may rest', () => {
   });
 
   it('before the first loop no agent rests, and never the list of an unknown group', () => {
-    const rest = new RestWatch({ tagOf: () => '1', arePoolsChanging: () => false, endRest: () => undefined });
+    const rest = new RestWatch({ tagOf: () => '1', arePoolsChanging: () => false, scheduler: { want: () => new Want() } });
     expect(AGENTS.filter((id) => rest.mayRest(id))).toEqual([]);
     expect(watch({}).rest.mayRest('instances/c')).toBe(false);
   });
@@ -61,7 +66,7 @@ describe('agents that may rest', () => {
 describe('the tag of a list', () => {
   it('is the one known when a complete list began', () => {
     let tag = '1';
-    const rest = new RestWatch({ tagOf: () => tag, arePoolsChanging: () => false, endRest: () => undefined });
+    const rest = new RestWatch({ tagOf: () => tag, arePoolsChanging: () => false, scheduler: { want: () => new Want() } });
     const complete = rest.beginList(['a']);
     tag = '2';
     expect(rest.listedTag('a')).toBeUndefined();
