@@ -9,8 +9,7 @@ import type { CachingAgent } from './agent.ts';
 import { carryOut, runCancelled, type RunEnd } from './agent-run.ts';
 import {
   AgentWant,
-  candidateOf,
-  compareCandidates,
+  compareDue,
   isRunnable,
   newAgentState,
   requestedMs,
@@ -147,15 +146,12 @@ export class AgentScheduler {
 
   /** Starts what is due now, as far as slots allow. Returns the number of started runs. */
   tick(): number {
-    const nowMs = this.#deps.clock.now();
-    const monotonicMs = this.#deps.clock.monotonic();
+    const moment = { nowMs: this.#deps.clock.now(), monotonicMs: this.#deps.clock.monotonic() };
     const due = [...this.#states.values()].filter(
-      (state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs && !skipTurn(state, { nowMs, monotonicMs }),
+      (state) => isRunnable(state) && this.#dueMs(state) <= moment.monotonicMs && !skipTurn(state, moment),
     );
-    const line = due.map((state) => ({ state, candidate: candidateOf(state, nowMs, monotonicMs) }));
-    line.sort((left, right) => compareCandidates(left.candidate, right.candidate));
     let started = 0;
-    for (const { state } of line) {
+    for (const state of due.sort((left, right) => compareDue(left, right, moment))) {
       if (!this.#buckets.hasRoom(state.agent.bucket)) continue;
       const release = this.#slots.tryTake();
       if (release === undefined) break;

@@ -10,29 +10,6 @@ import type { CachingAgent, CommitSummary, RunToken } from './agent.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { Want } from '../want.ts';
 
-/** The facts that order due agents. */
-export interface Candidate {
-  readonly id: string;
-  /** Whether this run was requested. */
-  readonly requested: boolean;
-  /** Whether a decision waits for it: required, and without success for two intervals. */
-  readonly starving: boolean;
-  readonly overdueMs: number;
-  readonly intervalMs: number;
-}
-
-/**
- * Requested first, then starving, then the most overdue by share of its interval. Waiting raises the priority, so every
- * agent runs.
- */
-export function compareCandidates(left: Candidate, right: Candidate): number {
-  if (left.requested !== right.requested) return left.requested ? -1 : 1;
-  if (left.starving !== right.starving) return left.starving ? -1 : 1;
-  const ratio = right.overdueMs / right.intervalMs - left.overdueMs / left.intervalMs;
-  if (ratio !== 0) return ratio;
-  return compareText(left.id, right.id);
-}
-
 /** For /debug/agents and for checking freshness. All times in ms since the epoch. */
 export interface AgentStatus extends AgentFreshness {
   readonly kind: string;
@@ -162,16 +139,26 @@ export function statusOf(state: AgentState, moment: Moment): AgentStatus {
   };
 }
 
-export function candidateOf(state: AgentState, nowMs: number, monotonicMs: number): Candidate {
-  const { id, required, policy } = state.agent;
-  const sinceSuccessMs = nowMs - (state.lastSuccessMs ?? Number.NEGATIVE_INFINITY);
-  return {
-    id,
-    requested: state.want.because !== 'turn',
-    starving: required && sinceSuccessMs > SCALE_DOWN_LIMIT * policy.intervalMs,
-    overdueMs: monotonicMs - state.dueMs,
-    intervalMs: policy.intervalMs,
-  };
+/**
+ * The order of agents that are due. Requested first, then starving, then the most overdue by share of its interval. Waiting raises the
+ * priority, so every agent runs.
+ */
+export function compareDue(left: AgentState, right: AgentState, moment: { readonly nowMs: number; readonly monotonicMs: number }): number {
+  return (
+    Number(right.want.because !== 'turn') - Number(left.want.because !== 'turn') ||
+    Number(isStarving(right, moment.nowMs)) - Number(isStarving(left, moment.nowMs)) ||
+    overdueShare(right, moment.monotonicMs) - overdueShare(left, moment.monotonicMs) ||
+    compareText(left.agent.id, right.agent.id)
+  );
+}
+
+/** Whether a decision waits for it: required, and without success for two intervals. */
+function isStarving({ agent, lastSuccessMs = Number.NEGATIVE_INFINITY }: AgentState, nowMs: number): boolean {
+  return agent.required && nowMs - lastSuccessMs > SCALE_DOWN_LIMIT * agent.policy.intervalMs;
+}
+
+function overdueShare({ agent, dueMs }: AgentState, monotonicMs: number): number {
+  return (monotonicMs - dueMs) / agent.policy.intervalMs;
 }
 
 /** When the wanted run is due, without holds. Monotonic. */
