@@ -13,7 +13,6 @@ import { ClusterLabels } from '../templates/aks-labels.ts';
 import { scaleSetTarget } from './group-target.ts';
 import { InstanceMapper } from './instances.ts';
 import { freshnessOf, groupFrozenReason } from './group-freeze.ts';
-import { restSigns } from './group-signs.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
 import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput } from './group-input.ts';
@@ -21,7 +20,7 @@ import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-temp
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
 import type { Evidence, GroupRowsSeen, NodeEvidence } from '../templates/evidence.ts';
 import type { SeenNodes } from '../templates/nodes-of-groups.ts';
-import { UnlistedInstances, silentInstances } from './unlisted-instances.ts';
+import { WantedReads } from './wanted-reads.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
 import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
@@ -61,7 +60,7 @@ export class CloudViewBuilder {
   readonly #deps: CloudViewDeps;
   readonly #owners: OwnershipIndex;
   readonly #instances: InstanceMapper;
-  readonly #unlisted: UnlistedInstances;
+  readonly #wanted: WantedReads;
   readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
   #lastRegistration: Registration | undefined;
@@ -70,7 +69,7 @@ export class CloudViewBuilder {
     this.#deps = deps;
     this.#owners = new OwnershipIndex(deps.options);
     this.#instances = new InstanceMapper(deps.store.instances);
-    this.#unlisted = new UnlistedInstances(deps.store);
+    this.#wanted = new WantedReads(deps.store);
   }
 
   /** See the port: looks up the owner of each node, and the instances of each group. */
@@ -95,10 +94,8 @@ export class CloudViewBuilder {
     const { store } = this.#deps;
     const registration = store.registration();
     const ownership = this.#owners.resolve(this.#ownershipInput(cluster));
-    this.#unlisted.requestUnlisted(ownership, registration, cluster);
-    // guard: usages that another process read keep no pod from a node before a read of our own
-    store.usageDoubt.noteWaitingPods(cluster.pendingPods.length);
-    store.lists.noteSilent(silentInstances(ownership, registration, cluster, nowMs));
+    const seen = { ownership, registration, cluster, nowMs };
+    this.#wanted.fromCluster(seen);
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {
       ownership,
@@ -112,8 +109,7 @@ export class CloudViewBuilder {
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, context));
     this.#built = built;
-    for (const { input, group } of built.values()) this.#unlisted.requestWhileSettling(input.group, group, nowMs);
-    if (store.rest !== undefined) store.rest.observe(restSigns(store, built.values(), ownership, cluster));
+    this.#wanted.fromGroups([...built.values()], seen);
     const { scaleDownBlocked, scaleUpBlocked } = freshnessOf(agents.get(SCALE_SETS_AGENT), nowMs);
     const tagged = [...built.values()].map(({ input }) => ({ key: input.group.key, tags: tagsOf(input) }));
     const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));

@@ -11,7 +11,7 @@ import { isSettled } from '../rows/agent-pool.ts';
 import { isUpdating } from '../rows/scale-set.ts';
 import type { GroupInput } from './group-input.ts';
 
-interface BuiltGroup {
+export interface BuiltGroup {
   readonly input: GroupInput;
   readonly group: NodeGroup;
 }
@@ -21,12 +21,11 @@ interface NodeCounts {
   readyNodes: number;
 }
 
-export function restSigns(store: AzureInventory, built: Iterable<BuiltGroup>, ownership: Ownership, cluster: ClusterView): RestSigns {
+export function restSigns(store: AzureInventory, built: readonly BuiltGroup[], ownership: Ownership, cluster: ClusterView): RestSigns {
   const counts = countNodes(ownership, cluster);
-  const all = [...built];
   return {
-    groups: new Map(all.map((one) => [one.input.group.key, signsOf(store, one, counts.get(one.group.id))])),
-    vmsGroups: all.flatMap(({ input: { group } }) => (group.kind === 'vms-pool' ? [group.key] : [])),
+    groups: new Map(built.map((one) => [one.input.group.key, signsOf(store, one, counts.get(one.group.id))])),
+    vmsGroups: built.flatMap(({ input: { group } }) => (group.kind === 'vms-pool' ? [group.key] : [])),
     pendingPods: cluster.pendingPods.length,
   };
 }

@@ -1,4 +1,8 @@
-/** Requests reads of instances when they are worth a call: new instances are expected, or a node has no listed instance. */
+/**
+ * Which reads of Azure one loop wants, from what it sees of the cluster and of the groups: a node has no listed instance, a node is silent,
+ * pods wait for a quota that another process read, new instances are expected, or a list that rests may show something new.
+ * Idea: want.
+ */
 import type { NodeName, InstanceKey } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
@@ -7,6 +11,7 @@ import type { Ownership } from '../groups/node-ownership.ts';
 import type { RegisteredGroup, Registration } from '../groups/registry.ts';
 import { wantNewInstances } from '../inventory/azure-reads.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
+import { restSigns, type BuiltGroup } from './group-signs.ts';
 import { foldName, parseProviderId } from '../arm/resource-ids.ts';
 import { poolOf } from '../rows/tags.ts';
 import { poolSizeKey } from '../rows/vms-pool.ts';
@@ -20,7 +25,15 @@ const CLOCK_SKEW_MS = 5_000;
 /** More at once cost less as one list, if lists were not frequent. */
 const READ_EACH_UP_TO = 5;
 
-export class UnlistedInstances {
+/** What one loop sees. */
+export interface SeenByLoop {
+  readonly ownership: Ownership;
+  readonly registration: Registration;
+  readonly cluster: ClusterView;
+  readonly nowMs: number;
+}
+
+export class WantedReads {
   readonly #store: AzureInventory;
   /** Nodes without a listed instance, requested once per list. */
   readonly #requested = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
@@ -29,11 +42,25 @@ export class UnlistedInstances {
     this.#store = store;
   }
 
+  /** What nodes and pods make worth reading. To be called before the groups are made of what is known. */
+  fromCluster(seen: SeenByLoop): void {
+    this.#wantUnlisted(seen);
+    // guard: usages that another process read keep no pod from a node before a read of our own
+    this.#store.usageDoubt.noteWaitingPods(seen.cluster.pendingPods.length);
+    this.#store.lists.noteSilent(silentInstances(seen));
+  }
+
+  /** What the groups make worth reading, as this loop sees them. */
+  fromGroups(built: readonly BuiltGroup[], { ownership, cluster, nowMs }: SeenByLoop): void {
+    for (const { input, group } of built) this.#wantWhileSettling(input.group, group, nowMs);
+    this.#store.rest?.observe(restSigns(this.#store, built, ownership, cluster));
+  }
+
   /**
-   * Requests the instances of nodes that joined since the last list: singly by the nodes' provider ids, or by one list if they are many.
+   * Wants the instances of nodes that joined since the last list: singly by the nodes' provider ids, or by one list if they are many.
    * An older unlisted node has no instance, and no further read will show one.
    */
-  requestUnlisted(ownership: Ownership, registration: Registration, { nodes }: ClusterView): void {
+  #wantUnlisted({ ownership, registration, cluster: { nodes } }: SeenByLoop): void {
     for (const [key, names] of this.#unlistedOf(ownership, registration, nodes)) {
       const listedAtMs = this.#store.lists.listedAtMs(key) ?? Number.NEGATIVE_INFINITY;
       const requested = this.#requested.get(key);
@@ -82,7 +109,7 @@ export class UnlistedInstances {
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */
-  requestWhileSettling({ kind, key }: RegisteredGroup, group: NodeGroup, nowMs: number): void {
+  #wantWhileSettling({ kind, key }: RegisteredGroup, group: NodeGroup, nowMs: number): void {
     const { target, instances, instancesObservedAtMs: listedAtMs } = group;
     if (kind === 'vms-pool') this.#store.vmsPools.watchForeignOperation(key, nowMs);
     if (!target.known || instances === undefined || listedAtMs === undefined) return;
@@ -105,12 +132,12 @@ const STARTING_MS = 5 * 60_000;
  * Instances of VMs pools with an unready node, except starting ones. Their list has no instance view, so only a separate read
  * shows whether they run.
  */
-export function silentInstances(
-  { groupOfNode, instanceOfNode }: Ownership,
-  { byId }: Registration,
-  { nodes }: ClusterView,
-  nowMs: number,
-): ReadonlySet<InstanceKey> {
+export function silentInstances({
+  ownership: { groupOfNode, instanceOfNode },
+  registration: { byId },
+  cluster: { nodes },
+  nowMs,
+}: SeenByLoop): ReadonlySet<InstanceKey> {
   const silent = new Set<InstanceKey>();
   if (![...byId.values()].some(({ kind }) => kind === 'vms-pool')) return silent;
   for (const [name, id] of groupOfNode) {

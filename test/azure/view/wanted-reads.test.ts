@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Ownership } from '../../../src/azure/groups/node-ownership.ts';
 import { registerGroups } from '../../../src/azure/groups/registry.ts';
-import { mayBeListed, silentInstances } from '../../../src/azure/view/unlisted-instances.ts';
+import { mayBeListed, silentInstances } from '../../../src/azure/view/wanted-reads.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aCluster, aNode, keyOf, START_MS } from '../../support/builders.ts';
 
@@ -24,7 +24,7 @@ function silent(node: Partial<Node>, group = sizes, listed = true): boolean {
     unlistedVms: [],
   };
   const nodes = [aNode({ name, createdAtMs: START_MS - 10 * MINUTE, ...node })];
-  return silentInstances(ownership, registration, aCluster({ nodes }), START_MS).has(keyOf(name));
+  return silentInstances({ ownership, registration, cluster: aCluster({ nodes }), nowMs: START_MS }).has(keyOf(name));
 }
 
 describe('a machine whose node is silent', () => {
