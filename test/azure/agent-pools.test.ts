@@ -145,6 +145,7 @@ describe('taints that a pool states for the start of its nodes', () => {
     size: undefined,
     pool: row,
     sku: SKU,
+    placedZones: undefined,
     clusterLabels: {},
     evidence: {
       exemplar: undefined,

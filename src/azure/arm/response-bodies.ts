@@ -53,10 +53,12 @@ const SCALE_SET = fields('name id location etag', {
   sku: fields('name tier capacity'),
   extendedLocation: fields('name type'),
   identity: fields('type', { userAssignedIdentities: 'map' }),
+  placement: fields('zonePlacementPolicy', { includeZones: VALUES, excludeZones: VALUES }),
   properties: fields('provisioningState orchestrationMode', {
     hostGroup: fields('id'),
     proximityPlacementGroup: fields('id'),
     virtualMachineProfile: fields('priority', {
+      capacityReservation: fields('', { capacityReservationGroup: fields('id') }),
       osProfile: fields('', { windowsConfiguration: fields('') }),
       storageProfile: fields('', { osDisk: DISK }),
       securityProfile: fields('securityType'),

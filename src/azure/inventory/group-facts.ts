@@ -14,6 +14,7 @@ import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
 import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
+import { placedZones } from '../rows/zone-placement.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
@@ -32,11 +33,15 @@ export interface GroupFactsDeps {
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   readonly known: Pick<KnownGroups, 'pools' | 'groups'>;
   readonly sizes: Pick<SizeKnowledge, 'find' | 'unavailableReason'>;
+  /** The zones of the listed instances of a group. */
+  readonly instanceZones: (groupKey: string) => Iterable<string | undefined>;
 }
 
 const UNTAGGED_MS = 60_000;
 const UNTAGGED =
   'Azure returns no entity tag for it, so a write could overwrite the change of another writer; it is read again every minute';
+
+const ZONES_UNKNOWN = 'Azure chooses the zone of each of its nodes, and the zones of its VM size are not known';
 
 const AKS_NOT_ASKED =
   'agent pools are not read, since that needs the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
@@ -118,9 +123,22 @@ export class GroupFacts {
     return UNTAGGED;
   }
 
+  /**
+   * The zone numbers of a group whose instances Azure places; empty if they are not known. undefined: the group names its zones, or is
+   * regional.
+   */
+  placedZonesOf(group: RegisteredGroup): readonly string[] | undefined {
+    const placement = this.#rowOf(group)?.placement ?? this.poolOf(group)?.placement;
+    if (placement === undefined) return undefined;
+    return placedZones(placement, this.skuOf(group)?.zones ?? [], this.#deps.instanceZones(group.key));
+  }
+
   /** Why Azure offers no instances of the group's VM size in its zones. */
   restrictedReason(group: RegisteredGroup): string | undefined {
-    const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
+    const placed = this.placedZonesOf(group);
+    // guard: a group whose zones are not known is not planned for as if it had none
+    if (placed?.length === 0) return ZONES_UNKNOWN;
+    const zones = placed ?? this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
     return this.#deps.sizes.unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
   }
 
@@ -137,7 +155,15 @@ export class GroupFacts {
       const reservationGroup = row?.reservationGroup ?? pool?.reservationGroup;
       if (reservationGroup === undefined || this.#priorityOf(group) === 'Spot') return [];
       const vmSize = row?.vmSize ?? group.key.split('/')[1] ?? '';
-      return [{ key: group.key, reservationGroup, vmSize, zones: row?.zones ?? pool?.zones ?? [], target: targetOf(group.key) }];
+      return [
+        {
+          key: group.key,
+          reservationGroup,
+          vmSize,
+          zones: this.placedZonesOf(group) ?? row?.zones ?? pool?.zones ?? [],
+          target: targetOf(group.key),
+        },
+      ];
     });
   }
 

@@ -127,7 +127,19 @@ export class AzureInventory {
     const { vmsPools } = this;
 
     this.#sizes = new SizeKnowledge(clock, () => scheduler.want(SKUS_AGENT));
-    this.facts = new GroupFacts({ options, clock, scaleSets, vmsPools, ownWrites, rateLimits, quota, known, sizes: this.#sizes });
+    const instanceZones = (key: string) => [...instances.scope(key).values()].map(({ value }) => value.zone);
+    this.facts = new GroupFacts({
+      options,
+      clock,
+      scaleSets,
+      vmsPools,
+      ownWrites,
+      rateLimits,
+      quota,
+      known,
+      sizes: this.#sizes,
+      instanceZones,
+    });
     const { facts } = this;
     this.usageDoubt = new UsageDoubt({ clock, reads, quota, known, facts });
     const seen = new GroupInstances(agents, vmsPools);

@@ -11,6 +11,7 @@ import { reservationGroupIdOf } from './capacity-reservation.ts';
 import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { poolLimitsOf, readVmsPool, type PoolLimits, type VmsPool } from './vms-pool.ts';
+import { placementOfPool, zoneNumbers, type ZonePlacement } from './zone-placement.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ListPage } from '../../cache/table/row.ts';
 import { defined } from '../../lib/defined.ts';
@@ -52,7 +53,10 @@ export interface AgentPoolRow {
   /** Effects of its kubelet configuration that planning cannot include, as sentences. */
   readonly warnings?: readonly string[];
   readonly priority: 'Regular' | 'Spot';
+  /** Zone numbers, sorted. Empty if it is regional, or if Azure chooses the zones. */
   readonly zones: readonly string[];
+  /** If set, Azure chooses the zone of each instance. */
+  readonly placement?: ZonePlacement;
   /** AKS runs its own autoscaler over this pool; two autoscalers would conflict. */
   readonly managedAutoscaler: boolean;
   /** The limits that AKS's own autoscaler has in this pool. If absent, it has none or they are unusable. */
@@ -108,7 +112,8 @@ function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPo
     taints: parseTaints(raw.nodeTaints),
     ...optionalFields(raw),
     priority: priorityOf(raw),
-    zones: (raw.availabilityZones ?? []).slice(0, MAX_ZONES).map(String).sort(),
+    zones: zoneNumbers(raw.availabilityZones?.slice(0, MAX_ZONES)),
+    ...defined({ placement: placementOfPool(raw.availabilityZones?.slice(0, MAX_ZONES)) }),
     managedAutoscaler: raw.enableAutoScaling === true,
     tags: readTags(raw.tags),
     sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: groupSizeOf(count) ?? 0 })),

@@ -16,6 +16,7 @@ import { withoutNulls } from '../../lib/without-nulls.ts';
 import { groupSizeOf, MAX_DISK_GIB, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import { unreadableReason, wrongFieldReason } from './scale-set-forms.ts';
 import { defined } from '../../lib/defined.ts';
+import { placementOfScaleSet, zoneNumbers, type ZonePlacement } from './zone-placement.ts';
 
 /** A scale set. `capacity` is the fenced number of its table. */
 export interface ScaleSetRow {
@@ -28,8 +29,10 @@ export interface ScaleSetRow {
   readonly tier: string | undefined;
   readonly capacity: number;
   readonly extendedLocation: { readonly name: string; readonly type: string } | undefined;
-  /** Zone numbers, sorted. */
+  /** Zone numbers, sorted. Empty if it is regional, or if Azure chooses the zones. */
   readonly zones: readonly string[];
+  /** If set, Azure chooses the zone of each instance. */
+  readonly placement?: ZonePlacement;
   readonly tags: Tags;
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
@@ -80,7 +83,8 @@ function scaleSetRow(raw: VirtualMachineScaleSet, name: string): ScaleSetRow {
     location: raw.location ?? '',
     orchestration: MODES.find((mode) => foldName(mode) === foldName(raw.orchestrationMode ?? 'Uniform')) ?? raw.orchestrationMode ?? '',
     ...projectSize(raw),
-    zones: [...(raw.zones ?? [])].sort(),
+    zones: zoneNumbers(raw.zones),
+    ...defined({ placement: placementOfScaleSet(raw.placement) }),
     tags: readTags(raw.tags),
     ...projectVmProfile(raw.virtualMachineProfile),
     dedicatedHost: (raw.hostGroup?.id ?? '') !== '',

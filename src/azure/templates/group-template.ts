@@ -29,6 +29,8 @@ export interface GroupTemplateInput {
   readonly size: PoolSizeRow | undefined;
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;
+  /** The zone numbers in which Azure may place its nodes, joined by commas. undefined: the row names the zones. */
+  readonly placedZones: string | undefined;
   readonly evidence: Evidence;
   /** Cluster-wide labels from nodes of other groups. */
   readonly clusterLabels: Labels;
@@ -105,6 +107,7 @@ export function isSameTemplateInput(left: GroupTemplateInput | undefined, right:
     left.row?.value === right.row?.value &&
     left.size === right.size &&
     left.sku === right.sku &&
+    left.placedZones === right.placedZones &&
     left.pool === right.pool &&
     left.evidence === right.evidence &&
     left.clusterLabels === right.clusterLabels

@@ -140,16 +140,16 @@ export class CloudViewBuilder {
     const { store } = this.#deps;
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
     const size = store.vmsPools.sizes.view(group.key);
-    const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group) };
+    const sku = store.facts.skuOf(group);
+    const placedZones = store.facts.placedZonesOf(group)?.join();
+    const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group), sku, placedZones };
     const listedAtMs = store.lists.listedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
-    const sku = store.facts.skuOf(group);
-    const source = this.#sourceOf({ ...own, sku });
+    const source = this.#sourceOf(own);
     const sourceRow = own.row?.value ?? own.size;
     return {
       group,
       ...own,
-      sku,
       evidence: context.evidenceOf({ key: group.key, id: group.id, source, sourceRow, pool: own.pool, instances }),
       target: JSON.stringify(
         group.kind === 'vms-pool'
@@ -161,7 +161,7 @@ export class CloudViewBuilder {
       listedAtMs,
       frozen: groupFrozenReason(this.#deps, group, own, context),
       growthHeld: store.facts.increaseHeldReason(group),
-      lastResort: this.#hintedReason({ ...own, sku }, context.cluster),
+      lastResort: this.#hintedReason(own, context.cluster),
       deletionsWait: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
@@ -169,13 +169,15 @@ export class CloudViewBuilder {
     };
   }
 
-  #hintedReason(own: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>, { pendingPods }: ClusterView): string | undefined {
+  #hintedReason(own: SourceInput, { pendingPods }: ClusterView): string | undefined {
     const source = this.#sourceOf(own);
     return source === undefined ? undefined : this.#deps.hints.lastResortReason(source, pendingPods.length > 0);
   }
 
-  #sourceOf({ row, size, pool, sku }: Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
-    return row?.value ?? (size === undefined ? undefined : sizeTemplateSource({ size, pool, sku }, this.#deps.options.location));
+  #sourceOf({ row, size, pool, sku, placedZones }: SourceInput): TemplateSource | undefined {
+    const source = row?.value ?? (size === undefined ? undefined : sizeTemplateSource({ size, pool, sku }, this.#deps.options.location));
+    if (source === undefined || placedZones === undefined) return source;
+    return { ...source, zones: placedZones === '' ? [] : placedZones.split(',') };
   }
 
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
@@ -231,6 +233,8 @@ export class CloudViewBuilder {
     return groupsAddedAndRemoved(before, registration, atMs, ({ key }) => (scaleSets.get(key) ?? vmsPools.sizes.get(key)) !== undefined);
   }
 }
+
+type SourceInput = Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku' | 'placedZones'>;
 
 interface ViewContext {
   readonly ownership: Ownership;

@@ -37,6 +37,19 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
     quick: true,
     guards: [{ title: 'a hold of an hour ends with one call', change: ['PROBE_WAIT_MS', '0'] }],
   },
+  {
+    test: 'test/azure/rows/zone-placement.test.ts',
+    quick: true,
+    guards: [
+      { title: 'a zone that is no number is no zone', change: ['/^\\d+$/.test(zone)', 'true'] },
+      { title: 'Azure chooses no zone that the group excludes', change: [' && !excluded.includes(zone)'] },
+    ],
+  },
+  {
+    test: 'test/azure/inventory/placed-zones.test.ts',
+    quick: true,
+    guards: ['a group whose zones are not known is not planned for as if it had none'],
+  },
   { test: 'test/contract/azure-redirects.test.ts', guards: [{ title: 'a redirect that was not followed is a failure', change: 'always' }] },
   {
     test: 'test/contract/azure-writes.test.ts',

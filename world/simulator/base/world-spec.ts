@@ -13,6 +13,7 @@ export interface PoolSpec {
   /** Written as `min` and `max` tags, beside `discoveryTags` of the world. */
   readonly min: number;
   readonly max: number;
+  /** Zone numbers, or `auto` alone: Azure then chooses the zone of each VM ({@link possibleZones}). */
   readonly zones?: readonly string[];
   readonly priority?: 'Regular' | 'Spot';
   /** The eviction policy of a Spot pool. Default: AKS's, `Delete`. */
@@ -79,4 +80,20 @@ export interface WorldSpec {
   readonly kubeletIdentity?: string;
   /** Requests that the cluster forbids to the daemon, as `verb resource`, such as `update nodes`. Default: none. */
   readonly forbidden?: readonly string[];
+}
+
+/** The zones of the region, for every VM size. */
+export const REGION_ZONES = ['1', '2', '3'] as const;
+
+/**
+ * Whether Azure chooses the zone of each VM of the pool: automatic zone placement, a preview of July 2026
+ * (learn.microsoft.com/azure/aks/configure-automatic-zone-placement).
+ */
+export function isPlacedAutomatically({ zones }: Pick<PoolSpec, 'zones'>): boolean {
+  return zones?.length === 1 && zones[0] === 'auto';
+}
+
+/** The zones in which VMs of the pool may be. Empty for a regional pool. */
+export function possibleZones(pool: Pick<PoolSpec, 'zones'>): readonly string[] {
+  return isPlacedAutomatically(pool) ? REGION_ZONES : (pool.zones ?? []);
 }

@@ -1,6 +1,6 @@
 /** The pools of AKS's own autoscaler as it sees them: sizes, nodes, and what a new node would offer. Pure. */
 import type { SimulatedVm } from '../base/vm-feed.ts';
-import type { PoolSpec, WorldSpec } from '../base/world-spec.ts';
+import { possibleZones, type PoolSpec, type WorldSpec } from '../base/world-spec.ts';
 import type { ArmState } from '../arm/control/control.ts';
 import { findVmSize } from '../arm/state/vm-sizes.ts';
 import { cloudLabels, nodeDraft, NOT_READY, UNINITIALIZED } from '../cluster/controllers/node-object.ts';
@@ -95,7 +95,7 @@ function templateOf(spec: WorldSpec, pool: PoolSpec, daemonSets: readonly Daemon
 
 function machineOf(spec: WorldSpec, pool: PoolSpec): SimulatedVm {
   const size = findVmSize(pool.vmSize);
-  const [zone] = pool.zones ?? [];
+  const [zone] = possibleZones(pool);
   return {
     id: '',
     hostName: `template-of-${pool.name}`,

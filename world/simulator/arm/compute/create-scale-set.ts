@@ -134,6 +134,7 @@ function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined 
   const count = pick(body, 'sku', 'capacity');
   if (pickText(body, 'location') === undefined || vmSize === undefined || typeof count !== 'number') return undefined;
   const zones = pick(body, 'zones');
+  const isAutomatic = pick(body, 'placement', 'zonePlacementPolicy') !== undefined;
   const profile = pick(body, 'properties', 'virtualMachineProfile');
   // Compute deallocates evicted VMs by default. AKS sets the policy to deletion.
   const evictionPolicy = pickText(profile, 'evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate';
@@ -143,7 +144,7 @@ function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined 
     count,
     min: Number(pickText(body, 'tags', 'min') ?? 0),
     max: Number(pickText(body, 'tags', 'max') ?? 1_000),
-    ...(Array.isArray(zones) ? { zones: zones.map(String) } : {}),
+    ...(isAutomatic ? { zones: ['auto'] } : Array.isArray(zones) ? { zones: zones.map(String) } : {}),
     ...(pickText(profile, 'priority') === 'Spot' ? { priority: 'Spot' as const, evictionPolicy } : {}),
   };
 }

@@ -1,9 +1,9 @@
 /** Creates VMs: their names, their zones, their first state. */
-import type { PoolSpec } from '../../base/world-spec.ts';
+import { isPlacedAutomatically, possibleZones, REGION_ZONES, type PoolSpec } from '../../base/world-spec.ts';
 import { beginCreation } from './vm-lifecycle.ts';
 import { nameSuffix, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
-import { pickText, pick, type Json } from '../http/json.ts';
+import { pickText, pick, type Json, type JsonObject } from '../http/json.ts';
 import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
@@ -57,7 +57,7 @@ function balanceRefused(world: ArmWorld, set: ScaleSet, created: readonly Vm[]):
   const counts = zones.map((zone) => {
     const here = [...set.vms.values()].filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting');
     const requested = created.filter((vm) => vm.zone === zone).length;
-    return here.length - requested + Math.min(requested, stockLeft(world, sizeOf(set), placeOf(set, String(zone))) ?? requested);
+    return here.length - requested + Math.min(requested, stockLeft(world, sizeOf(set), placeOf(set.pool, String(zone))) ?? requested);
   });
   return Math.max(...counts) - Math.min(...counts) > 1;
 }
@@ -85,7 +85,7 @@ function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
 function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
   const number = world.knobs.reuseInstanceIds ? lowestFree(set) : set.nextInstanceId++;
   const prefix = pickText(set.document, 'properties', 'virtualMachineProfile', 'osProfile', 'computerNamePrefix') ?? set.name;
-  const zone = emptiestZone(openZones(world, set), [...set.vms.values()]);
+  const zone = zoneOfNextInSet(world, set);
   const hostName = uniformHostName(prefix, number);
   if (set.kind === 'flexible') {
     const name = `${set.name}_${world.draws.hex(`${set.resourceId}|${number}`, 8)}`;
@@ -105,7 +105,7 @@ function lowestFree(set: ScaleSet): number {
 
 function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   const name = `aks-${pool.name}-${nameSuffix(world.spec)}-vm${pool.nextVm++}`;
-  const zone = emptiestZone(pool.spec.zones, [...pool.vms.values()]);
+  const zone = zoneOfNextInPool(world, pool, vmSize);
   const identity = { key: name, name, hostName: name, resourceId: virtualMachineId(world.spec, name) };
   return newVm(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });
 }
@@ -148,24 +148,61 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
   };
 }
 
+/** undefined: the set is regional. */
+function zoneOfNextInSet(world: ArmWorld, set: ScaleSet): string | undefined {
+  return emptiestZone(zonesOfNextInSet(world, set), [...set.vms.values()]);
+}
+
+/** undefined: the pool is regional. */
+function zoneOfNextInPool(world: ArmWorld, { spec, vms }: AgentPool, vmSize: string): string | undefined {
+  const zones = isPlacedAutomatically(spec) ? automaticZones(world, spec, vmSize) : possibleZones(spec);
+  return emptiestZone(zones, [...vms.values()]);
+}
+
+/** Where VMs of the pool take stock from in a zone. */
+function placeOf({ priority }: PoolSpec, zone: string) {
+  return { zone, priority: priority ?? 'Regular' } as const;
+}
+
 /** Zones that a new VM of the set may be in: with best-effort balance only those with stock, if the world retries allocations so. */
-function openZones(world: ArmWorld, set: ScaleSet): Json | undefined {
-  const zones = pick(set.document, 'zones');
-  if (!world.knobs.zonesFallBack || !Array.isArray(zones) || pick(set.document, 'properties', 'zoneBalance') === true) return zones;
-  const open = zones.filter((zone) => (stockLeft(world, sizeOf(set), placeOf(set, String(zone))) ?? 1) > 0);
+function zonesOfNextInSet(world: ArmWorld, set: ScaleSet): readonly string[] {
+  const { pool, document } = set;
+  if (pick(document, 'placement', 'zonePlacementPolicy') !== undefined) return automaticZones(world, pool, sizeOf(set), document);
+  const given = pick(document, 'zones');
+  const zones = Array.isArray(given) ? given.map(String) : [];
+  const fallsBack = world.knobs.zonesFallBack && pick(document, 'properties', 'zoneBalance') !== true;
+  return fallsBack ? stockedAmong(world, pool, sizeOf(set), zones) : zones;
+}
+
+/**
+ * Azure takes the zones in which it has capacity and the subscription may use the size. Its order among these is not documented: here
+ * VMs are spread.
+ */
+function automaticZones(world: ArmWorld, pool: PoolSpec, vmSize: string, document: JsonObject = {}): readonly string[] {
+  const included = textsOf(pick(document, 'placement', 'includeZones'));
+  const closed = [...textsOf(pick(document, 'placement', 'excludeZones')), ...(world.restricted.get(vmSize.toLowerCase()) ?? [])];
+  const zones = REGION_ZONES.filter((zone) => (included.length === 0 || included.includes(zone)) && !closed.includes(zone));
+  return stockedAmong(world, pool, vmSize, zones);
+}
+
+function textsOf(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Those with stock. If none has, all: the allocation then fails. */
+function stockedAmong(world: ArmWorld, pool: PoolSpec, vmSize: string, zones: readonly string[]): readonly string[] {
+  const open = zones.filter((zone) => (stockLeft(world, vmSize, placeOf(pool, zone)) ?? 1) > 0);
   return open.length === 0 ? zones : open;
 }
 
-function placeOf({ pool }: ScaleSet, zone: string) {
-  return { zone, priority: pool.priority ?? 'Regular' } as const;
-}
-
-/** The zone with the fewest VMs, the first of equals. undefined for a regional pool. */
-function emptiestZone(zones: Json | undefined, vms: readonly Vm[]): string | undefined {
-  if (!Array.isArray(zones) || zones.length === 0) return undefined;
+/** The zone with the fewest VMs, the first of equals. */
+function emptiestZone(zones: readonly string[], vms: readonly Vm[]): string | undefined {
   const counts = zones.map((zone) => ({
-    zone: String(zone),
+    zone,
     count: vms.filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting').length,
   }));
-  return counts.reduce((least, entry) => (entry.count < least.count ? entry : least)).zone;
+  return counts.reduce<(typeof counts)[number] | undefined>(
+    (least, entry) => (least === undefined || entry.count < least.count ? entry : least),
+    undefined,
+  )?.zone;
 }

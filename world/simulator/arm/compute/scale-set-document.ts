@@ -1,5 +1,5 @@
 /** The scale set as ARM shows it: built from a pool at the start, merged by writes, and returned with all fields that ARM adds. */
-import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
+import { isPlacedAutomatically, type PoolSpec, type WorldSpec } from '../../base/world-spec.ts';
 import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
 import { capacityReservationGroupId, identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
 import { subnetId } from '../state/subnet-addresses.ts';
@@ -55,7 +55,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
     location: spec.location,
     tags: tagsOfPool(spec, pool, name),
     sku: { name: pool.vmSize, tier: 'Standard', capacity: pool.count },
-    ...defined({ zones: pool.zones }),
+    ...zonesOrPlacement(pool),
     identity: { type: 'UserAssigned', userAssignedIdentities: identitiesOf(spec) },
     properties: {
       singlePlacementGroup: false,
@@ -73,6 +73,11 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
       virtualMachineProfile: { ...profileOfPool(spec, pool, name), timeCreated: armTime(nowMs) },
     },
   };
+}
+
+/** A set that Azure places has no zones: recorded in December 2025 by azure-powershell (TestVirtualMachineScaleSetAutomaticZonePlacement). */
+function zonesOrPlacement(pool: PoolSpec): JsonObject {
+  return isPlacedAutomatically(pool) ? { placement: { zonePlacementPolicy: 'Auto' } } : defined({ zones: pool.zones });
 }
 
 function identitiesOf(spec: WorldSpec): JsonObject {

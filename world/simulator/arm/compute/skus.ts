@@ -1,4 +1,5 @@
 /** The list of VM sizes and the subscription's usage in the region. */
+import { REGION_ZONES } from '../../base/world-spec.ts';
 import type { Json } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { armError } from '../http/errors.ts';
@@ -8,7 +9,6 @@ import { usages } from '../state/stock-and-quota.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
 const LOCATION_FILTER = /^location eq '([^']+)'$/i;
-const ZONES = ['1', '2', '3'];
 
 /** One large page, as Azure returns it. Only the location can be filtered. */
 export function listSkus(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -51,7 +51,7 @@ function renderSku(world: ArmWorld, size: VmSize): Json {
     size: size.name.replace(/^Standard_/, ''),
     family: size.family,
     locations: [location],
-    locationInfo: [{ location, zones: ZONES.toReversed(), zoneDetails: [] }],
+    locationInfo: [{ location, zones: REGION_ZONES.toReversed(), zoneDetails: [] }],
     capabilities: Object.entries(capabilities(size)).map(([name, value]) => ({ name, value })),
     restrictions: restrictionsOf(world, size),
   };

@@ -1,4 +1,5 @@
 /** What the platform does to VMs by itself: repairs that change an instance's id, zone outages, upgrades. */
+import { possibleZones } from '../../base/world-spec.ts';
 import { revertRemoval, beginRemoval } from '../compute/vm-lifecycle.ts';
 import { preemptOperations } from '../compute/operations.ts';
 import { AKS_PRINCIPAL, FOREIGN_WRITER } from '../http/principals.ts';
@@ -27,7 +28,7 @@ export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: strin
  * milliseconds) it ends: VMs that still exist run again.
  */
 export function failZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
-  const sizes = new Set([...world.sets.values()].filter((set) => (set.pool.zones ?? []).includes(zone)).map((set) => set.pool.vmSize));
+  const sizes = new Set([...world.sets.values()].filter((set) => possibleZones(set.pool).includes(zone)).map((set) => set.pool.vmSize));
   if (sizes.size === 0) return `no pool is in zone "${zone}"`;
   const failed = allVms(world).filter((vm) => vm.zone === zone && vm.power === 'running');
   for (const vm of failed) {

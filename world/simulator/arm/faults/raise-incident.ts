@@ -1,4 +1,5 @@
 /** Raises an incident of the catalogue, and ends it. */
+import { possibleZones } from '../../base/world-spec.ts';
 import { INCIDENT_CATALOGUE, type PlatformIncident, type IncidentTarget } from './incident-catalogue.ts';
 import type { WorldEvent } from './world-event.ts';
 import type { Fault, FaultMatch } from '../state/fault-rules.ts';
@@ -46,7 +47,7 @@ function targetOf({ agentPools, spec }: ArmWorld, number: number, named: string 
   const fitting = users.find((pool) => !SPOT_NUMBERS.has(number) || pool.spec.priority === 'Spot') ?? users[0];
   const pool = named === undefined ? fitting : agentPools.get(named.toLowerCase());
   if (pool === undefined) return undefined;
-  return { pool: pool.name, vmSize: pool.spec.vmSize, zone: pool.spec.zones?.[0], subnet: subnetId(spec), location: spec.location };
+  return { pool: pool.name, vmSize: pool.spec.vmSize, zone: possibleZones(pool.spec)[0], subnet: subnetId(spec), location: spec.location };
 }
 
 /** Whether the fault matches requests of a single pool. */
