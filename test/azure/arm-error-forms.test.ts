@@ -27,6 +27,16 @@ describe('forms of refusals', () => {
     ['an error that is null', { status: 503, body: '{"error":null}' }, { kind: 'unavailable', effect: 'unknown' }],
     ['an error that is a text', { status: 401, body: '{"error":"invalid_token"}' }, { kind: 'auth' }],
     ['a code that is a number', { status: 400, body: '{"error":{"code":400,"message":"m"}}' }, { kind: 'bug' }],
+    [
+      'keys in capitals',
+      { status: 400, body: '{"Code":"SubnetIsFull","Message":"m"}' },
+      { kind: 'quota', quota: 'subnet addresses', local: true },
+    ],
+    [
+      'a wrapper in capitals',
+      { status: 400, body: '{"Error":{"Code":"Conflict","Details":[{"Code":"SubnetIsFull"}]}}' },
+      { kind: 'quota', quota: 'subnet addresses', local: true },
+    ],
     ['details that are null', { status: 409, body: '{"code":"Conflict","details":null,"message":"m","subcode":""}' }, { kind: 'conflict' }],
     [
       'details with a null among them',

@@ -78,6 +78,26 @@ describe('arm errors: operations that failed after they were accepted', () => {
     ],
     ['fault 18', { code: 'OperationPreempted', message: 'preempted by a newer operation' }, { kind: 'conflict' }, 'OperationPreempted'],
     [
+      'an entity tag that AKS itself lost (terraform-azurerm-aks 354)',
+      {
+        code: 'EtagMismatch',
+        message: 'Operation is not allowed: Another operation is in progress',
+        details: [{ code: 'Unspecified', message: '' }],
+      },
+      { kind: 'conflict' },
+      'EtagMismatch',
+    ],
+    [
+      'an operation that AKS preempted (kaito 2075)',
+      {
+        code: 'ResourceOperationFailure',
+        message: 'The resource operation completed with terminal provisioning state Failed.',
+        details: [{ code: 'OriginalEtagNotExpect', message: 'The operation has been preempted by Deleting operation.' }],
+      },
+      { kind: 'conflict' },
+      'OriginalEtagNotExpect',
+    ],
+    [
       'fault 63',
       { code: 'SubnetIsFull', message: 'Subnet s with address prefix 10.224.0.0/24 does not have enough capacity for 1 IP addresses.' },
       { kind: 'quota', quota: 'subnet addresses', local: true },

@@ -281,10 +281,21 @@ describe('azure: the end of an operation', () => {
     expect(view.groups[0]?.instances).toHaveLength(5);
   });
 
-  it('an operation pushed aside by a newer write is not a failed scale-up', async () => {
+  it.each([
+    ['Canceled', { code: 'OperationPreempted', message: 'preempted' }],
+    ['Failed', { code: 'EtagMismatch', message: 'Operation is not allowed: Another operation is in progress' }],
+    [
+      'Failed',
+      {
+        code: 'ResourceOperationFailure',
+        message: 'm',
+        details: [{ code: 'OriginalEtagNotExpect', message: 'The operation has been preempted by Deleting operation.' }],
+      },
+    ],
+  ])('an operation pushed aside by a newer write is not a failed scale-up: %s, %j', async (status, error) => {
     const { r } = await started(3);
     await r.increase(USER_POOL, 5);
-    r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'preempted' } });
+    r.arm.operations.set('op-1', { status, error });
     await r.pass(13_000);
     expect(r.view().events).toEqual([]);
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });

@@ -36,16 +36,25 @@ export function jsonOf(text: string | null | undefined): unknown {
 /** Accepts the whole response (`{error: {...}}` or `{code, message}`) or the error object itself. */
 export function readErrorBody(body: unknown, depth = 0): ArmErrorBody {
   if (!isRecord(body) || depth > MAX_DEPTH) return NO_BODY;
-  if (isRecord(body['error'])) return readErrorBody(body['error'], depth + 1);
-  const listed = Array.isArray(body['details']) ? body['details'] : [];
-  const inner = [body['innererror'], body['innerError']].filter(isRecord);
+  const field = (name: string): unknown => fieldOf(body, name);
+  if (isRecord(field('error'))) return readErrorBody(field('error'), depth + 1);
+  const listed = [field('details')].filter(Array.isArray).flat();
+  const inner = [field('innererror')].filter(isRecord);
   const details = [...listed, ...inner].map((child) => readErrorBody(child, depth + 1)).filter((child) => child !== NO_BODY);
   return {
-    code: shownText(text(body['code']) || text(body['internalErrorCode']), MAX_CODE_BYTES),
-    message: text(body['message']) || text(body['exceptiondetail']),
-    target: shownText(text(body['target'])),
+    code: shownText(text(field('code')) || text(field('internalErrorCode')), MAX_CODE_BYTES),
+    message: text(field('message')) || text(field('exceptiondetail')),
+    target: shownText(text(field('target'))),
     details,
   };
+}
+
+/** In any letter case: some services of Azure write `Code` and `Message` (`Microsoft.Insights` does). */
+function fieldOf(body: Json, name: string): unknown {
+  if (Object.hasOwn(body, name)) return body[name];
+  const folded = name.toLowerCase();
+  const key = Object.keys(body).find((each) => each.toLowerCase() === folded);
+  return key === undefined ? undefined : body[key];
 }
 
 /** The error and everything inside it, outermost first. */

@@ -87,7 +87,16 @@ const IDENTITY = [
   'subscriptionnotfound',
   'missingsubscriptionregistration',
 ];
-const CONFLICT = ['preconditionfailed', 'conflict', 'operationpreempted', 'anotheroperationinprogress', 'resourcegroupbeingdeleted'];
+const CONFLICT = [
+  'preconditionfailed',
+  'conflict',
+  'operationpreempted',
+  'anotheroperationinprogress',
+  'resourcegroupbeingdeleted',
+  // Two races that AKS reports at the end of an operation: terraform-azurerm-aks 354, kaito 2075.
+  'etagmismatch',
+  'originaletagnotexpect',
+];
 const GONE = ['resourcenotfound', 'notfound', 'resourcegroupnotfound', 'parentresourcenotfound', 'instanceidslistinstanceidnotactivevm'];
 
 const RULES: readonly Rule[] = [

@@ -166,9 +166,15 @@ export function withoutEffect(error: AutoscalerError): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, error.message, options);
 }
 
-/** Whether a newer operation on the same set preempted this one. */
+const PREEMPTED = /\b(?:operationpreempted|etagmismatch|originaletagnotexpect)\b|\bhas been preempted by\b/i;
+
+/**
+ * Whether a newer operation on the same resource preempted this one. AKS says so in three ways: `OperationPreempted`, `EtagMismatch`, and
+ * `OriginalEtagNotExpect` in the details of a `ResourceOperationFailure` ("has been preempted by Deleting operation", kaito 2075).
+ */
 export function isPreempted(failure: { readonly code: string | undefined; readonly message: string }): boolean {
-  return /^operationpreempted$/i.test(failure.code ?? '') || /\boperationpreempted\b/i.test(failure.message);
+  // guard: an operation that another writer preempted is a conflict and no failure of the pool
+  return PREEMPTED.test(failure.code ?? '') || PREEMPTED.test(failure.message);
 }
 
 /** Whether a resource lock protects the written resource. Writes fail until the lock is removed. */

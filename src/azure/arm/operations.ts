@@ -52,7 +52,10 @@ interface FollowedOperation {
 
 const DEFAULT_INTERVAL_MS = 10_000;
 const MIN_INTERVAL_MS = 2_000;
-/** The longest interval of our own choice. Azure may ask for longer ones. */
+/**
+ * The longest interval between two reads of an operation that runs. Azure has been recorded to ask for 97 s at the first read
+ * (by Azure's own SDK tests, February 2023), and to wait so long is to learn of a stockout a minute late. Only a refusal, 429 or 503, is waited for longer.
+ */
 const MAX_INTERVAL_MS = 30_000;
 const JITTER = 0.2;
 /** A long operation is polled less often: its end is seen late by at most this fraction of its duration. */
@@ -66,7 +69,12 @@ const RESOURCE_CHECK_EVERY_MS = 60_000;
 
 type OperationReading =
   | { readonly end: OperationEnd; readonly unreadable?: true }
-  | { readonly end: undefined; readonly retryAfterMs: number | undefined };
+  | {
+      readonly end: undefined;
+      readonly retryAfterMs: number | undefined;
+      /** Azure refused the read itself: the wait is obeyed, however long. */
+      readonly refused?: true;
+    };
 
 export class OperationTracker {
   readonly #deps: OperationTrackerDeps;
@@ -107,7 +115,7 @@ export class OperationTracker {
     const { clock } = this.#deps;
     const beganAtMs = clock.monotonic();
     const giveUpAtMs = beganAtMs + GIVE_UP_AFTER_MS;
-    let waitMs = pollIntervalMs(operation.retryAfterMs);
+    let waitMs = pollIntervalMs({ retryAfterMs: operation.retryAfterMs });
     const resource = new ResourceChecks(operation, beganAtMs + RESOURCE_CHECK_MS);
     while (clock.monotonic() < giveUpAtMs) {
       const jitteredMs = waitMs * (1 + JITTER * streamFor(this.#deps.random, operation.resource)());
@@ -118,7 +126,7 @@ export class OperationTracker {
       const end = await this.#checkResource(operation, resource);
       if (end !== undefined) return end;
       waitMs = Math.max(
-        pollIntervalMs(reading.end === undefined ? reading.retryAfterMs : undefined),
+        pollIntervalMs(reading.end === undefined ? reading : { retryAfterMs: undefined }),
         Math.min(MAX_INTERVAL_MS, (clock.monotonic() - beganAtMs) * MAX_DELAY_FRACTION),
       );
     }
@@ -157,7 +165,7 @@ export class OperationTracker {
         case 'not-found':
           return { end: { kind: 'unknown', reason: 'Azure no longer knows the operation' } };
         case 'throttled':
-          return { end: undefined, retryAfterMs: error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined };
+          return { end: undefined, retryAfterMs: error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined, refused: true };
         default:
           if (error.code === FOREIGN_ORIGIN) {
             this.#deps.log.warn(
@@ -168,7 +176,7 @@ export class OperationTracker {
           }
           this.#deps.log.debug({ err: error, resource: operation.resource }, 'Reading an Azure operation failed; it will be read again');
           // guard: a server error of an operation poll is waited for as long as it says
-          return { end: undefined, retryAfterMs: error.retryAfterMs };
+          return { end: undefined, retryAfterMs: error.retryAfterMs, ...(error.context['status'] === 503 ? { refused: true } : {}) };
       }
     }
   }
@@ -206,8 +214,16 @@ class ResourceChecks {
   }
 }
 
-function pollIntervalMs(requestedMs: number | undefined): number {
-  return Math.max(MIN_INTERVAL_MS, requestedMs ?? DEFAULT_INTERVAL_MS);
+function pollIntervalMs({
+  retryAfterMs = DEFAULT_INTERVAL_MS,
+  refused = false,
+}: {
+  retryAfterMs: number | undefined;
+  refused?: boolean;
+}): number {
+  // guard: the end of an operation is not learned a minute late because its first read asks for a long wait
+  const obeyedMs = refused ? retryAfterMs : Math.min(MAX_INTERVAL_MS, retryAfterMs);
+  return Math.max(MIN_INTERVAL_MS, obeyedMs);
 }
 
 /**

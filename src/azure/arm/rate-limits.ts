@@ -111,7 +111,7 @@ export class RateLimits {
 
   /** The last report on a family's calls or on all reads: the policy that has the smallest fraction left. */
   remainingCallsOf(family: string): RemainingCalls | undefined {
-    const own = [...this.#remaining.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
+    const own = [...this.#remaining.values()].filter(({ policy }) => limits(stemOf(policy), family));
     const fraction = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
     return own.sort((left, right) => fraction(left) - fraction(right) || compareText(left.policy, right.policy))[0];
   }
@@ -122,19 +122,22 @@ export class RateLimits {
   }
 
   /**
-   * Periodic reads slow down only for limits that all resources of the region share. A limit that all reads share slows all of
+   * Periodic reads slow down only for limits that all resources of the region share. A limit that several families share slows all of
    * them.
    */
   #reportLow(policy: string, low: boolean): void {
-    const isOfAllReads = ALL_READS.includes(policy);
-    if (!isOfAllReads && !ofSubscription(policy)) return;
-    const stem = isOfAllReads ? policy : stemOf(policy);
+    if (!ALL_READS.includes(policy) && !ofSubscription(policy)) return;
+    const stem = stemOf(policy);
     const wasLow = this.#low.has(stem);
     if (low) this.#low.add(stem);
     else this.#low.delete(stem);
-    const areAllLow = ALL_READS.some((name) => this.#low.has(name));
-    if (!isOfAllReads) this.#lowListener(stem, low || areAllLow);
-    else if (low !== wasLow) for (const family of READ_FAMILIES) this.#lowListener(family, areAllLow || this.#low.has(family));
+    const shared = SHARED_LIMITS.get(stem);
+    if (shared === undefined) this.#lowListener(stem, this.#isLow(stem));
+    else if (low !== wasLow) for (const family of shared) this.#lowListener(family, this.#isLow(family));
+  }
+
+  #isLow(family: string): boolean {
+    return [...this.#low].some((stem) => limits(stem, family));
   }
 
   /** A response that asks for no pause ends the doubling of the waits, and the holds that are over. */
@@ -208,6 +211,15 @@ const READ_FAMILIES: readonly string[] = [
   ...new Set(Object.values(OPERATIONS).flatMap(({ family, access }) => (access === 'read' ? [family] : []))),
 ];
 
+/**
+ * Limits that reads of several families share, by the stem of their policies. Azure counts each instance that is listed, and each single
+ * read, as a view of an instance (recorded by azure-powershell, December 2025).
+ */
+const SHARED_LIMITS: ReadonlyMap<string, readonly string[]> = new Map([
+  ...ALL_READS.map((name) => [name, READ_FAMILIES] as const),
+  ['VMScaleSetVMViews', ['HighCostGetVMScaleSet', 'GetVMScaleSetVM']],
+]);
+
 const GATEWAY_HEADERS: readonly (readonly [header: string, policy: string])[] = [
   ['x-ms-ratelimit-remaining-subscription-reads', 'subscription-reads'],
   ['x-ms-ratelimit-remaining-subscription-writes', 'subscription-writes'],
@@ -231,6 +243,12 @@ export function remainingTokens(header: (name: string) => string | undefined): r
 /** Whether Azure counts the calls of all clusters of the subscription against the policy, in this region. */
 function ofSubscription(policy: string): boolean {
   return /(?:SubscriptionMaximum|\d+Min)$/.test(policy);
+}
+
+/** Whether a limit applies to the calls of a family. */
+function limits(stem: string, family: string): boolean {
+  // guard: a limit that several kinds of reads share slows all of them
+  return stem === family || (SHARED_LIMITS.get(stem)?.includes(family) ?? false);
 }
 
 /** `CreateVMScaleSetResource`, `...SubscriptionMaximum` and the older `...3Min` share a stem. */

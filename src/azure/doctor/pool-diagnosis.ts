@@ -10,7 +10,7 @@ import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts
 import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 import { defined } from '../../lib/defined.ts';
-import { poolOf, unusedOptionNames } from '../rows/tags.ts';
+import { poolOf, unusedOptionNames, writePathTag } from '../rows/tags.ts';
 import { readVmsPool, poolSizeRows, type VmsPool } from '../rows/vms-pool.ts';
 
 export interface PoolDiagnosisDeps {
@@ -118,6 +118,23 @@ interface ListedScaleSet extends Pick<DiagnosedPool, 'subnetId' | 'addressesPerN
 const NO_ETAG =
   'Azure listed it without an entity tag; while a read of the set has none either, it is not increased, and is read again every minute';
 
+const NO_POOL_ETAG =
+  'AKS listed its agent pool without an entity tag, as it did until 2025; while a read of the pool has none either, it is not increased, since it is written through AKS';
+
+/** Why an increase of a scale set would be refused for want of a condition. */
+function conditionWarnings(
+  { row, hasEtag }: ListedScaleSet,
+  pool: AgentPoolRow | undefined,
+  { writePath }: AzureOptions,
+): readonly string[] {
+  const throughAks = (writePathTag(row.tags) ?? writePath) === 'agentPool';
+  return [...(hasEtag ? [] : [NO_ETAG]), ...(throughAks ? tagWarnings(pool) : [])];
+}
+
+function tagWarnings(pool: AgentPoolRow | undefined): readonly string[] {
+  return pool === undefined || pool.etag !== undefined ? [] : [NO_POOL_ETAG];
+}
+
 function hasEtag({ etag = '' }: VirtualMachineScaleSet): boolean {
   return etag !== '';
 }
@@ -140,7 +157,7 @@ function diagnosePools(
   const pools = [...registration.groups.values()].map((group) =>
     group.kind === 'vms-pool'
       ? diagnoseVmsPoolSize(group, agentPools, poolSizes)
-      : diagnoseScaleSet(group, sets.get(group.key), { agentPools, adopted: options.adoptsManagedPools }),
+      : diagnoseScaleSet(group, sets.get(group.key), { agentPools, options }),
   );
   const tagged = [...registration.groups.keys()].map((key) => ({
     key,
@@ -160,7 +177,7 @@ function diagnosePools(
 function diagnoseScaleSet(
   group: RegisteredGroup,
   set: ListedScaleSet | undefined,
-  { agentPools, adopted }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly adopted: boolean | undefined },
+  { agentPools, options }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly options: AzureOptions },
 ): DiagnosedPool {
   const limits = { name: group.id, min: group.min, max: group.max };
   if (set === undefined) return { ...limits, ...NOT_FOUND };
@@ -178,13 +195,13 @@ function diagnoseScaleSet(
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
     ...defined({ aksCount: pool?.deallocates === true || pool?.managedAutoscaler === true ? undefined : pool?.count }),
-    frozen: frozenReason(group, row, pool, { adopted }),
+    frozen: frozenReason(group, row, pool, { adopted: options.adoptsManagedPools }),
     subnetId,
     addressesPerNode,
     identityIds,
     ...reservationGroupOf(row, pool),
     armId: row.armId,
-    warnings: [...(pool?.warnings ?? []), ...(set.hasEtag ? [] : [NO_ETAG])],
+    warnings: [...(pool?.warnings ?? []), ...conditionWarnings(set, pool, options)],
   };
 }
 
@@ -211,8 +228,16 @@ function reservationGroupOf(row: ScaleSetRow, pool: AgentPoolRow | undefined): P
   return defined({ reservationGroup: row.reservationGroup ?? pool?.reservationGroup });
 }
 
-function agentPoolPart({ name, zones, priority, managedAutoscaler, reservationGroup, warnings = [] }: AgentPoolRow) {
-  return { agentPool: name, zones, priority, managedAutoscaler, warnings, ...defined({ reservationGroup }) };
+function agentPoolPart(pool: AgentPoolRow) {
+  const { name, zones, priority, managedAutoscaler, reservationGroup, warnings = [] } = pool;
+  return {
+    agentPool: name,
+    zones,
+    priority,
+    managedAutoscaler,
+    warnings: [...warnings, ...tagWarnings(pool)],
+    ...defined({ reservationGroup }),
+  };
 }
 
 const NOT_FOUND = {

@@ -343,6 +343,9 @@ describe('arm errors: refusals', () => {
 
   it.each([
     ['the structured code', { code: 'OperationPreempted', message: 'm' }, true],
+    ['an entity tag that AKS lost', { code: 'EtagMismatch', message: 'Operation is not allowed: Another operation is in progress' }, true],
+    ['the code of the details', { code: 'OriginalEtagNotExpect', message: 'm' }, true],
+    ['AKS’s words', { code: 'ResourceOperationFailure', message: 'It has been preempted by Deleting operation.' }, true],
     ['the code in the text', { code: undefined, message: 'Operation failed: OperationPreempted.' }, true],
     ['another code', { code: 'InternalExecutionError', message: 'm' }, false],
   ])('knows preemption by %s', (_name, failure, expected) => {

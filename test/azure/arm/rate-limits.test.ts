@@ -72,6 +72,17 @@ describe('reads slow down', () => {
     expect([low.get('HighCostGetVMScaleSet'), low.get('Skus')]).toEqual([true, false]);
   });
 
+  it('that view instances, lists and single ones, while their common limit is low (recorded in 2025)', () => {
+    const { b, low } = budgets();
+    for (const count of [30_000, 5_000])
+      b.recordHeaders(call, told({ [RESOURCE]: `Microsoft.Compute/VMScaleSetVMViewsSubscriptionMaximum;${count}` }));
+    expect(Object.fromEntries(low)).toEqual({ HighCostGetVMScaleSet: true, GetVMScaleSetVM: true });
+    expect(b.remainingCallsOf('GetVMScaleSetVM')).toMatchObject({ remaining: 5_000, largest: 30_000 });
+    expect(b.remainingCallsOf('GetVMScaleSet')).toBeUndefined();
+    b.recordHeaders(call, told({ [RESOURCE]: 'Microsoft.Compute/VMScaleSetVMViewsSubscriptionMaximum;20000' }));
+    expect(Object.fromEntries(low)).toEqual({ HighCostGetVMScaleSet: false, GetVMScaleSetVM: false });
+  });
+
   it('for a policy under its name of before 2024, too', () => {
     const { b, low } = budgets();
     for (const count of [2500, 100]) b.recordHeaders(call, told({ [RESOURCE]: `Microsoft.Compute/HighCostGetVMScaleSet30Min;${count}` }));

@@ -46,9 +46,39 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/azure/arm/operations.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'the end of an operation is not learned a minute late because its first read asks for a long wait',
+        change: ['Math.min(MAX_INTERVAL_MS, retryAfterMs)', 'retryAfterMs'],
+      },
+    ],
+  },
+  {
     test: 'test/azure/inventory/placed-zones.test.ts',
     quick: true,
     guards: ['a group whose zones are not known is not planned for as if it had none'],
+  },
+  {
+    test: 'test/azure/arm/rate-limits.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a limit that several kinds of reads share slows all of them',
+        change: [' || (SHARED_LIMITS.get(stem)?.includes(family) ?? false)'],
+      },
+    ],
+  },
+  {
+    test: 'test/azure/arm/errors.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'an operation that another writer preempted is a conflict and no failure of the pool',
+        change: [' || PREEMPTED.test(failure.message)'],
+      },
+    ],
   },
   { test: 'test/contract/azure-redirects.test.ts', guards: [{ title: 'a redirect that was not followed is a failure', change: 'always' }] },
   {

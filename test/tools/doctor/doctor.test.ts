@@ -294,6 +294,33 @@ describe('doctor', () => {
     expect([found?.status, found?.message.split(';')[0], found?.fix]).toEqual(['failed', 'no node group found', fix]);
   });
 
+  it.each([
+    ['vms-pool', undefined, 1],
+    ['vmss-uniform', 'agentPool', 1],
+    ['vmss-uniform', undefined, 0],
+  ] as const)(
+    'pools: agent pools without an entity tag, as AKS had them until 2025 (%s, write path %s)',
+    async (kind, writePath, warnings) => {
+      const spec = worldOf([aPool({ name: 'general', kind })]);
+      world = await startWorld({ spec, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+      const properties = {
+        mode: 'User',
+        tags: { ...spec.discoveryTags, min: '0', max: '9' },
+        ...(kind === 'vms-pool'
+          ? { type: 'VirtualMachines', virtualMachinesProfile: { scale: { manual: [{ size: 'Standard_D4s_v5', count: 1 }] } } }
+          : { type: 'VirtualMachineScaleSets', count: 1 }),
+      };
+      const body = { value: [{ name: 'general', properties }] };
+      world.arm.control.addFault({
+        id: 'list',
+        match: { method: 'GET', pathGlob: '**/agentPools' },
+        effect: { kind: 'answer', status: 200, body },
+      });
+      const { checks } = await visit(spec, { env: writePath === undefined ? {} : { AZURE_WRITE_PATH: writePath } });
+      expect(checks.filter(({ message }) => message.includes('agent pool without an entity tag'))).toHaveLength(warnings);
+    },
+  );
+
   it('config: lists that are skipped, and what is seen later for it', async () => {
     const said = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> =>
       (await visit(GOOD, { env })).checks
