@@ -20,6 +20,7 @@ import {
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
 import { aState } from '../test/support/state.ts';
+import { storedForm, withDefaults } from '../src/planning/state/stored-state.ts';
 
 const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
 const NODES = Array.from({ length: 2_000 }, (_, index) => aNode({ name: `node-${index}`, cpu: '10m' }));
@@ -41,7 +42,8 @@ export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const asked = reduceIncrease(seen, { increase, outcome }, START_MS + 1_000, policy);
   const second = observationOf(increase.to, pods, 10_000);
   const remembered = reduceObservation(asked, second, policy);
-  const forgotten = { ...remembered, accepted: new Map(), knowsAccepted: false };
+  const { accepted: _ours, ...others } = storedForm(remembered);
+  const forgotten = withDefaults(others, START_MS);
   const late = observationOf(increase.to, [...pods, aPod({ cpu: '2' })], 10_000);
   return [
     measure('plan: 5,000 pods of 1,000 shapes, 2,000 full nodes', () => plan(first, seen).summary),

@@ -14,6 +14,7 @@ import type { TemplateReport } from '../azure/templates/template-report.ts';
 import { defined } from '../lib/defined.ts';
 import { describeDifference } from '../planning/explain/template-differences.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
+import { inFlightByGroup } from '../planning/state/increases/increase-records.ts';
 
 /** A longer list is cut, and the rest is counted. */
 const MOST_ROWS = 5_000;
@@ -59,7 +60,7 @@ export function snapshotOf(report: LoopReport): object {
     state: {
       backoffs: Object.fromEntries([...state.backoffs].map(([group, { untilMs, cause }]) => [group, { until: isoTime(untilMs), cause }])),
       stockouts: state.stockouts.map(({ scope, code, untilMs }) => ({ ...scope, code, until: isoTime(untilMs) })),
-      increases: [...state.increases.values()],
+      increases: [...inFlightByGroup(state).values()],
       deleting: [...state.deleting].map(([node, { group, sinceMs }]) => ({ node, group, since: isoTime(sinceMs) })),
     },
   });

@@ -32,14 +32,6 @@ export interface Stockout {
   readonly untilMs: number;
 }
 
-/** Requested nodes that have not joined yet. {@link AcceptedIncrease} has the pods for which they were requested. */
-export interface InFlightIncrease {
-  readonly group: NodeGroupId;
-  readonly nodes: number;
-  readonly requestedAtMs: number;
-  readonly expectedByMs: number;
-}
-
 /** Nodes of a group that were requested at one time. */
 interface RequestedNodes {
   readonly atMs: number;
@@ -58,17 +50,27 @@ export interface PodsOfClass {
 }
 
 /**
- * One increase that Azure accepted, with the pods that it was made for. It is remembered longer than the increase is in flight: until its
- * nodes have joined and its pods are bound, gone, or part of a later increase. Times are in milliseconds since the epoch.
+ * One increase that Azure accepted, and what came of it. It is the one record: the nodes on their way and the pods that wait for them are
+ * views of it. Times are in milliseconds since the epoch.
  */
 export interface AcceptedIncrease {
   /** How many nodes were requested. */
   readonly nodes: number;
+  /** The time of the observation that it was planned from. If others made it: when it was first seen, or its newest instance was created. */
   readonly acceptedAtMs: number;
+  /** `other`: a target size that this process did not request. Nothing is known of its pods. */
+  readonly by: 'us' | 'other';
+  /**
+   * How many of its nodes have yet to join. A further increase of the group restarts the time limit for all: `expectedByMs` of the newest
+   * counts. undefined: none is awaited, since all of the group came, or since they failed or were overdue.
+   */
+  readonly coming: { readonly nodes: number; readonly expectedByMs: number } | undefined;
   /** When all its nodes were first seen registered. undefined while some are on their way. */
   readonly joinedAtMs: number | undefined;
   /** When all its nodes were first seen ready and without startup taints. undefined until then. */
   readonly readyAtMs: number | undefined;
+  /** Its nodes came and its pods are bound, gone or part of a later increase, or it is no longer waited for them. Nothing is planned by it. */
+  readonly isOver: boolean;
   /** Some of its nodes failed or were given back: the others may not be enough for its pods. */
   readonly incomplete: boolean;
   /** The hash of the template that it was planned with. undefined if the group had none. */
@@ -187,10 +189,12 @@ export interface LoopState {
   readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
-  readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
-  /** Our own accepted increases, the oldest first. A group without an entry is not known: its upcoming nodes take any pod. */
-  readonly accepted: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
-  /** Whether `accepted` has all of our own increases: this process made one, or recalled those of an earlier one. */
+  /**
+   * The increases of each group, the oldest first: until their nodes have joined and their pods are bound, gone or part of a later one.
+   * A group without one of our own is not known: its upcoming nodes take any pod.
+   */
+  readonly increases: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
+  /** Whether `increases` has all of our own: this process made one, or recalled those of an earlier one. */
   readonly knowsAccepted: boolean;
   /** The increases of the last hour, the oldest first. */
   readonly followed: readonly FollowedIncrease[];
@@ -238,7 +242,6 @@ export interface SavedMemory extends Pick<
   | 'backoffs'
   | 'stockouts'
   | 'increases'
-  | 'accepted'
   | 'knowsAccepted'
   | 'readyTimes'
   | 'broken'

@@ -32,6 +32,7 @@ import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
+import { inFlightByGroup } from '../planning/state/increases/increase-records.ts';
 
 interface RunOnceInput {
   readonly loopId: number;
@@ -151,7 +152,7 @@ async function updateState(input: RunOnceInput, observation: Observation): Promi
   const followed = reduceObservation(afterRemovals, observation, policy);
   await turns.next();
   const released = withReleased(followed, input.released, observation);
-  const reduced = await turns.finish(checkPromises({ state: released, before: state.accepted, observation, policy, names }));
+  const reduced = await turns.finish(checkPromises({ state: released, before: state, observation, policy, names }));
   for (const node of newForeignDeletionTaints(afterRemovals, reduced, deps.deletionOwner(), observation)) {
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
@@ -273,7 +274,7 @@ async function syncCounts(input: RunOnceInput, { observation, state, rounds, sca
   if (observation === undefined || cloud.syncCounts === undefined || isStopping(input, signal)) return;
   const leaving = [...input.runner.inFlight(), ...state.deleting.keys(), ...(scaleDown?.removals ?? []).map(({ node }) => node)];
   const busy = new Set([
-    ...state.increases.keys(),
+    ...inFlightByGroup(state).keys(),
     ...rounds.flatMap(({ increases }) => increases.map(({ outcome }) => outcome.group)),
     ...leaving.flatMap((node) => observation.cloud.groupOfNode.get(node) ?? []),
   ]);

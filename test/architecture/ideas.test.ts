@@ -15,7 +15,6 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   backoffs: 'closure',
   stockouts: 'stockout',
   increases: 'increase',
-  accepted: 'increase',
   knowsAccepted: 'increase',
   followed: 'increase',
   readyTimes: 'increase',

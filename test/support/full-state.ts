@@ -74,8 +74,7 @@ export const FULL_STATE: Full<LoopState> = {
       untilMs: END_MS,
     },
   ],
-  increases: new Map([[GROUP, { group: GROUP, nodes: 3, requestedAtMs: PAST_MS, expectedByMs: END_MS }]]),
-  accepted: new Map([
+  increases: new Map([
     [
       GROUP,
       [
@@ -88,6 +87,9 @@ export const FULL_STATE: Full<LoopState> = {
           template: 't',
           pods: [{ class: 'c', count: 1, uids: ['u'], firstAskedAtMs: PAST_MS + 1 }],
           planned: ['p'],
+          by: 'us',
+          coming: { nodes: 3, expectedByMs: END_MS },
+          isOver: false,
         },
       ],
     ],

@@ -1,11 +1,19 @@
 /** States of the loop and their parts, with what a test is about; everything else as at the start of a process. */
 import type { AcceptedIncrease, Backoff, LoopState, PodsOfClass } from '../../src/domain/loop-state.ts';
+import { fromStored, type StoredIncreases } from '../../src/planning/state/increases/stored-increases.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { START_MS } from './builders.ts';
 
+/** `accepted` and `awaited`: the increases of the groups, as they are saved. */
+export interface StateParts extends Partial<LoopState> {
+  readonly accepted?: NonNullable<StoredIncreases['accepted']>;
+  readonly awaited?: NonNullable<StoredIncreases['increases']>;
+}
+
 /** A process that has any of its own increases knows all of them. */
-export function aState(of: Partial<LoopState> = {}, nowMs = START_MS): LoopState {
-  return { ...emptyLoopState(nowMs), knowsAccepted: of.accepted !== undefined, ...of };
+export function aState({ accepted, awaited, ...of }: StateParts = {}, nowMs = START_MS): LoopState {
+  const increases = fromStored({ accepted: accepted ?? new Map(), increases: awaited ?? new Map() });
+  return { ...emptyLoopState(nowMs), increases, knowsAccepted: accepted !== undefined, ...of };
 }
 
 /** Until a minute after the start of test time, for one minute. */
@@ -23,7 +31,7 @@ export function aBackoff(of: Partial<Backoff> = {}): Backoff {
   };
 }
 
-/** On its way, for the pods. */
+/** Of our own, for the pods. */
 export function anAcceptedIncrease({
   pods = [],
   ...of
@@ -38,6 +46,9 @@ export function anAcceptedIncrease({
     incomplete: false,
     joinedAtMs: undefined,
     readyAtMs: undefined,
+    by: 'us',
+    coming: undefined,
+    isOver: false,
     ...of,
   };
 }

@@ -7,6 +7,7 @@ import type { LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
+import { inFlightByGroup } from '../../planning/state/increases/increase-records.ts';
 import { emptyLoopState } from '../../planning/state/loop-state.ts';
 import { readMemory, urgentParts, writeMemory, type MemoryText, type UrgentMemory } from './memory-text.ts';
 import { PacedText, type PacedTextDeps } from './paced-text.ts';
@@ -64,8 +65,9 @@ export class MemoryStore {
   }
 
   #recall(memory: SavedMemory): void {
-    const { backoffs, stockouts, increases, unneededSince: idle } = memory;
-    const sizes = { backoffs: backoffs.size, stockouts: stockouts.length, increases: increases.size, idleNodes: idle.size };
+    const { backoffs, stockouts, unneededSince: idle } = memory;
+    const increases = inFlightByGroup(memory).size;
+    const sizes = { backoffs: backoffs.size, stockouts: stockouts.length, increases, idleNodes: idle.size };
     this.#deps.log.info({ ...sizes, savedAt: new Date(memory.savedAtMs).toISOString() }, 'Memory of an earlier process restored');
     this.#deps.recall(memory);
   }

@@ -4,10 +4,12 @@
  */
 import type { output, ZodError } from 'zod';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import type { AcceptedIncrease, Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
+import type { Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { compareText } from '../../lib/comparison.ts';
+import type { InFlightIncrease } from '../../planning/state/increases/increase-records.ts';
+import { fromStored, toStored, type StoredIncrease } from '../../planning/state/increases/stored-increases.ts';
 import { withTimes } from '../../planning/state/state-times.ts';
-import { totalBackoff, totalIncrease, totalPromise, type StoredBackoff, type StoredIncrease } from '../../planning/state/stored-state.ts';
+import { totalBackoff, totalPromise, type StoredBackoff } from '../../planning/state/stored-state.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { LONGEST_MS, savedMemory, SUFFIX_LENGTH } from './memory-schema.ts';
 
@@ -30,6 +32,7 @@ export interface MemoryText {
 /** `savedAtMs` is the time of the observation that the state belongs to. */
 export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
   const { take, dropped } = sections(MOST_BYTES - FRAME_BYTES);
+  const { increases, accepted } = toStored(state);
   const body = {
     program: PROGRAM,
     version: VERSION,
@@ -40,13 +43,13 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     stockouts: take('stockouts', state.stockouts.toSorted(byEnd).map(withShortCode)),
     backoffs: take('backoffs', [...state.backoffs].toSorted(([, left], [, right]) => byEnd(left, right)).map(withoutMessage)),
     // guard: in-flight increases survive a restart
-    increases: take('increases', [...state.increases.values()]),
+    increases: take('increases', [...increases.values()]),
     broken: take('broken', [...state.broken]),
     brokenZones: take('brokenZones', [...state.brokenZones]),
     groupTimes: take('groupTimes', [...state.groupTimes]),
     targets: take('targets', [...state.targets]),
     asked: take('asked', [...state.requestedLastMinute]),
-    accepted: take('accepted', [...state.accepted].map(savedIncreases)),
+    accepted: take('accepted', [...accepted].map(savedIncreases)),
     readyTimes: take('readyTimes', [...state.readyTimes]),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
@@ -55,18 +58,21 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 }
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. Equal parts need no save. */
-export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'increases' | 'broken' | 'brokenZones' | 'groupTimes'> & {
+export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'broken' | 'brokenZones' | 'groupTimes'> & {
+  readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   readonly accepted: readonly SavedIncreases[];
 };
 
-export function urgentParts({ backoffs, stockouts, increases, accepted, broken, brokenZones, groupTimes }: LoopState): UrgentMemory {
+export function urgentParts(state: LoopState): UrgentMemory {
+  const { backoffs, stockouts, broken, brokenZones, groupTimes } = state;
+  const { increases, accepted } = toStored(state);
   return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes };
 }
 
 type SavedIncreases = readonly [NodeGroupId, readonly StoredIncrease[]];
 
 /** Pods are found again by their class, those that exist only in plans are not. A member without news is left out. */
-function savedIncreases([id, increases]: readonly [NodeGroupId, readonly AcceptedIncrease[]]): SavedIncreases {
+function savedIncreases([id, increases]: SavedIncreases): SavedIncreases {
   return [
     id,
     increases.map(({ planned: _planned, ...increase }) => ({
@@ -196,8 +202,7 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
   return {
     ...rest,
     backoffs: new Map(backoffs.map(([id, entry]) => [id, totalBackoff({ ...entry, message: said.get(id) })])),
-    increases: new Map(increases.map((increase) => [increase.group, increase])),
-    accepted: new Map(accepted.map(([id, entries]) => [id, entries.map(totalIncrease)])),
+    increases: fromStored({ increases: new Map(increases.map((increase) => [increase.group, increase])), accepted: new Map(accepted) }),
     knowsAccepted: true,
     broken: new Map(broken.map(([id, promise]) => [id, totalPromise(promise)])),
     brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),

@@ -1,9 +1,9 @@
 /** Counters under the Cluster Autoscaler's metric names that need state across loops. */
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { inFlightByGroup, type InFlightIncrease } from '../../planning/state/increases/increase-records.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metri
 export function failedNodeCreations({ failedNodeCreations: counter }: Pick<CompatibleMetrics, 'failedNodeCreations'>): LoopListener {
   /** Instances known to have failed; undefined before the first loop, which counts nothing. */
   let failed: ReadonlySet<string> | undefined;
-  let awaited: LoopState['increases'] = new Map();
+  let awaited: ReadonlyMap<NodeGroupId, InFlightIncrease> = new Map();
   return (report) => {
     const { observation } = report;
     for (const { reason, nodes } of failedWrites(report)) counter.inc({ reason }, nodes);
@@ -31,7 +31,7 @@ export function failedNodeCreations({ failedNodeCreations: counter }: Pick<Compa
       counter.inc({ reason }, Math.max(0, missing - newlyFailed));
     }
     failed = seen;
-    awaited = report.state.increases;
+    awaited = inFlightByGroup(report.state);
   };
 }
 

@@ -11,6 +11,7 @@ import type { StatusValue } from '../../domain/ports/records.ts';
 import { isGroupHealthy, clusterProblem, reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { describeHold, lastingHolds } from '../../planning/state/held-groups.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
+import { inFlight, inFlightByGroup } from '../../planning/state/increases/increase-records.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
 
@@ -62,7 +63,7 @@ export function describeStatus(input: StatusInput): Described {
     message: blocked === undefined ? 'may act' : cut(`does not act: ${blocked}`),
     clusterWide: {
       health: condition('health', health, { nodeCounts: plainCounts(counts.total) }),
-      scaleUp: condition('scaleUp', state.increases.size > 0 ? 'InProgress' : 'NoActivity'),
+      scaleUp: condition('scaleUp', inFlightByGroup(state).size > 0 ? 'InProgress' : 'NoActivity'),
       scaleDown: condition('scaleDown', ...scaleDownOf(all)),
     },
     nodeGroups: observation.cloud.groups.map((group) =>
@@ -118,7 +119,7 @@ function heldFor({ id }: NodeGroup, { state, observation }: StatusInput): Status
 
 /** In the Cluster Autoscaler's order of precedence. */
 function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: StatusInput): [string, StatusMap?] {
-  if (state.increases.has(group.id)) return ['InProgress'];
+  if (inFlight(state, group.id) !== undefined) return ['InProgress'];
   if (!healthy) return ['Unhealthy'];
   const backoff = state.backoffs.get(group.id);
   if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];

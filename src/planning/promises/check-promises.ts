@@ -22,6 +22,7 @@ import { checkZones } from './missed-zones.ts';
 import { makePromiseContext, templateOf, variantsForShape, type PromiseContext, type PromiseInput } from './promise-context.ts';
 import { podsOnEveryNode } from './pods-on-every-node.ts';
 import { differenceOf, offerOf, persists, refusalsOf, type NodeOffer } from './node-offer.ts';
+import { ownByGroup, ownIncreases } from '../state/increases/increase-records.ts';
 
 /** A young node may still get labels, devices or lose taints. Until then the group waits, and nothing is reported. */
 const SETTLED_AFTER_MS = 60_000;
@@ -32,7 +33,7 @@ const MOST_SHOWING = 3;
 /** Finds promises that were broken, kept after all, or are too old to matter. After a large increase it looks at the nodes of every group. */
 export function* checkPromises(input: PromiseInput): SlicedWork<LoopState> {
   const { state, before, observation } = input;
-  const ids = new Set<NodeGroupId>([...before.keys(), ...state.accepted.keys(), ...state.broken.keys()]);
+  const ids = new Set<NodeGroupId>([...ownByGroup(before).keys(), ...ownByGroup(state).keys(), ...state.broken.keys()]);
   if (ids.size === 0 && state.brokenZones.size === 0) return state;
   const context = makePromiseContext(input);
   const broken = new Map<NodeGroupId, BrokenPromise>();
@@ -81,7 +82,7 @@ function reportTime({ reportedAtMs, sinceMs }: BrokenPromise, nowMs: number): nu
 /** What the nodes of increases say: that a promise was broken, that a broken one is kept now, or nothing. */
 function askNodes(group: NodeGroup, known: BrokenPromise | undefined, context: PromiseContext): BrokenPromise | 'kept' | undefined {
   const { state, before, names } = context;
-  const entries = [...(before.get(group.id) ?? []), ...(state.accepted.get(group.id) ?? [])];
+  const entries = [...ownIncreases(before, group.id), ...ownIncreases(state, group.id)];
   const offers = offersOf(group, { entries, known }, context);
   const [newest] = offers;
   const template = newest === undefined ? undefined : templateOf(group, context);

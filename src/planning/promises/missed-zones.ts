@@ -12,6 +12,7 @@ import type { GroupTemplate } from '../scale-up/groups/template-node.ts';
 import { findUpcomingNodes } from '../scale-up/groups/upcoming-nodes.ts';
 import { classesOf, isOfTemplate, phaseOfPromise, promiseBroken } from './broken-promise.ts';
 import { type PromiseContext, templateOf, variantsForShape } from './promise-context.ts';
+import { ownIncreases } from '../state/increases/increase-records.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 /** The instances of one increase are listed within this time: those in other zones follow from the same request as one in the right zone. */
@@ -21,7 +22,7 @@ const ONE_INCREASE_MS = 60_000;
 export function checkZones(group: NodeGroup, context: PromiseContext): BrokenPromise | undefined {
   if ((group.template?.zones.length ?? 0) < 2) return undefined;
   const known = context.state.brokenZones.get(group.id);
-  const entries = [...(context.before.get(group.id) ?? []), ...(context.state.accepted.get(group.id) ?? [])];
+  const entries = [...ownIncreases(context.before, group.id), ...ownIncreases(context.state, group.id)];
   if (known === undefined && entries.length === 0) return undefined;
   const arrivals = arrivalsOf(group, context);
   const held = known !== undefined && holds(known, group, arrivals, context.observation.nowMs) ? known : undefined;

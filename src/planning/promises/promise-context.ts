@@ -17,8 +17,8 @@ import { podClass } from '../state/increases/pods-of-increases.ts';
 export interface PromiseInput {
   /** After the reducers of this observation. */
   readonly state: LoopState;
-  /** The accepted increases before them: pods of an increase that is forgotten now are checked once more. */
-  readonly before: LoopState['accepted'];
+  /** The state before them: pods of an increase that is forgotten now are checked once more. */
+  readonly before: Pick<LoopState, 'increases'>;
   /** With the templates as the cloud has them. */
   readonly observation: Observation;
   readonly policy: Policy;

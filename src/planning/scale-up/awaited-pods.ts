@@ -10,6 +10,7 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { awaitedPods } from '../state/accepted-increases.ts';
+import { ownIncreases, withoutAwaited } from '../state/increases/increase-records.ts';
 import { isOnlyPlanned } from '../state/increases/pods-of-increases.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
@@ -60,7 +61,7 @@ function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Po
 
 /** Groups with nodes on their way that no remembered increase explains. */
 export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly UpcomingGroupNodes[]): readonly UpcomingGroupNodes[] {
-  return upcoming.filter(({ template }) => !state.accepted.has(template.group.id));
+  return upcoming.filter(({ template }) => ownIncreases(state, template.group.id).length === 0);
 }
 
 /**
@@ -101,13 +102,10 @@ function withoutNodes(input: ScaleUpInput, removed: ReadonlyMap<NodeGroupId, Rem
   const groupOfNode = new Map([...cloud.groupOfNode].filter(([name]) => !names.has(name)));
   const instanceOfNode = new Map([...cloud.instanceOfNode].filter(([name]) => !names.has(name)));
   const groups = cloud.groups.map((group) => withoutUpcoming(group, removed.get(group.id)?.count, instanceOfNode));
-  const increases = new Map([...state.increases].filter(([group]) => !removed.has(group)));
-  // Whatever is left of these groups needs no explanation.
-  const accepted = new Map([...state.accepted, ...[...removed.keys()].map((group) => [group, []] as const)]);
   return {
     ...input,
     observation: { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups, groupOfNode, instanceOfNode } },
-    state: { ...state, increases, accepted, knowsAccepted: true },
+    state: { ...state, increases: withoutAwaited(state.increases, removed.keys()), knowsAccepted: true },
   };
 }
 

@@ -20,6 +20,7 @@ import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.t
 import type { ExpansionResult } from './packing/expansion.ts';
 import { type Scoring, createScoring } from './packing/option-score.ts';
 import type { PodsToPlan, ScaleUpInput } from './plan-input.ts';
+import { inFlight } from '../state/increases/increase-records.ts';
 
 const NO_ZONES: ReadonlySet<string> = new Set();
 
@@ -129,7 +130,7 @@ function nodesBelowMinimum(group: NodeGroup, lost: number, standing: GroupStandi
 function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
   const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
   if (isWhole(group) || !group.target.known) return byRate;
-  const ceiling = group.target.value + (state.increases.has(group.id) ? 0 : 1);
+  const ceiling = group.target.value + (inFlight(state, group.id) === undefined ? 1 : 0);
   // guard: one node is requested to try a disproved template again
   const reason = probingReason(group, state, observation.nowMs) ?? trialReason(group, state, observation);
   return reason === undefined || ceiling >= byRate.ceiling ? byRate : { ceiling, reason };

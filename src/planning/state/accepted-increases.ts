@@ -14,6 +14,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { stableHash } from '../../lib/random.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
+import { inFlight, isOwn, isRemembered } from './increases/increase-records.ts';
 import {
   firstAskedTimes,
   isOnlyPlanned,
@@ -61,24 +62,25 @@ function devicesByDriver({ devicePools = [] }: NodeTemplate): Readonly<Record<st
   return counts;
 }
 
-/** Adds an accepted increase. Its pods are no longer part of earlier increases. Pods of a ProvisioningRequest are not remembered. */
+/** Adds an increase of our own. Its pods are no longer part of earlier increases. Pods of a ProvisioningRequest are not remembered. */
 export function rememberAccepted(
-  accepted: LoopState['accepted'],
+  increases: LoopState['increases'],
   increase: {
     readonly group: NodeGroupId;
     readonly nodes: number;
     readonly pods: readonly Pod[];
     readonly template?: NodeTemplate | undefined;
+    readonly expectedByMs: number;
   },
   nowMs: number,
-): LoopState['accepted'] {
+): LoopState['increases'] {
   const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
   const planned = increase.pods.filter(isOnlyPlanned).map(({ uid }) => uid);
   const moved = new Set([...planned, ...real.map(({ uid }) => uid)]);
-  const askedBefore = firstAskedTimes(accepted.get(increase.group) ?? []);
-  const earlier = [...accepted].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
+  const askedBefore = firstAskedTimes(increases.get(increase.group) ?? []);
+  const earlier = [...increases].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
   const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
-  const { template } = increase;
+  const { template, expectedByMs } = increase;
   const entry: AcceptedIncrease = {
     nodes: increase.nodes,
     acceptedAtMs: nowMs,
@@ -88,6 +90,9 @@ export function rememberAccepted(
     incomplete: false,
     joinedAtMs: undefined,
     readyAtMs: undefined,
+    by: 'us',
+    coming: { nodes: increase.nodes, expectedByMs },
+    isOver: false,
   };
   return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
 }
@@ -98,22 +103,22 @@ export function trackAccepted(
   { observation, before }: { readonly observation: Observation; readonly before: LoopState },
   policy: Policy,
 ): LoopState {
-  if (state.accepted.size === 0) return state;
+  if (state.increases.size === 0) return state;
   const { cluster, cloud } = observation;
   const pending = new Set(cluster.pendingPods.map(({ uid }) => uid));
   // guard: pods that a controller creates have the nodes that were requested for their copies
-  const known = withCreatedPods(withFoundPods(state.accepted, cluster.pendingPods), cluster.pendingPods);
-  const accepted = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
+  const known = withCreatedPods(withFoundPods(state.increases, cluster.pendingPods), cluster.pendingPods);
+  const increases = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
   let { readyTimes } = state;
   for (const group of cloud.groups) {
-    const entries = (known.get(group.id) ?? []).map((entry) => onlyPods(entry, (uid) => pending.has(uid)));
+    const entries = (known.get(group.id) ?? []).map((entry) => (isOwn(entry) ? onlyPods(entry, (uid) => pending.has(uid)) : entry));
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
     const maxProvisionMs = maxProvisionMsOf(group, policy);
     readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
-    const left = tracked.filter((entry) => isNeeded(entry, observation.nowMs, maxProvisionMs));
-    if (left.length > 0) accepted.set(group.id, left);
+    const left = tracked.map((entry) => (isNeeded(entry, observation.nowMs, maxProvisionMs) ? entry : ended(entry))).filter(isRemembered);
+    if (left.length > 0) increases.set(group.id, left);
   }
-  return { ...state, accepted, readyTimes };
+  return { ...state, increases, readyTimes };
 }
 
 /** Of each group: the newest are the best forecast. */
@@ -139,10 +144,11 @@ interface SeenGroup {
   readonly lostNodes: boolean;
 }
 
-/** Nodes join in the order of the increases, so those that are missing belong to the latest increases. */
+/** Nodes join in the order of the increases, so those that are missing belong to our latest increases: a node may be ours. */
 function trackNodes(entries: readonly AcceptedIncrease[], seen: SeenGroup): readonly AcceptedIncrease[] {
-  let missing = seen.state.increases.get(seen.group.id)?.nodes ?? 0;
+  let missing = inFlight(seen.state, seen.group.id)?.nodes ?? 0;
   const newestFirst = entries.toReversed().map((entry): AcceptedIncrease => {
+    if (!isOwn(entry)) return entry;
     const isJoined = missing <= 0;
     missing -= entry.nodes;
     const marked = seen.lostNodes && entry.joinedAtMs === undefined ? { ...entry, incomplete: true } : entry;
@@ -180,10 +186,16 @@ function hasLostNodes(group: NodeGroup, state: LoopState, before: LoopState): bo
   return isNewFailure || (group.target.known && target !== undefined && group.target.value < target);
 }
 
-/** Whether nodes of the increase, or pods of it, are still expected to come to rest. */
-function isNeeded({ joinedAtMs, readyAtMs, pods, planned }: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
+/** Whether nodes of the increase, or pods of it, are still expected to come to rest. Of others' increases nothing but nodes is. */
+function isNeeded(entry: AcceptedIncrease, nowMs: number, maxProvisionMs: number): boolean {
+  const { joinedAtMs, readyAtMs, pods, planned } = entry;
+  if (!isOwn(entry)) return true;
   const isAwaiting = pods.length > 0 || (planned.length > 0 && readyAtMs === undefined);
   return joinedAtMs === undefined || (isAwaiting && nowMs - joinedAtMs < maxProvisionMs);
+}
+
+function ended(entry: AcceptedIncrease): AcceptedIncrease {
+  return { ...entry, pods: [], planned: [], isOver: true };
 }
 
 /**
@@ -191,14 +203,14 @@ function isNeeded({ joinedAtMs, readyAtMs, pods, planned }: AcceptedIncrease, no
  * group. No other node is requested for them. `refused` are pods that kube-scheduler has looked at again with all nodes of the cluster.
  */
 export function awaitedPods(
-  { accepted }: Pick<LoopState, 'accepted'>,
+  { increases }: Pick<LoopState, 'increases'>,
   nowMs: number,
   refused: ReadonlySet<PodUid> = new Set(),
 ): ReadonlyMap<PodUid, NodeGroupId> {
   const awaited = new Map<PodUid, NodeGroupId>();
-  for (const [group, entries] of accepted) {
+  for (const [group, entries] of increases) {
     for (const entry of entries) {
-      if (entry.incomplete || !isAwaited(entry, nowMs)) continue;
+      if (!isOwn(entry) || entry.incomplete || !isAwaited(entry, nowMs)) continue;
       const all = entry.pods.flatMap((some) => some.uids ?? []);
       const uids = entry.readyAtMs === undefined ? all : all.filter((uid) => !refused.has(uid));
       for (const uid of [...uids, ...entry.planned]) awaited.set(uid, group);

@@ -11,6 +11,7 @@ import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closu
 import { defined } from '../../lib/defined.ts';
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { type FailureRow, type GroupFailure, lateFailureRow } from './failed-increases.ts';
+import { awaiting, withRecords } from './increases/increase-records.ts';
 import { closingStockout, drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
 
 type ClosedReason = Extract<SkipReason, { readonly kind: 'backoff' | 'stockout' }>;
@@ -44,9 +45,13 @@ export function closedReason(
 
 /** Takes in an accepted increase that failed: the group is closed, and the increase is no longer in flight. */
 export function failIncrease(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
-  const increases = new Map(state.increases);
-  increases.delete(failure.groupId);
-  return close({ ...state, increases }, failure, lateFailureRow(failure.detail), policy);
+  const records = awaiting(state.increases.get(failure.groupId) ?? [], 0);
+  return close(
+    { ...state, increases: withRecords(state.increases, failure.groupId, records) },
+    failure,
+    lateFailureRow(failure.detail),
+    policy,
+  );
 }
 
 /**

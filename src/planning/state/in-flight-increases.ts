@@ -3,12 +3,13 @@
  * Idea: increase.
  */
 import { instanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
-import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { failIncrease } from './closures.ts';
+import { awaiting, increaseByOthers, inFlight, inFlightIn, withRecords, type InFlightIncrease } from './increases/increase-records.ts';
 import { awaitedSinceMs, isFirstLoop, isLeftover, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
@@ -23,12 +24,16 @@ export function trackIncreases(
   const registered = registeredByGroup(observation);
   const tracked = observation.cloud.groups.reduce((next, group) => {
     const counts = registered.get(group.id) ?? NO_NODES;
-    return trackGroup(next, { ...counts, ...absentParts(next, { group, observation, before: before.get(group.id) }, policy) }, policy);
+    return trackGroup(
+      next,
+      { ...counts, ...absentParts(next, { group, observation, before: before.get(group.id) ?? [] }, policy) },
+      policy,
+    );
   }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
   return {
     ...tracked,
-    increases: new Map([...tracked.increases].filter(([group]) => present.has(group))),
+    increases: new Map([...tracked.increases].map(([group, records]) => [group, present.has(group) ? records : awaiting(records, 0)])),
     targets: new Map([...tracked.targets].filter(([group]) => present.has(group))),
   };
 }
@@ -45,8 +50,8 @@ interface RegisteredNodes {
 }
 
 interface AbsentInstances {
-  /** The in-flight increase before this observation reported failures. */
-  readonly before: InFlightIncrease | undefined;
+  /** The increases before this observation reported failures. */
+  readonly before: readonly AcceptedIncrease[];
   /** Instances that failed and never became nodes. */
   readonly failed: readonly Instance[];
   /** Instances that may still become nodes of the in-flight increase. */
@@ -66,7 +71,8 @@ function absentParts(
   const absent = absentInstances(group, cloud);
   const failed = absent.filter(({ state: is }) => is === 'failed');
   const mayCome = absent.filter(mayJoin);
-  const increase = state.increases.get(group.id) ?? before ?? increaseFoundNow(state, { group, joining: mayCome, nowMs }, policy);
+  const increase =
+    inFlight(state, group.id) ?? inFlightIn(group.id, before) ?? increaseFoundNow(state, { group, joining: mayCome, nowMs }, policy);
   const leftover = new Set(absent.filter((instance) => isLeftover(instance, group, increase, { state, policy, nowMs })));
   const joining = mayCome.filter((instance) => !leftover.has(instance));
   return { group, before, failed, joining, leftover: leftover.size, nowMs };
@@ -77,19 +83,17 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   if (!group.target.known) return failOverdue(state, seen, policy);
   const target = group.target.value;
   const missing = missingNodes(seen, target);
-  const known = state.increases.get(group.id) ?? stillJoining(seen);
+  const records = inFlight(state, group.id) === undefined ? stillJoining(state, seen) : (state.increases.get(group.id) ?? []);
+  const known = inFlightIn(group.id, records);
   const rise = unexplainedIncrease(state, seen, target);
-  const { requestedAtMs, expectedByMs } = known ?? increaseFoundNow(state, seen, policy);
-  const entry: InFlightIncrease = {
-    group: group.id,
-    nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
-    requestedAtMs,
-    // A further increase restarts the time limit for all of them.
-    expectedByMs: known !== undefined && rise > 0 ? nowMs + maxProvisionMsOf(group, policy) : expectedByMs,
-  };
+  const times =
+    known === undefined
+      ? increaseFoundNow(state, seen, policy)
+      : { requestedAtMs: nowMs, expectedByMs: nowMs + maxProvisionMsOf(group, policy) };
+  const all = rise > 0 ? [...records, increaseByOthers(rise, times)] : records;
   const next = {
     ...state,
-    increases: withIncrease(state.increases, entry),
+    increases: withRecords(state.increases, group.id, awaiting(all, Math.min(missing, (known?.nodes ?? 0) + rise))),
     targets: new Map([...state.targets, [group.id, target]]),
   };
   return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
@@ -105,10 +109,10 @@ function missingNodes({ registered, unlisted, failed, leftover }: GroupUpdate, t
   return Math.max(0, target - registered - failed.length - Math.max(0, leftover - unlisted));
 }
 
-/** The rest of an increase that just failed: instances that Azure shows are still expected. */
-function stillJoining({ before, joining }: GroupUpdate): InFlightIncrease | undefined {
-  const nodes = Math.min(before?.nodes ?? 0, joining.length);
-  return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
+/** The increases of a group that just failed: instances that Azure shows are still expected. */
+function stillJoining(state: LoopState, { group, before, joining }: GroupUpdate): readonly AcceptedIncrease[] {
+  const nodes = Math.min(inFlightIn(group.id, before)?.nodes ?? 0, joining.length);
+  return nodes === 0 ? (state.increases.get(group.id) ?? []) : awaiting(before, nodes);
 }
 
 type IncreaseTimes = Pick<InFlightIncrease, 'requestedAtMs' | 'expectedByMs'>;
@@ -134,13 +138,6 @@ function unexplainedIncrease(state: LoopState, { group, nowMs }: GroupUpdate, ta
   return Math.max(0, target - (state.targets.get(group.id) ?? 0));
 }
 
-function withIncrease(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
-  const next = new Map(increases);
-  if (entry.nodes > 0) next.set(entry.group, entry);
-  else next.delete(entry.group);
-  return next;
-}
-
 /** A failed instance fails its increase once, although later loops still see the instance. */
 function failOnFailedInstance(
   state: LoopState,
@@ -156,10 +153,10 @@ function failOnFailedInstance(
   const { detail, code: cause, message } = first.error;
   const failed = failIncrease(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
   // The other instances of the increase are expected, and may be late: those that Azure shows, and at first those it does not list yet.
-  const coming = state.increases.get(group.id);
+  const coming = inFlight(state, group.id);
   if (coming === undefined) return failed;
   const nodes = mayBeUnlisted(known, group) ? coming.nodes : Math.min(coming.nodes, seen.joining.length);
-  return { ...failed, increases: withIncrease(failed.increases, { ...coming, nodes }) };
+  return { ...failed, increases: withRecords(failed.increases, group.id, awaiting(state.increases.get(group.id) ?? [], nodes)) };
 }
 
 /** Azure lists a new instance after seconds. What a later list does not show after a failure is no longer expected. */
@@ -175,7 +172,7 @@ export function mayBeUnlisted(
 
 function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopState {
   const { group, nowMs } = seen;
-  const entry = state.increases.get(group.id);
+  const entry = inFlight(state, group.id);
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
   const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;

@@ -22,7 +22,7 @@ import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases } from './increases/follow-increases.ts';
 import { followRequests } from './increases/requests-of-increases.ts';
 import { LONG_AGO_MS, noteFollowedWriters, settleScaleUpTimes } from './increases/scale-up-times.ts';
-import { trackUnregistered } from './unregistered.ts';
+import { maxProvisionMsOf, trackUnregistered } from './unregistered.ts';
 
 /** The state of a new process. */
 export function emptyLoopState(nowMs: number): LoopState {
@@ -33,7 +33,6 @@ export function emptyLoopState(nowMs: number): LoopState {
     backoffs: new Map(),
     stockouts: [],
     increases: new Map(),
-    accepted: new Map(),
     knowsAccepted: false,
     followed: [],
     readyTimes: new Map(),
@@ -62,7 +61,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const afterEvents = failuresOf(observation).reduce((next, failure) => failIncrease(next, failure, policy.backoff), state);
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
   const accepted = trackAccepted(increased, { observation, before: state }, policy);
-  const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state.increases, observation);
+  const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldClosures(
@@ -121,18 +120,12 @@ export function reduceIncrease(
   }
   const { group, pods } = increase;
   const nodes = Math.max(0, outcome.target - increase.from);
-  const entry = {
-    group,
-    nodes: (state.increases.get(group)?.nodes ?? 0) + nodes,
-    requestedAtMs: nowMs,
-    expectedByMs: nowMs + (result.group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
-  };
+  const expectedByMs = nowMs + maxProvisionMsOf(result.group, policy);
   return {
     ...state,
     backoffs: withAccepted(state.backoffs, increase.group),
-    increases: new Map([...state.increases, [increase.group, entry]]),
     // guard: an increase remembers the pods that it was made for
-    accepted: rememberAccepted(state.accepted, { group, nodes, pods, template: result.group?.template }, nowMs),
+    increases: rememberAccepted(state.increases, { group, nodes, pods, template: result.group?.template, expectedByMs }, nowMs),
     knowsAccepted: true,
     targets: new Map([...state.targets, [increase.group, outcome.target]]),
     requestedLastMinute: addRecentIncrease(state.requestedLastMinute, increase.group, {

@@ -4,30 +4,37 @@
  * Idea: dump, saved memory.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { AcceptedIncrease, Backoff, BrokenPromise, LoopState, PodsOfClass } from '../../domain/loop-state.ts';
+import type { Backoff, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import { fromStored, toStored, type Partly, type StoredIncreases } from './increases/stored-increases.ts';
+import { defined } from '../../lib/defined.ts';
 import { emptyLoopState } from './loop-state.ts';
 
-/** The members without a value may be missing, at the top of a value only. */
-type Partly<Value, Always extends keyof Value> = Pick<Value, Always> & {
-  readonly [Key in Exclude<keyof Value, Always>]?: Value[Key] | undefined;
-};
 type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 
 export type StoredBackoff = Partly<Backoff, 'untilMs' | 'durationMs' | 'lastFailureMs' | 'cause'>;
-type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
-export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods'>, 'nodes' | 'acceptedAtMs'> & { readonly pods: readonly StoredPods[] };
 export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, 'reportedAtMs'>>;
 
 /** The state as dumps have it: some members have other names there, and any may be missing. */
-export interface StoredState extends Partial<
-  Omit<
-    LoopState,
-    'backoffs' | 'accepted' | 'followed' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'
-  >
-> {
+export interface StoredState
+  extends
+    StoredIncreases,
+    Partial<
+      Omit<
+        LoopState,
+        | 'backoffs'
+        | 'increases'
+        | 'followed'
+        | 'broken'
+        | 'brokenZones'
+        | 'requests'
+        | 'requestedLastMinute'
+        | 'heldGroups'
+        | 'deletionTaints'
+      >
+    > {
   readonly backoffs?: OfGroups<StoredBackoff>;
   /** Missing while the process knows none of its own increases. */
-  readonly accepted?: OfGroups<readonly StoredIncrease[]>;
+  readonly accepted?: NonNullable<StoredIncreases['accepted']>;
   readonly broken?: OfGroups<StoredPromise>;
   readonly brokenZones?: OfGroups<StoredPromise>;
   /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
@@ -39,13 +46,13 @@ export interface StoredState extends Partial<
 
 /** The state with its defaults. At `nowMs` nothing has happened that is not in the stored form. */
 export function withDefaults(stored: StoredState, nowMs: number): LoopState {
-  const { asked, held, marks, accepted, backoffs, broken, brokenZones, requests, ...rest } = stored;
+  const { asked, held, marks, accepted, increases = new Map(), backoffs, broken, brokenZones, requests, ...rest } = stored;
   const empty = emptyLoopState(nowMs);
   return {
     ...empty,
     ...rest,
     backoffs: mapEntries(backoffs, totalBackoff),
-    accepted: mapEntries(accepted, (entries) => entries.map(totalIncrease)),
+    increases: fromStored({ increases, ...defined({ accepted }) }),
     knowsAccepted: accepted !== undefined,
     broken: mapEntries(broken, totalPromise),
     brokenZones: mapEntries(brokenZones, totalPromise),
@@ -59,7 +66,7 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState): StoredState {
   const {
-    accepted,
+    increases: _records,
     knowsAccepted,
     followed: _forPeople,
     requestedLastMinute: asked,
@@ -67,7 +74,8 @@ export function storedForm(state: LoopState): StoredState {
     deletionTaints: marks,
     ...rest
   } = state;
-  return { ...rest, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
+  const { accepted, increases } = toStored(state);
+  return { ...rest, increases, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
 }
 
 function mapEntries<Stored, Value>(entries: OfGroups<Stored> | undefined, total: (stored: Stored) => Value): OfGroups<Value> {
@@ -79,12 +87,6 @@ function mapEntries<Stored, Value>(entries: OfGroups<Stored> | undefined, total:
 export function totalBackoff(stored: StoredBackoff): Backoff {
   const { kind = 'unavailable', message, correlationId, refused = false } = stored;
   return { ...stored, kind, message, correlationId, refused };
-}
-
-export function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
-  const { template, planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
-  const pods = stored.pods.map((some) => ({ ...some, uids: some.uids, firstAskedAtMs: some.firstAskedAtMs ?? stored.acceptedAtMs }));
-  return { ...stored, template, pods, planned, incomplete, joinedAtMs, readyAtMs };
 }
 
 export function totalPromise(stored: StoredPromise): BrokenPromise {

@@ -4,11 +4,12 @@
  * Idea: unregistered instance.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
-import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { absentInstances } from '../facts/instance-facts.ts';
+import type { InFlightIncrease } from './increases/increase-records.ts';
 
 /** At the start of a process each instance gets at least this much more time, since the first reads may lag. */
 const EXTRA_AFTER_START_MS = 60_000;

@@ -10,7 +10,7 @@ import { aCluster, aGroup, aNode, anObservation, aPod, START_MS } from '../../su
 import { FULL_STATE, timesIn } from '../../support/full-state.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { planFor } from '../../planning/scale-up/world.ts';
-import { totalBackoff, totalIncrease, totalPromise } from '../../../src/planning/state/stored-state.ts';
+import { totalBackoff, totalPromise } from '../../../src/planning/state/stored-state.ts';
 import { aBackoff, aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
@@ -91,13 +91,13 @@ const remembered = fc
     idle: fc.array(fc.tuple(fc.constantFrom('a-0', 'b-0', 'aks-general-12345678-vmss000001', 'x'), atMs), { maxLength: 4 }),
   })
   .map(({ nodes, idle, backoffs, accepted: made, broken: promises, ...rest }): LoopState => {
-    const increases = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
+    const awaited = new Map([...nodes].map(([group, entry]) => [group, { group, ...entry }]));
     return aState({
       ...rest,
       backoffs: new Map([...backoffs].map(([group, entry]) => [group, totalBackoff(entry)])),
-      accepted: new Map([...made].map(([group, entries]) => [group, entries.map(totalIncrease)])),
+      accepted: made,
       broken: new Map([...promises].map(([group, entry]) => [group, totalPromise(entry)])),
-      increases,
+      awaited,
       unneededSince: new Map(idle),
     });
   });
@@ -133,20 +133,20 @@ describe('a saved memory', () => {
   it('has every field that outlives a process', () => {
     // Pods that exist only in plans are not stored, and others are found again by their class.
     const made = new Map(
-      [...FULL_STATE.accepted].map(([id, entries]) => [
+      [...FULL_STATE.increases].map(([id, entries]) => [
         id,
         entries.map(({ pods, ...entry }) => ({ ...entry, planned: [], pods: pods.map((some) => ({ ...some, uids: undefined })) })),
       ]),
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.
-    const { unneededSince, backoffs, stockouts, increases, readyTimes, broken, brokenZones, groupTimes, targets } = FULL_STATE;
+    const { unneededSince, backoffs, stockouts, readyTimes, broken, brokenZones, groupTimes, targets } = FULL_STATE;
     const { requestedLastMinute, knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
     const last = { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs };
     const maps = {
       unneededSince,
       backoffs,
       stockouts,
-      increases,
+      increases: made,
       readyTimes,
       broken,
       brokenZones,
@@ -154,7 +154,7 @@ describe('a saved memory', () => {
       targets,
       requestedLastMinute,
     };
-    const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, accepted: made, knowsAccepted, savedAtMs: START_MS };
+    const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);
   });
 
@@ -170,14 +170,14 @@ describe('a saved memory', () => {
   it('finds the pods of an increase again by their class', () => {
     const pods = ['p', 'q', 'r'].map((name, at) => aPod({ name, cpu: '1', createdAtMs: START_MS - 9 * MINUTE + at }));
     const [group] = GROUPS;
-    const accepted = rememberAccepted(new Map(), { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2) }, START_MS - MINUTE);
-    const inFlight = { group: nodeGroupId('a'), nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 9 * MINUTE };
-    const state = aState({ accepted, increases: new Map([[inFlight.group, inFlight]]) });
+    const made = { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2), expectedByMs: START_MS + 9 * MINUTE };
+    const increases = rememberAccepted(new Map(), made, START_MS - MINUTE);
+    const state = aState({ increases, knowsAccepted: true, targets: new Map([[made.group, 1]]) });
     const observation = anObservation(group === undefined ? [] : [{ ...group, instances: [] }], aCluster({ pods }));
     expect(writeMemory(state, START_MS).text).not.toContain(pods[0]?.uid);
     const recalled = recallMemory(aState(), loaded(state), observation, POLICY.scaleDown);
-    expect(recalled.accepted).not.toEqual(accepted);
-    expect(reduceObservation(recalled, observation, POLICY).accepted).toEqual(accepted);
+    expect(recalled.increases).not.toEqual(increases);
+    expect(reduceObservation(recalled, observation, POLICY).increases).toEqual(increases);
   });
 
   it('holds no credential', () => {
@@ -266,7 +266,8 @@ describe('a stored text with a time in the far future', () => {
 
   it('has such a row for each time of the memory', () => {
     const { unneededSince: _durations, savedAtMs: _own, ...memory } = loaded(FULL_STATE);
-    expect(LATE).toHaveLength(timesIn(memory).length);
+    // The time of an increase in flight is stored twice: with its nodes, and with its pods.
+    expect(LATE).toHaveLength(timesIn(memory).length + 1);
   });
 
   it('is read if only an event lies after the save: that is then the time of the event', () => {

@@ -132,7 +132,7 @@ describe('a dumped decision', () => {
     await stage.runOnce();
     const ups = stage.records.filter((record) => record.scaleUp.length > 0);
     expect(ups[0]?.scaleUp[0]?.retried).toBe(1);
-    expect(ups.at(-1)?.stateBefore.accepted?.size).toBe(1);
+    expect(ups.at(-1)?.stateBefore.increases.size).toBe(1);
     expect([...(ups.at(-1)?.scaleUp[0]?.verdicts.values() ?? [])].map(({ kind }) => kind)).toContain('fits-upcoming-node');
     for (const record of ups) expect(replayed(record).equal).toBe(true);
   });

@@ -58,7 +58,7 @@ function aReport({ atMs, instances = [], events = [], awaited = 0, backoffs = ne
     rounds: rest.rounds ?? [],
     scaleDown: aScaleDownPlan({ unneeded: new Map(Object.entries(unneeded)), kept: rest.kept ?? [] }),
     removed: rest.removed ?? [],
-    state: aState({ backoffs, increases: awaited === 0 ? new Map() : new Map([[A, inFlight]]) }),
+    state: aState({ backoffs, awaited: awaited === 0 ? new Map() : new Map([[A, inFlight]]) }),
   });
 }
 

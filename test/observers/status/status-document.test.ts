@@ -117,7 +117,7 @@ describe('the status document', () => {
     ['nothing happens', {}, 'NoActivity'],
     ['a failure', { state: { backoffs: resting } }, 'Backoff'],
     ['a rest that is over', { state: { backoffs: rested } }, 'NoActivity'],
-    ['nodes on their way, and a failure', { state: { increases: growing, backoffs: resting } }, 'InProgress'],
+    ['nodes on their way, and a failure', { state: { awaited: growing, backoffs: resting } }, 'InProgress'],
     ['a sick group', { nodes: bad, groups: [aGroup({ id: 'a', target: 4 })], state: { backoffs: resting } }, 'Unhealthy'],
   ] as const)('scale-up after %s is %s', (_what, scene, status) => {
     expect(described(scene).document).toMatchObject({ nodeGroups: [{ scaleUp: { status } }] });

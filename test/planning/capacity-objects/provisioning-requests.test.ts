@@ -39,7 +39,7 @@ import {
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth } from '../scale-up/world.ts';
-import { aBackoff, aState } from '../../support/state.ts';
+import { aBackoff, aState, type StateParts } from '../../support/state.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
@@ -294,7 +294,7 @@ describe('an all-or-nothing increase', () => {
   const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
   const failed = (atMs: number) =>
     new Map([[A, aBackoff({ untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' })]]);
-  const look = (state: Partial<LoopState>, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
+  const look = (state: StateParts, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
     const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
     const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
     return { followed: followRequests(ordered, aState(state), observe(setting)) };
@@ -302,16 +302,16 @@ describe('an all-or-nothing increase', () => {
   const why = (...given: Parameters<typeof look>) => failureOfRequest(look(...given), 'uid-r');
 
   it.each<[string, string | undefined, number, Parameters<typeof look>]>([
-    ['is on its way', undefined, 1, [{ increases: coming }, ['running', 'creating']]],
+    ['is on its way', undefined, 1, [{ awaited: coming }, ['running', 'creating']]],
     ['came', undefined, 0, [{}, ['running', 'running']]],
     ['has a machine that failed', 'AllocationFailed', 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'failed']]],
     ['has one that is not listed', 'AllocationFailed', 1, [{ backoffs: failed(START_MS + 1) }, ['running']]],
     ['failed, and the list does not show it yet', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'creating']]],
     ['is all there, and others failed beside it', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'running', 'failed']]],
-    ['had a failure before it', undefined, 1, [{ increases: coming, backoffs: failed(START_MS - 1) }, ['running']]],
-    ['has no group any more', 'its node group no longer exists', 1, [{ increases: coming }, [], { groups: [] }]],
-    ['is of a request that is gone', undefined, 0, [{ increases: coming }, ['running'], { requests: [] }]],
-    ['is of an hour ago', undefined, 0, [{ increases: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
+    ['had a failure before it', undefined, 1, [{ awaited: coming, backoffs: failed(START_MS - 1) }, ['running']]],
+    ['has no group any more', 'its node group no longer exists', 1, [{ awaited: coming }, [], { groups: [] }]],
+    ['is of a request that is gone', undefined, 0, [{ awaited: coming }, ['running'], { requests: [] }]],
+    ['is of an hour ago', undefined, 0, [{ awaited: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
   ])('%s: %s', (_name, cause, kept, given) => {
     expect([why(...given), look(...given).followed.filter(({ request }) => request !== undefined).length]).toEqual([cause, kept]);
   });

@@ -79,16 +79,16 @@ function look({ at = 3, nodes = [fresh()], pods = [agent], group = {}, pending =
 }
 
 function stateOf({ broken, asked = [wide] }: World): LoopState {
-  const accepted: LoopState['accepted'] =
+  const increases: LoopState['increases'] =
     asked.length === 0
       ? new Map<typeof G, readonly AcceptedIncrease[]>()
-      : rememberAccepted(new Map(), { group: G, nodes: 1, pods: asked }, START_MS);
-  return aState({ accepted, ...(broken === undefined ? {} : { broken: new Map([[G, broken]]) }) });
+      : rememberAccepted(new Map(), { group: G, nodes: 1, pods: asked, expectedByMs: START_MS }, START_MS);
+  return aState({ increases, knowsAccepted: true, ...(broken === undefined ? {} : { broken: new Map([[G, broken]]) }) });
 }
 
 function check(world: World): LoopState {
   return finishAtOnce(
-    checkPromises({ state: stateOf(world), before: new Map(), observation: look(world), policy: POLICY, names: resourceNames }),
+    checkPromises({ state: stateOf(world), before: aState(), observation: look(world), policy: POLICY, names: resourceNames }),
   );
 }
 

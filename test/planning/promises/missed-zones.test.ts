@@ -11,6 +11,7 @@ import { rememberAccepted } from '../../../src/planning/state/accepted-increases
 import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { toStored } from '../../../src/planning/state/increases/stored-increases.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -47,17 +48,19 @@ function check({ arrivals, at = 120, pods = [pinned], held, group = {}, requeste
   const own = aGroup({ id: 'g', target: 1 + requested, maxSize: 20, template: aTemplate({ zones: ZONES }), instances: list, ...group });
   const observation = { ...anObservation([own], aCluster({ pods })), nowMs };
   const state: LoopState = aState({
-    accepted: acceptedFor(pods, again),
-    increases: new Map([[G, { group: G, nodes: requested, requestedAtMs: nowMs - MINUTE, expectedByMs: nowMs + 9 * MINUTE }]]),
+    accepted: toStored({ increases: acceptedFor(pods, again) }).accepted,
+    awaited: new Map([[G, { group: G, nodes: requested, requestedAtMs: nowMs - MINUTE, expectedByMs: nowMs + 9 * MINUTE }]]),
     ...(held === undefined ? {} : { brokenZones: new Map([[G, held]]) }),
   });
-  const next = finishAtOnce(checkPromises({ state, before: new Map(), observation, policy: POLICY, names: resourceNames }));
+  const next = finishAtOnce(checkPromises({ state, before: aState(), observation, policy: POLICY, names: resourceNames }));
   return { next, observation, found: next.brokenZones.get(G) };
 }
 
 function acceptedFor(pods: readonly Pod[], again: number | undefined): ReadonlyMap<typeof G, readonly AcceptedIncrease[]> {
-  const first = rememberAccepted(new Map(), { group: G, nodes: 1, pods }, START_MS);
-  return again === undefined ? first : rememberAccepted(first, { group: G, nodes: 1, pods }, START_MS + again * SECOND);
+  const first = rememberAccepted(new Map(), { group: G, nodes: 1, pods, expectedByMs: START_MS }, START_MS);
+  return again === undefined
+    ? first
+    : rememberAccepted(first, { group: G, nodes: 1, pods, expectedByMs: START_MS }, START_MS + again * SECOND);
 }
 
 const missedZones = (world: World): readonly string[] | undefined => check(world).found?.difference.zones?.missing;
@@ -128,7 +131,7 @@ describe('a missed zone', () => {
     const corrected = withCorrectedTemplates(observation, next, resourceNames);
     return planScaleUp({
       observation: corrected,
-      state: { ...next, accepted: new Map(), increases: new Map() },
+      state: { ...next, increases: new Map() },
       policy: POLICY,
       names: resourceNames,
     });

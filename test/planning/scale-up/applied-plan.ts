@@ -11,6 +11,7 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { anInstance, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy, observationOf, type World } from './world.ts';
 import { aState } from '../../support/state.ts';
+import { storedForm, withDefaults } from '../../../src/planning/state/stored-state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';
@@ -48,7 +49,8 @@ export function look(world: World): World {
 }
 
 function withoutPods(state: LoopState): LoopState {
-  return { ...state, accepted: new Map(), knowsAccepted: false };
+  const { accepted: _forgotten, ...stored } = storedForm(state);
+  return withDefaults(stored, START_MS);
 }
 
 interface Growth {

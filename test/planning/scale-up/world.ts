@@ -1,5 +1,4 @@
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { CloudView, Observation } from '../../../src/domain/observation.ts';
@@ -11,7 +10,7 @@ import type { IsLate } from '../../../src/planning/scale-up/pods/try-limits.ts';
 import type { ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
 import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
-import { aState } from '../../support/state.ts';
+import { aState, type StateParts } from '../../support/state.ts';
 
 /** No minimum sizes unless a test is about them. */
 export function aPolicy(scaleUp: Partial<ScaleUpPolicy> = {}): Policy {
@@ -21,7 +20,7 @@ export function aPolicy(scaleUp: Partial<ScaleUpPolicy> = {}): Policy {
 export interface World extends ClusterOptions {
   readonly groups: readonly NodeGroup[];
   readonly nodes?: readonly Node[];
-  readonly state?: Partial<LoopState>;
+  readonly state?: StateParts;
   readonly policy?: Partial<ScaleUpPolicy>;
   readonly capacityPolicy?: Partial<CapacityPolicy>;
   readonly cloud?: Partial<CloudView>;

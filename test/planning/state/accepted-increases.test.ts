@@ -12,6 +12,7 @@ import { reduceIncrease, reduceObservation } from '../../../src/planning/state/l
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { anAcceptedIncrease, aState } from '../../support/state.ts';
+import { ownIncreases } from '../../../src/planning/state/increases/increase-records.ts';
 
 const G = nodeGroupId('g');
 const policy = aPolicy();
@@ -47,7 +48,7 @@ function grow(
   );
 }
 
-const entriesOf = (state: LoopState): readonly AcceptedIncrease[] => state.accepted?.get(G) ?? [];
+const entriesOf = (state: LoopState): readonly AcceptedIncrease[] => ownIncreases(state, G);
 const awaited = (state: LoopState, afterMs: number) => [...awaitedPods(state, START_MS + afterMs).keys()];
 const joined = (index: number, afterMs: number, readiness: Partial<Node['readiness']> = {}): Node => {
   const node = aNode({ name: `g-${index}` });
@@ -65,6 +66,7 @@ describe('accepted increases', () => {
       anAcceptedIncrease({
         nodes: 2,
         acceptedAtMs: START_MS + 1,
+        coming: { nodes: 2, expectedByMs: START_MS + 1 + 15 * MINUTE },
         template: templateHash(groupOf(0).template ?? aTemplate()),
         pods: [
           { class: podClass(big.shape), count: 1, uids: [big.uid] },
@@ -155,14 +157,17 @@ describe('accepted increases', () => {
     const old = [1, 2].map(() => aPod({ cpu: '1', createdAtMs: START_MS }));
     const late = aPod({ cpu: '1', createdAtMs: START_MS + MINUTE });
     const saved = anAcceptedIncrease({ nodes: 2, acceptedAtMs: START_MS + 1, pods: [{ class: podClass(late.shape), count: 3 }] });
-    const state = look({ ...START, accepted: new Map([[G, [saved]]]) }, 2 * MINUTE, { target: 2, pods: [late, ...old] });
+    const state = look({ ...START, increases: new Map([[G, [saved]]]), knowsAccepted: true }, 2 * MINUTE, {
+      target: 2,
+      pods: [late, ...old],
+    });
     expect(awaited(state, 2 * MINUTE)).toEqual(old.map(({ uid }) => uid));
   });
 
   it('of a group that vanished are forgotten', () => {
     const asked = grow(START, 1, { from: 0, to: 2, pods });
     const cluster = aCluster({ pods });
-    expect(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy).accepted.size).toBe(0);
+    expect(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy).increases.size).toBe(0);
   });
 });
 

@@ -5,13 +5,14 @@ import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, aNode, anObservation, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { aBackoff, aState } from '../../support/state.ts';
+import { aBackoff, aState, type StateParts } from '../../support/state.ts';
+import { inFlight } from '../../../src/planning/state/increases/increase-records.ts';
 
 const MINUTE = 60_000;
 const SECOND = 1_000;
 const G = nodeGroupId('g');
 
-function memoryOf(state: Partial<LoopState>, savedAtMs = START_MS): SavedMemory {
+function memoryOf(state: StateParts, savedAtMs = START_MS): SavedMemory {
   return { ...aState(state), savedAtMs };
 }
 
@@ -70,20 +71,20 @@ describe('in-flight increases after a restart', () => {
     ...anObservation([aGroup({ id: G, target })], aCluster()),
     nowMs: START_MS + laterMs,
   });
-  const after = (target: number, laterMs: number, saved: Partial<LoopState>): LoopState =>
+  const after = (target: number, laterMs: number, saved: StateParts): LoopState =>
     reduceObservation(recallMemory(aState(), memoryOf(saved), look(target, laterMs), policy.scaleDown), look(target, laterMs), policy);
-  const saved = { increases: new Map([[G, increase]]), targets: new Map([[G, 2]]) };
+  const saved = { awaited: new Map([[G, increase]]), targets: new Map([[G, 2]]) };
 
   it('keep their time limit, also when processes start again and again', () => {
-    expect(after(2, MINUTE, saved).increases.get(G)).toMatchObject({ nodes: 2, expectedByMs: increase.expectedByMs });
+    expect(inFlight(after(2, MINUTE, saved), G)).toMatchObject({ nodes: 2, expectedByMs: increase.expectedByMs });
     expect(after(2, 6 * MINUTE, saved).backoffs.get(G)?.cause).toBe('timeout');
   });
 
   it('what was requested after the save is added', () => {
-    expect(after(3, MINUTE, saved).increases.get(G)).toMatchObject({ nodes: 3 });
+    expect(inFlight(after(3, MINUTE, saved), G)).toMatchObject({ nodes: 3 });
   });
 
   it('without a memory the whole difference counts', () => {
-    expect(after(2, MINUTE, {}).increases.get(G)).toMatchObject({ nodes: 2 });
+    expect(inFlight(after(2, MINUTE, {}), G)).toMatchObject({ nodes: 2 });
   });
 });

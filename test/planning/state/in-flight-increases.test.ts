@@ -9,6 +9,7 @@ import { emptyLoopState, reduceIncrease, reduceObservation } from '../../../src/
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { inFlight } from '../../../src/planning/state/increases/increase-records.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -103,7 +104,7 @@ class Pool {
 
   get verdict(): { readonly inFlight: number | undefined; readonly failures: readonly string[] } {
     const failures = [...this.state.backoffs.values()].map(({ message = '' }) => message);
-    return { inFlight: this.state.increases.get(G)?.nodes, failures };
+    return { inFlight: inFlight(this.state, G)?.nodes, failures };
   }
 }
 

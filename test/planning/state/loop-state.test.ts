@@ -12,6 +12,7 @@ import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { inFlight, inFlightByGroup } from '../../../src/planning/state/increases/increase-records.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -85,9 +86,9 @@ describe('backoff', () => {
       ]);
       const after = reduceObservation(asked, failed, policy);
       expect(after.backoffs.get(G)).toMatchObject({ cause: 'AllocationFailed', untilMs: START_MS + 6 * MINUTE });
-      expect(after.increases.get(G)).toEqual(awaited === undefined ? undefined : { ...asked.increases.get(G), nodes: awaited });
+      expect(inFlight(after, G)).toEqual(awaited === undefined ? undefined : { ...inFlight(asked, G), nodes: awaited });
       const later = seen(after, 3, 1, START_MS + 20 * MINUTE);
-      expect(later.increases.size).toBe(0);
+      expect(inFlightByGroup(later).size).toBe(0);
       expect(later.backoffs.size).toBe(1);
       expect(seen(later, 3, 1, START_MS + 4 * HOUR).backoffs.size).toBe(0);
     },
@@ -194,20 +195,20 @@ describe('increases in flight', () => {
   const asked = reduceIncrease(seen(START, 1, 1), grow(1, 6), START_MS, policy);
 
   it('are remembered from the accepted write', () => {
-    expect(asked.increases.get(G)).toEqual({ group: G, nodes: 5, requestedAtMs: START_MS, expectedByMs: START_MS + 15 * MINUTE });
+    expect(inFlight(asked, G)).toEqual({ group: G, nodes: 5, requestedAtMs: START_MS, expectedByMs: START_MS + 15 * MINUTE });
     expect(asked.lastScaleUpMs).toBe(START_MS);
   });
 
   it('shrink as nodes join, time out into a backoff after 15 min', () => {
     const half = seen(asked, 6, 4, START_MS + 14 * MINUTE);
-    expect(half.increases.get(G)?.nodes).toBe(2);
+    expect(inFlight(half, G)?.nodes).toBe(2);
     const late = seen(half, 6, 4, START_MS + 15 * MINUTE + 1);
-    expect(late.increases.size).toBe(0);
+    expect(inFlightByGroup(late).size).toBe(0);
     expect(late.backoffs.get(G)).toMatchObject({ cause: 'timeout', message: '2 nodes did not join within 15 minutes' });
   });
 
   it('end when all have joined', () => {
-    expect(seen(asked, 6, 6, START_MS + MINUTE).increases.size).toBe(0);
+    expect(inFlightByGroup(seen(asked, 6, 6, START_MS + MINUTE)).size).toBe(0);
   });
 
   it('failed instances fail the increase once and are not awaited, the others of the order are', () => {
@@ -227,10 +228,10 @@ describe('increases in flight', () => {
     expect(first.stockouts).toHaveLength(1);
     const second = reduceObservation(first, look(group(6, { instances }), 1, START_MS + 2 * MINUTE), policy);
     expect(second.backoffs).toEqual(first.backoffs);
-    const [began] = [...asked.increases.values()];
-    for (const { increases } of [first, second]) expect(increases.get(G)).toEqual({ ...began, nodes: 3 });
+    const [began] = [inFlight(asked, G)];
+    for (const state of [first, second]) expect(inFlight(state, G)).toEqual({ ...began, nodes: 3 });
     const lost = reduceObservation(second, look(group(6, { instances }), 1, START_MS + 15 * MINUTE + 1), policy);
-    expect([lost.increases.size, lost.backoffs.get(G)?.cause]).toEqual([0, 'timeout']);
+    expect([inFlightByGroup(lost).size, lost.backoffs.get(G)?.cause]).toEqual([0, 'timeout']);
   });
 
   it.each([
@@ -240,7 +241,7 @@ describe('increases in flight', () => {
     const error = { detail: NO_STOCK, code: 'AllocationFailed', message: '' };
     const instances = [anInstance({ node: 'g-0' }), anInstance({ node: 'g-1', state: 'failed', firstSeenMs: START_MS + 1, error })];
     const next = reduceObservation(asked, look(group(6, { instances, instancesObservedAtMs }), 1, START_MS + MINUTE), policy);
-    expect([next.increases.get(G)?.nodes, next.backoffs.get(G)?.cause]).toEqual([awaited, 'AllocationFailed']);
+    expect([inFlight(next, G)?.nodes, next.backoffs.get(G)?.cause]).toEqual([awaited, 'AllocationFailed']);
   });
 
   it('registered nodes whose machines report a failure neither fail an increase nor stand in for what is awaited', () => {
@@ -248,28 +249,28 @@ describe('increases in flight', () => {
     const instances = [0, 1, 2].map((index) => anInstance({ node: `g-${index}`, state: 'failed', firstSeenMs: START_MS + 1, error }));
     const state = reduceIncrease(seen(START, 3, 3), grow(3, 5), START_MS, policy);
     const next = reduceObservation(state, look(group(5, { instances }), 3, START_MS + MINUTE), policy);
-    expect(next.increases.get(G)?.nodes).toBe(2);
+    expect(inFlight(next, G)?.nodes).toBe(2);
     expect([next.backoffs.size, next.stockouts.length]).toEqual([0, 0]);
   });
 
   it('after a restart what Azure was asked for is awaited', () => {
-    expect(seen(START, 6, 1).increases.get(G)).toMatchObject({ nodes: 5, expectedByMs: START_MS + 15 * MINUTE });
+    expect(inFlight(seen(START, 6, 1), G)).toMatchObject({ nodes: 5, expectedByMs: START_MS + 15 * MINUTE });
   });
 
   it("another writer's nodes are awaited too", () => {
-    expect(seen(seen(START, 1, 1), 4, 1).increases.get(G)?.nodes).toBe(3);
+    expect(inFlight(seen(seen(START, 1, 1), 4, 1), G)?.nodes).toBe(3);
   });
 
   it('a target that comes back while the group rests promises nothing, then or later', () => {
     const event = failure(NO_STOCK, START_MS + MINUTE);
     const failed = reduceObservation(asked, look(group(1), 1, START_MS + MINUTE, [event]), policy);
     const resting = seen(failed, 6, 1, START_MS + 2 * MINUTE);
-    expect(resting.increases.size).toBe(0);
-    expect(seen(resting, 6, 1, START_MS + 7 * MINUTE).increases.size).toBe(0);
+    expect(inFlightByGroup(resting).size).toBe(0);
+    expect(inFlightByGroup(seen(resting, 6, 1, START_MS + 7 * MINUTE)).size).toBe(0);
   });
 
   it('more registered than asked for is nothing to await', () => {
-    expect(seen(START, 3, 5).increases.size).toBe(0);
+    expect(inFlightByGroup(seen(START, 3, 5)).size).toBe(0);
   });
 
   it('an unknown size changes nothing', () => {
@@ -279,7 +280,7 @@ describe('increases in flight', () => {
 
   it('a group that vanished is forgotten', () => {
     const empty = anObservation([], aCluster());
-    expect(reduceObservation(asked, empty, policy).increases.size).toBe(0);
+    expect(inFlightByGroup(reduceObservation(asked, empty, policy)).size).toBe(0);
   });
 });
 

@@ -156,7 +156,7 @@ describe('when a lack is over', () => {
 
   it('allows nothing more while it is under way, and the pods get that reason', () => {
     const waiting = pods(2);
-    const plan = planFor({ groups: [group('a')], pods: waiting, state: { stockouts: over, increases: flying } });
+    const plan = planFor({ groups: [group('a')], pods: waiting, state: { stockouts: over, awaited: flying } });
     expect(growth(plan)).toEqual([]);
     expect(skipOf(plan, 'a')).toEqual({ kind: 'probing', code: 'AllocationFailed' });
     expect(waiting.map((pod) => classifyVerdict(verdictOf(plan, pod)!))).toContain('coming');

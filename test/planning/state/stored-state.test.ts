@@ -15,7 +15,8 @@ describe('a stored state', () => {
       asked: FULL_STATE.requestedLastMinute,
       held: FULL_STATE.heldGroups,
       marks: FULL_STATE.deletionTaints,
-      accepted: FULL_STATE.accepted,
+      increases: new Map([[G, { group: G, nodes: 3, requestedAtMs: START_MS - 60_000, expectedByMs: START_MS + 60_000 }]]),
+      accepted: new Map([[G, (FULL_STATE.increases.get(G) ?? []).map(({ by: _by, coming: _coming, isOver: _isOver, ...own }) => own)]]),
     });
     expect(stored).not.toHaveProperty('followed');
     expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, followed: [] });
@@ -38,7 +39,7 @@ describe('a stored state', () => {
     [
       'an increase as of the first version, with pods that are found by class',
       { accepted: new Map([[G, [{ nodes: 1, acceptedAtMs: START_MS, pods: [{ class: 'c', count: 2 }] }]]]) },
-      { accepted: new Map([[G, [anAcceptedIncrease({ pods: [{ count: 2 }] })]]]) },
+      { increases: new Map([[G, [anAcceptedIncrease({ pods: [{ count: 2 }] })]]]), knowsAccepted: true },
     ],
     ['requests that were served', { requests: { served: true } }, { requests: { served: true, retries: new Map() } }],
   ])('of an earlier version with %s has defaults', (_, stored, expected) => {

@@ -11,6 +11,7 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { inFlightByGroup } from '../../../src/planning/state/increases/increase-records.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -117,7 +118,7 @@ describe('a process that begins while machines are awaited', () => {
     expect([coming(14), coming(15), coming(31)]).toEqual([1, 0, 1]);
     const group = nodeGroupId('p');
     const ordered = (expectedByMs: number): LoopState =>
-      aState({ increases: new Map([[group, { group, nodes: 1, requestedAtMs: at(-15), expectedByMs }]]) });
+      aState({ awaited: new Map([[group, { group, nodes: 1, requestedAtMs: at(-15), expectedByMs }]]) });
     expect([coming(15, ordered(START_MS)), coming(15, ordered(START_MS - 1))]).toEqual([1, 0]);
   });
 });
@@ -133,6 +134,6 @@ describe('nodes of another writer on top of ours', () => {
     });
     const looks = [seen(2, at(0)), seen(3, at(10)), seen(3, at(20))];
     const state = looks.reduce((next, look) => reduceObservation(next, look, POLICY), aState());
-    expect([...state.increases.values()]).toMatchObject([{ nodes: 2, expectedByMs: at(25) }]);
+    expect([...inFlightByGroup(state).values()]).toMatchObject([{ nodes: 2, expectedByMs: at(25) }]);
   });
 });

@@ -43,7 +43,7 @@ export const MEMORY_GUARDS: readonly GuardTable[] = [
   },
   {
     test: 'test/planning/state/increases/scale-up-times.test.ts',
-    guards: [{ title: 'an increase that brought no node leaves no cooldown', change: ['!state.increases.has(group)', 'false'] }],
+    guards: [{ title: 'an increase that brought no node leaves no cooldown', change: ['inFlight(state, group) === undefined', 'false'] }],
   },
   { test: 'test/scenarios/second-bursts.test.ts', guards: ['an increase remembers the pods that it was made for'] },
   {
@@ -80,8 +80,8 @@ export const MEMORY_GUARDS: readonly GuardTable[] = [
       {
         title: 'pods that a controller creates have the nodes that were requested for their copies',
         change: [
-          'withCreatedPods(withFoundPods(state.accepted, cluster.pendingPods), cluster.pendingPods)',
-          'withFoundPods(state.accepted, cluster.pendingPods)',
+          'withCreatedPods(withFoundPods(state.increases, cluster.pendingPods), cluster.pendingPods)',
+          'withFoundPods(state.increases, cluster.pendingPods)',
         ],
       },
     ],

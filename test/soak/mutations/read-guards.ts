@@ -30,7 +30,7 @@ export const READ_GUARDS: readonly GuardTable[] = [
       { title: 'a saved memory holds no credential', change: ['shownText(message, MESSAGE_BYTES)', 'message'] },
       'a saved memory with a time far in the future is not used',
       { title: 'no event of a saved memory lies after the save', change: ['Math.min(atMs, savedAtMs)', 'atMs'] },
-      { title: 'in-flight increases survive a restart', change: ['[...state.increases.values()]', '[]'] },
+      { title: 'in-flight increases survive a restart', change: ['[...increases.values()]', '[]'] },
       { title: 'the pods of in-flight increases survive a restart, by their class', change: ['? pods : {', '? { ...pods, count: 0 } : {'] },
     ],
   },

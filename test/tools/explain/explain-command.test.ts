@@ -232,7 +232,7 @@ From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
       [aGroup({ id: 'n', target: 3, agentPool: { name: 'n', count: 3 }, template: aTemplate({ cpu: '4', memory: '18Gi' }) })],
       aCluster({ nodes: ['n-0', 'n-1'].map((name) => aNode({ name, cpu: '3900m' })), pods: [waiting] }),
     );
-    const changed = { ...record, observation: real, stateBefore: { ...state, accepted, knowsAccepted: true } };
+    const changed = { ...record, observation: real, stateBefore: { ...state, increases: accepted, knowsAccepted: true } };
     const dump = { 'd.json': dumpRecord(changed, resourceNames) };
     const pool = (await explain(['pool', 'n', '--dump', 'd.json'], dump)).out;
     expect(pool).toContain(

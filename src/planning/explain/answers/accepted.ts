@@ -2,6 +2,7 @@
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { AcceptedIncrease, LoopState } from '../../../domain/loop-state.ts';
 import { defined } from '../../../lib/defined.ts';
+import { inFlight, ownByGroup, ownIncreases } from '../../state/increases/increase-records.ts';
 
 export interface RememberedIncrease {
   readonly group: string;
@@ -18,7 +19,7 @@ export interface RememberedIncrease {
 }
 
 export function increasesForPod(uid: string, state: LoopState): readonly RememberedIncrease[] {
-  return [...state.accepted].flatMap(([group, increases]) =>
+  return [...ownByGroup(state)].flatMap(([group, increases]) =>
     increases
       .filter(({ pods }) => pods.some(({ uids }) => uids?.includes(uid) === true))
       .map((increase) => remembered(group, increase, state)),
@@ -26,13 +27,13 @@ export function increasesForPod(uid: string, state: LoopState): readonly Remembe
 }
 
 export function increasesOfGroup(group: NodeGroupId, state: LoopState): readonly RememberedIncrease[] {
-  return (state.accepted.get(group) ?? []).map((increase) => remembered(group, increase, state));
+  return ownIncreases(state, group).map((increase) => remembered(group, increase, state));
 }
 
-function remembered(group: NodeGroupId, increase: AcceptedIncrease, { increases }: LoopState): RememberedIncrease {
+function remembered(group: NodeGroupId, increase: AcceptedIncrease, state: LoopState): RememberedIncrease {
   const { nodes, acceptedAtMs, joinedAtMs, readyAtMs, pods } = increase;
   const stage = readyAtMs !== undefined ? 'ready' : joinedAtMs !== undefined ? 'joined' : 'accepted';
-  const expectedByMs = stage === 'accepted' ? increases.get(group)?.expectedByMs : undefined;
+  const expectedByMs = stage === 'accepted' ? inFlight(state, group)?.expectedByMs : undefined;
   return {
     group,
     nodes,

@@ -3,6 +3,7 @@ import { summarizeDurations } from '../../../domain/history.ts';
 import type { NodeGroupId, PodUid } from '../../../domain/ids.ts';
 import type { AcceptedIncrease } from '../../../domain/loop-state.ts';
 import { defined } from '../../../lib/defined.ts';
+import { ownIncreases } from '../../state/increases/increase-records.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 
 export interface ExpectedNode {
@@ -23,7 +24,7 @@ type StateInput = Pick<ScaleUpInput, 'state' | 'observation'>;
 
 /** A pod that this decision itself requests a node for has none in the memory yet. */
 export function expectedNode(uid: PodUid, group: NodeGroupId, { state, observation }: StateInput): ExpectedNode {
-  const increase = increaseFor(uid, state.accepted.get(group) ?? []);
+  const increase = increaseFor(uid, ownIncreases(state, group));
   const requestedMs = increase?.acceptedAtMs ?? observation.nowMs;
   const { p50Ms, p90Ms, count: seen } = summarizeDurations(state.readyTimes.get(group) ?? []) ?? { count: 0 };
   const times = { readyAt: isoAfter(requestedMs, p50Ms), lateAfter: isoAfter(requestedMs, p90Ms) };

@@ -16,6 +16,7 @@ import { isStarting, startupMsOf } from '../../state/node-counts.ts';
 import { awaitsDevices } from './unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
+import { inFlight } from '../../state/increases/increase-records.ts';
 
 export interface UpcomingNodes {
   /** One entry for each instance, or unlisted part of the target size, without a registered node: its zone, if known. */
@@ -91,9 +92,9 @@ function isJoining(instance: Instance, group: NodeGroup, { observation, state, p
   const { nowMs } = observation;
   const maxProvisionMs = maxProvisionMsOf(group, policy);
   if (nowMs - instance.firstSeenMs >= maxProvisionMs) return false;
+  if (nowMs - awaitedSinceMs(instance, instance.firstSeenMs, maxProvisionMs) < maxProvisionMs) return true;
   // As long as the increase is in flight, its instances count: else they would be requested again a moment before it fails.
-  const isInFlight = (state.increases.get(group.id)?.expectedByMs ?? -Infinity) >= nowMs;
-  return isInFlight || nowMs - awaitedSinceMs(instance, instance.firstSeenMs, maxProvisionMs) < maxProvisionMs;
+  return (inFlight(state, group.id)?.expectedByMs ?? -Infinity) >= nowMs;
 }
 
 /** Whether a registered node starts and takes pods soon. */
@@ -113,7 +114,7 @@ function isBecomingReady(name: NodeName, group: NodeGroup, { observation, state,
 /** How far the target size is above everything known of the group. It counts only while our own increase is in flight. */
 function unlistedPromise(group: NodeGroup, index: UpcomingNodesIndex): number {
   const { observation, state } = index;
-  const increase = state.increases.get(group.id);
+  const increase = inFlight(state, group.id);
   const backoff = state.backoffs.get(group.id);
   if (!group.target.known || increase === undefined || increase.expectedByMs <= observation.nowMs) return 0;
   const hasFailed = backoff !== undefined && !backoff.refused && backoff.untilMs > observation.nowMs;

@@ -9,7 +9,7 @@ import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { stableHash } from '../../../lib/random.ts';
 
-type Accepted = LoopState['accepted'];
+type Increases = LoopState['increases'];
 
 /** The class of pods with this shape: equal in every process, also after a restart. */
 export function podClass({ key }: Pick<PodShape, 'key'>): string {
@@ -65,9 +65,9 @@ export function onlyPods(entry: AcceptedIncrease, accepts: (uid: PodUid) => bool
 }
 
 /** After a restart: the oldest pending pods of each class that existed when the increase was accepted. */
-export function withFoundPods(accepted: Accepted, pending: readonly Pod[]): Accepted {
+export function withFoundPods(increases: Increases, pending: readonly Pod[]): Increases {
   const isUnknown = ({ pods }: AcceptedIncrease): boolean => pods.some(({ uids }) => uids === undefined);
-  if (![...accepted.values()].some((entries) => entries.some(isUnknown))) return accepted;
+  if (![...increases.values()].some((entries) => entries.some(isUnknown))) return increases;
   const oldest = pending.toSorted((left, right) => left.createdAtMs - right.createdAtMs || compareText(left.uid, right.uid));
   const free = new Map<string, Pod[]>();
   for (const pod of oldest) {
@@ -85,17 +85,17 @@ export function withFoundPods(accepted: Accepted, pending: readonly Pod[]): Acce
       return { ...some, count: own.length, uids: own.map(({ uid }) => uid) };
     }),
   });
-  return new Map([...accepted].map(([group, entries]) => [group, entries.map(find)]));
+  return new Map([...increases].map(([group, entries]) => [group, entries.map(find)]));
 }
 
 /** Creation times are in whole seconds. */
 const CREATION_STEP_MS = 1_000;
 
 /** Pods that their controllers have created since take the places of the copies that an increase was made for. */
-export function withCreatedPods(accepted: Accepted, pending: readonly Pod[]): Accepted {
-  const entries = [...accepted.values()].flat();
+export function withCreatedPods(increases: Increases, pending: readonly Pod[]): Increases {
+  const entries = [...increases.values()].flat();
   const copies = copiesByController(entries);
-  if (copies.size === 0) return accepted;
+  if (copies.size === 0) return increases;
   const known = new Set(entries.flatMap(({ pods }) => pods.flatMap(({ uids }) => uids ?? [])));
   const created = new Map<PodUid, Pod>();
   for (const pod of pending) {
@@ -106,7 +106,7 @@ export function withCreatedPods(accepted: Accepted, pending: readonly Pod[]): Ac
     own?.pop();
   }
   const find = (entry: AcceptedIncrease): AcceptedIncrease => withPodsOfCopies(entry, created);
-  return created.size === 0 ? accepted : new Map([...accepted].map(([group, some]) => [group, some.map(find)]));
+  return created.size === 0 ? increases : new Map([...increases].map(([group, some]) => [group, some.map(find)]));
 }
 
 interface Copy {

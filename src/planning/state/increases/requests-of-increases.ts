@@ -8,6 +8,7 @@ import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { FollowedIncrease, LoopState } from '../../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
+import { inFlight } from './increase-records.ts';
 import { increaseId } from './follow-increases.ts';
 
 /** As long as a booking lasts for pods that do not arrive. */
@@ -53,13 +54,13 @@ function requestAfter(
   { group: id, to, acceptedAtMs }: FollowedIncrease,
   request: Request,
   group: NodeGroup | undefined,
-  { increases, backoffs }: Pick<LoopState, 'increases' | 'backoffs'>,
+  state: Pick<LoopState, 'increases' | 'backoffs'>,
 ): Request | undefined {
   if (request.failure !== undefined) return request;
   if (group === undefined) return { ...request, failure: 'its node group no longer exists' };
-  const failure = backoffs.get(id);
+  const failure = state.backoffs.get(id);
   // Others may increase the group, too. Their failure does not concern this increase while all of its nodes are there.
-  if (failure === undefined || failure.lastFailureMs < acceptedAtMs) return increases.has(id) ? request : undefined;
+  if (failure === undefined || failure.lastFailureMs < acceptedAtMs) return inFlight(state, id) !== undefined ? request : undefined;
   // The list may show the failed instance a little later than its operation failed.
   const isShort = group.instances !== undefined && group.instances.filter(isAlive).length < to;
   return isShort ? { ...request, failure: failure.cause } : request;

@@ -7,16 +7,17 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { GroupTimes, LoopState } from '../../../domain/loop-state.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import { defined } from '../../../lib/defined.ts';
+import { inFlight } from './increase-records.ts';
 
-/** Notes which increases brought a node, and takes back the times of those that ended without one. `before`: in flight until now. */
-export function settleScaleUpTimes(state: LoopState, before: LoopState['increases'], observation: Observation): LoopState {
+/** Notes which increases brought a node, and takes back the times of those that ended without one. `before`: the state until now. */
+export function settleScaleUpTimes(state: LoopState, before: Pick<LoopState, 'increases'>, observation: Observation): LoopState {
   const open = [...state.groupTimes].filter(([, { scaleUpMs, nodeCameMs }]) => scaleUpMs !== undefined && scaleUpMs !== nodeCameMs);
   if (open.length === 0) return state;
   const newest = newestNodes(observation);
   return open.reduce((next, [group, times]) => {
     if ((newest.get(group) ?? -Infinity) >= (times.scaleUpMs ?? Infinity)) return withGroupTimes(next, group, proven(times));
     // guard: an increase that brought no node leaves no cooldown
-    return before.has(group) && !state.increases.has(group) ? takenBack(next, group, times) : next;
+    return inFlight(before, group) !== undefined && inFlight(state, group) === undefined ? takenBack(next, group, times) : next;
   }, state);
 }
 

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CapacityChange } from '../../../../src/domain/history.ts';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
-import type { LoopState } from '../../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
@@ -12,14 +11,14 @@ import { aRecord, aReport } from '../../../observers/history/support.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aHistory } from '../../../support/history.ts';
 import { aPolicy } from '../../../support/policy.ts';
-import { anAcceptedIncrease, aState } from '../../../support/state.ts';
+import { anAcceptedIncrease, aState, type StateParts } from '../../../support/state.ts';
 
 const MINUTE = 60_000;
 const A = nodeGroupId('a');
 const pod = aPod({ name: 'web', cpu: '3' });
 
 interface AnswersOptions {
-  readonly state?: Partial<LoopState>;
+  readonly state?: StateParts;
   readonly pods?: readonly Pod[];
   readonly maxSize?: number;
   /** Groups beside `a`. */
@@ -78,11 +77,11 @@ describe('the expected time of a node', () => {
   const accepted = new Map([[A, [anAcceptedIncrease({ acceptedAtMs: START_MS - MINUTE, pods: [{ uids: [pod.uid] }] })]]]);
   const readyTimes = new Map([[A, [3 * MINUTE, 2 * MINUTE, 9 * MINUTE]]]);
 
-  it.each<[string, Partial<LoopState>, object]>([
+  it.each<[string, StateParts, object]>([
     ['of a request that is made now', { readyTimes }, { requestedAt: at(0), readyAt: at(3), lateAfter: at(9), seen: 3 }],
     [
       'of a request that was made before',
-      { readyTimes, accepted, increases: new Map([[A, on]]) },
+      { readyTimes, accepted, awaited: new Map([[A, on]]) },
       { requestedAt: at(-1), readyAt: at(2), lateAfter: at(8), p50Ms: 3 * MINUTE, p90Ms: 9 * MINUTE },
     ],
   ])('%s', (_, state, expected) => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
-import type { LoopState } from '../../../../src/domain/loop-state.ts';
 import type { Instance } from '../../../../src/domain/node-group.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../../../src/domain/node.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from '../../../../src/planning/scale-up/groups/upcoming-nodes.ts';
@@ -16,7 +15,7 @@ import {
   type GroupOptions,
 } from '../../../support/builders.ts';
 import { aPolicy, growth, planFor, verdictOf } from '../world.ts';
-import { aBackoff, aState } from '../../../support/state.ts';
+import { aBackoff, aState, type StateParts } from '../../../support/state.ts';
 
 const YOUNG = START_MS - 60_000;
 const starting = (name: string, rest: Partial<Node> = {}) =>
@@ -28,7 +27,7 @@ const expired = new Map([[A, { group: A, nodes: 2, requestedAtMs: YOUNG, expecte
 const backoffs = new Map([[A, aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: 0, cause: 'quota' })]]);
 const deleting = new Map([['a-0', { group: A, instance: instance('a-0').key, sinceMs: YOUNG }]]);
 
-function count(group: GroupOptions, nodes: readonly Node[] = [], state: Partial<LoopState> = {}): number {
+function count(group: GroupOptions, nodes: readonly Node[] = [], state: StateParts = {}): number {
   const observation = anObservation([aGroup({ id: 'a', ...group })], aCluster({ nodes }));
   const [only] = observation.cloud.groups;
   const index = indexUpcomingNodes({ observation, state: aState(state), policy: aPolicy() });
@@ -66,14 +65,14 @@ describe('upcoming nodes', () => {
       1,
     ],
     ['registered, young, cordoned', count({ target: 1, instances: [instance('a-0')] }, [starting('a-0', { unschedulable: true })]), 0],
-    ['a gap that we asked for', count({ target: 2, instances: [] }, [], { increases: live }), 2],
+    ['a gap that we asked for', count({ target: 2, instances: [] }, [], { awaited: live }), 2],
     ['a gap that nobody remembers', count({ target: 2, instances: [] }), 0],
-    ['a gap that should be filled by now', count({ target: 2, instances: [] }, [], { increases: expired }), 0],
-    ['a gap of a group in backoff', count({ target: 2, instances: [] }, [], { increases: live, backoffs }), 0],
-    ['a gap partly listed', count({ target: 3, instances: [instance('a-0'), instance('a-1')] }, [], { increases: live }), 3],
+    ['a gap that should be filled by now', count({ target: 2, instances: [] }, [], { awaited: expired }), 0],
+    ['a gap of a group in backoff', count({ target: 2, instances: [] }, [], { awaited: live, backoffs }), 0],
+    ['a gap partly listed', count({ target: 3, instances: [instance('a-0'), instance('a-1')] }, [], { awaited: live }), 3],
     [
       'a gap behind an instance on its way out',
-      count({ target: 2, instances: [instance('a-0', { state: 'deleting' })] }, [], { increases: live }),
+      count({ target: 2, instances: [instance('a-0', { state: 'deleting' })] }, [], { awaited: live }),
       2,
     ],
   ])('%s', (_, upcoming, expected) => {

@@ -25,11 +25,11 @@ const EARLIER = START_MS - 30 * MINUTE;
 function settled({ nodeMs, ended, times, lastMs = START_MS }: Row): LoopState {
   const nodes = nodeMs === undefined ? [] : [aNode({ name: 'g-0', createdAtMs: nodeMs })];
   const state = aState({
-    increases: ended ? new Map() : inFlight,
+    awaited: ended ? new Map() : inFlight,
     groupTimes: times ?? new Map([[G, { scaleUpMs: START_MS }]]),
     lastScaleUpMs: lastMs,
   });
-  return settleScaleUpTimes(state, inFlight, anObservation([aGroup({ id: 'g', target: 3 })], aCluster({ nodes })));
+  return settleScaleUpTimes(state, aState({ awaited: inFlight }), anObservation([aGroup({ id: 'g', target: 3 })], aCluster({ nodes })));
 }
 
 describe('the time of the last scale-up', () => {
