@@ -79,6 +79,8 @@ export interface AcceptedIncrease {
   readonly pods: readonly PodsOfClass[];
   /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */
   readonly planned: readonly PodUid[];
+  /** undefined: another process or writer made it, or more than an hour ago. */
+  readonly followed: FollowedInstances | undefined;
 }
 
 /** When an instance of an increase reached each stage, milliseconds since the epoch. */
@@ -92,16 +94,16 @@ export interface InstanceStages {
 }
 
 /**
- * One increase that this process made, and the instances that came of it. It is remembered for an hour, whatever comes. No plan
- * reads it, and it is not saved.
+ * The instances that came of an increase that this process made. They are followed for an hour, whatever comes. No plan reads them, and
+ * they are not saved.
  */
-export interface FollowedIncrease {
+export interface FollowedInstances {
+  /** The name of the increase within the process. */
   readonly id: string;
-  readonly group: NodeGroupId;
-  readonly from: number;
+  /** The target size that it set. */
   readonly to: number;
   /** When Azure had accepted it, milliseconds since the epoch. */
-  readonly acceptedAtMs: number;
+  readonly answeredAtMs: number;
   /** In the order in which they were seen. An instance is of one increase at most. */
   readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
   /** Not all of its instances will come. */
@@ -190,14 +192,12 @@ export interface LoopState {
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
   /**
-   * The increases of each group, the oldest first: until their nodes have joined and their pods are bound, gone or part of a later one.
-   * A group without one of our own is not known: its upcoming nodes take any pod.
+   * The increases of each group, the oldest first: until their nodes have joined and their pods are bound, gone or part of a later one, and
+   * our own for an hour at least. A group without one of our own is not known: its upcoming nodes take any pod.
    */
   readonly increases: ReadonlyMap<NodeGroupId, readonly AcceptedIncrease[]>;
   /** Whether `increases` has all of our own: this process made one, or recalled those of an earlier one. */
   readonly knowsAccepted: boolean;
-  /** The increases of the last hour, the oldest first. */
-  readonly followed: readonly FollowedIncrease[];
   /**
    * How long the last increases of each group took, from their acceptance until all their nodes were ready: milliseconds, the oldest first.
    * For people only; no decision reads it.

@@ -16,7 +16,6 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   stockouts: 'stockout',
   increases: 'increase',
   knowsAccepted: 'increase',
-  followed: 'increase',
   readyTimes: 'increase',
   broken: 'broken promise',
   brokenZones: 'broken promise',

@@ -2,8 +2,8 @@
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../src/domain/plan.ts';
 import { START_MS } from './builders.ts';
-import { aState } from './state.ts';
-import { begunIncreases, followIncreases } from '../../src/planning/state/increases/follow-increases.ts';
+import { aState, withMade } from './state.ts';
+import { followIncreases } from '../../src/planning/state/increases/follow-increases.ts';
 
 /** A loop without an observation that completed and did nothing, with `change`. */
 export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
@@ -37,11 +37,11 @@ export function aScaleDownPlan(change: Partial<ScaleDownPlan> = {}): ScaleDownPl
 
 /** Reports of one loop after the other: each state has the increases that the loop has made by then, with their instances. */
 export function inSequence(): (report: LoopReport) => LoopReport {
-  let followed: LoopReport['state']['followed'] = [];
+  let increases: LoopReport['state']['increases'] = new Map();
   return (report) => {
     const made = report.rounds.flatMap(({ increases }) => increases);
-    const seen = report.observation === undefined ? followed : followIncreases(followed, report.observation);
-    followed = [...seen, ...begunIncreases(made, report.loopId)];
-    return { ...report, state: { ...report.state, followed } };
+    const seen = report.observation === undefined ? increases : followIncreases(increases, report.observation);
+    increases = withMade(seen, made, report.loopId);
+    return { ...report, state: { ...report.state, increases } };
   };
 }

@@ -1,5 +1,8 @@
 /** States of the loop and their parts, with what a test is about; everything else as at the start of a process. */
+import type { IncreaseRecord } from '../../src/domain/loop-report.ts';
 import type { AcceptedIncrease, Backoff, LoopState, PodsOfClass } from '../../src/domain/loop-state.ts';
+import { rememberAccepted } from '../../src/planning/state/accepted-increases.ts';
+import { followedSince } from '../../src/planning/state/increases/follow-increases.ts';
 import { fromStored, type StoredIncreases } from '../../src/planning/state/increases/stored-increases.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { START_MS } from './builders.ts';
@@ -14,6 +17,17 @@ export interface StateParts extends Partial<LoopState> {
 export function aState({ accepted, awaited, ...of }: StateParts = {}, nowMs = START_MS): LoopState {
   const increases = fromStored({ accepted: accepted ?? new Map(), increases: awaited ?? new Map() });
   return { ...emptyLoopState(nowMs), increases, knowsAccepted: accepted !== undefined, ...of };
+}
+
+/** The increases with those that a loop made. */
+export function withMade(before: LoopState['increases'], records: readonly IncreaseRecord[], loopId: number): LoopState['increases'] {
+  return records.reduce((next, record) => {
+    const { increase, outcome, atMs } = record;
+    if (outcome.kind !== 'accepted') return next;
+    const nodes = Math.max(0, outcome.target - increase.from);
+    const made = { group: increase.group, nodes, pods: [], expectedByMs: atMs, followed: followedSince(record, loopId) };
+    return rememberAccepted(next, made, atMs);
+  }, before);
 }
 
 /** Until a minute after the start of test time, for one minute. */
@@ -49,6 +63,7 @@ export function anAcceptedIncrease({
     by: 'us',
     coming: undefined,
     isOver: false,
+    followed: undefined,
     ...of,
   };
 }

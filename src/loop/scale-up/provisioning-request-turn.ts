@@ -75,7 +75,7 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
     });
     logTurn(request, outcome, deps);
     if (outcome === 'provisioned' && !isCheck(request))
-      state = { ...state, followed: madeForRequest(state.followed, request.ref.uid, increases, observation.loopId) };
+      state = { ...state, increases: madeForRequest(state.increases, request.ref.uid, increases, observation.loopId) };
     const replanSoon = podsWait || due.length > rounds.length;
     // Kept at once: writes must be remembered even if the next turn fails.
     keep({ observation, state, rounds: [...rounds], replanSoon, answers: [...answers], podsWait });

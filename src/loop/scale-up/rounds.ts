@@ -15,13 +15,14 @@ import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { isRefusal, refusalRow } from '../../planning/state/failed-increases.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
-import { begunIncreases } from '../../planning/state/increases/follow-increases.ts';
+import { followedSince } from '../../planning/state/increases/follow-increases.ts';
 import { rememberStop } from '../../planning/state/stopped-plans.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface RoundsInput {
   readonly observation: Observation;
@@ -170,11 +171,10 @@ export function rememberIncreases(
   { cloud, nowMs, loopId }: Observation,
   policy: Policy,
 ): LoopState {
-  const remembered = increases.reduce((next, record) => {
+  return increases.reduce((next, record) => {
     const group = cloud.groups.find(({ id }) => id === record.increase.group);
-    return reduceIncrease(next, group === undefined ? record : { ...record, group }, nowMs, policy);
+    return reduceIncrease(next, { ...record, ...defined({ group }), followed: followedSince(record, loopId) }, nowMs, policy);
   }, state);
-  return { ...remembered, followed: [...state.followed, ...begunIncreases(increases, loopId)] };
 }
 
 /**

@@ -11,6 +11,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { InstanceStages, LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { CloudEvent, Observation } from '../../domain/observation.ts';
+import { followedIncreases } from '../../planning/state/increases/increase-records.ts';
 import { increaseId } from '../../planning/state/increases/follow-increases.ts';
 import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
 import { TrackedScaleUp } from './tracked-scale-up.ts';
@@ -60,7 +61,7 @@ export class ScaleUpFollower {
     this.#followInstances(state);
     this.#followPods(observation);
     this.#seen = observation.cluster.podsByNode;
-    const failedIds = new Set(state.followed.flatMap(({ id, failed }) => (failed ? [id] : [])));
+    const failedIds = new Set(followedIncreases(state).flatMap(({ id, failed }) => (failed ? [id] : [])));
     for (const event of observation.cloud.events) this.#followFailure(event, failedIds);
     this.#settle(observation);
     for (const decided of increases) this.#begin(decided, { loopId, decidedMs: startedAtMs });
@@ -101,8 +102,8 @@ export class ScaleUpFollower {
   }
 
   /** The loop says which instances are whose. What is new since the last loop is learned. */
-  #followInstances({ followed }: LoopState): void {
-    const now = new Map(followed.map((increase) => [increase.id, increase]));
+  #followInstances(state: LoopState): void {
+    const now = new Map(followedIncreases(state).map((increase) => [increase.id, increase]));
     for (const open of this.#open) {
       const seen = now.get(open.followedId);
       if (seen === undefined) continue;

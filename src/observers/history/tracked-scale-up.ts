@@ -1,7 +1,7 @@
 /** One accepted increase in the history: how far its instances and its pods have come. Must not know which instances are its own. */
 import { type DurationSummary, SCALE_UP_STAGES, type ScaleUpProgress, type StageProgress } from '../../domain/history.ts';
 import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
-import type { FollowedIncrease } from '../../domain/loop-state.ts';
+import type { FollowedInstances } from '../../domain/loop-state.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -13,7 +13,7 @@ interface TrackedScaleUpInput extends Pick<ScaleUpProgress, 'id' | 'group' | 'fr
   readonly pods: readonly Pod[];
 }
 
-type Instances = FollowedIncrease['instances'];
+type Instances = FollowedInstances['instances'];
 
 const AT_STAGE = { created: 'createdAtMs', registered: 'registeredAtMs', ready: 'readyAtMs' } as const;
 

@@ -3,8 +3,9 @@
  * which instances come of it: the loop says so.
  */
 import type { InstanceKey, NodeGroupId, PodUid } from '../../domain/ids.ts';
-import type { FollowedIncrease, InstanceStages } from '../../domain/loop-state.ts';
+import type { InstanceStages } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
+import { followedIncreases, type FollowedIncrease } from '../../planning/state/increases/increase-records.ts';
 import { FOLLOWED_MS } from '../../planning/state/increases/follow-increases.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { IncreaseRecord, LoopListener, LoopReport } from '../../domain/loop-report.ts';
@@ -39,7 +40,7 @@ class StageTimes {
     const { observation } = report;
     if (observation === undefined) return;
     this.#dropOld(observation.nowMs);
-    this.#trackInstances(report.state.followed);
+    this.#trackInstances(followedIncreases(report.state));
     this.#trackPods(observation);
     this.#seen = observation.cluster.podsByNode;
     for (const record of report.rounds.flatMap(({ increases }) => increases)) this.#trackIncrease(record, report.startedAtMs);
@@ -65,9 +66,9 @@ class StageTimes {
     this.#followed = new Map(followed.map((increase) => [increase.id, increase]));
   }
 
-  #trackInstance({ group, acceptedAtMs }: FollowedIncrease, before: InstanceStages | undefined, now: InstanceStages): void {
+  #trackInstance({ group, answeredAtMs }: FollowedIncrease, before: InstanceStages | undefined, now: InstanceStages): void {
     const { createdAtMs, readyAtMs } = now;
-    if (before === undefined) this.#observe(group, 'created', createdAtMs - acceptedAtMs);
+    if (before === undefined) this.#observe(group, 'created', createdAtMs - answeredAtMs);
     if (readyAtMs !== undefined && before?.readyAtMs === undefined) this.#observe(group, 'ready', readyAtMs - createdAtMs);
   }
 

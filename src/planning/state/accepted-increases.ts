@@ -4,7 +4,7 @@
  * Idea: increase, awaited pod.
  */
 import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
-import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
+import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
@@ -71,6 +71,7 @@ export function rememberAccepted(
     readonly pods: readonly Pod[];
     readonly template?: NodeTemplate | undefined;
     readonly expectedByMs: number;
+    readonly followed?: FollowedInstances | undefined;
   },
   nowMs: number,
 ): LoopState['increases'] {
@@ -93,8 +94,12 @@ export function rememberAccepted(
     by: 'us',
     coming: { nodes: increase.nodes, expectedByMs },
     isOver: false,
+    followed: increase.followed,
   };
-  return next.set(increase.group, [...(next.get(increase.group) ?? []), entry]);
+  const records = [...(next.get(increase.group) ?? []), entry];
+  // The text of the memory has groups in the order in which they began to have increases of their own.
+  if (!records.slice(0, -1).some(isOwn)) next.delete(increase.group);
+  return next.set(increase.group, records);
 }
 
 /** Call it after in-flight increases were updated. `before` is the state before this observation. */
@@ -117,6 +122,11 @@ export function trackAccepted(
     readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
     const left = tracked.map((entry) => (isNeeded(entry, observation.nowMs, maxProvisionMs) ? entry : ended(entry))).filter(isRemembered);
     if (left.length > 0) increases.set(group.id, left);
+  }
+  const present = new Set(cloud.groups.map(({ id }) => id));
+  for (const [group, entries] of known) {
+    const left = present.has(group) ? [] : entries.map(ended).filter(isRemembered);
+    if (left.length > 0) increases.set(group, left);
   }
   return { ...state, increases, readyTimes };
 }

@@ -4,7 +4,7 @@
  * Idea: state.
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import type { GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
+import type { FollowedInstances, GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
@@ -34,7 +34,6 @@ export function emptyLoopState(nowMs: number): LoopState {
     stockouts: [],
     increases: new Map(),
     knowsAccepted: false,
-    followed: [],
     readyTimes: new Map(),
     broken: new Map(),
     brokenZones: new Map(),
@@ -69,7 +68,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
       nowMs,
       policy.backoff,
     ),
-    followed: followRequests(followIncreases(settled.followed, observation), settled, observation),
+    increases: followRequests(followIncreases(settled.increases, observation), settled, observation),
     requestedLastMinute: recentIncreases(settled.requestedLastMinute, nowMs),
     deleting: reduceDeletions(settled, observation),
     unregisteredSince: trackUnregistered(settled, observation, policy),
@@ -100,11 +99,16 @@ function failuresOf(observation: Observation): readonly GroupFailure[] {
 
 /**
  * Takes in the outcome of one capacity write. Conflicts and refusals change nothing: the plan is made again. `group` supplies size, zone
- * and priority of a stockout if the error does not.
+ * and priority of a stockout if the error does not. `followed`: to say later which instances came of it.
  */
 export function reduceIncrease(
   state: LoopState,
-  result: { readonly increase: Increase; readonly outcome: IncreaseOutcome; readonly group?: NodeGroup },
+  result: {
+    readonly increase: Increase;
+    readonly outcome: IncreaseOutcome;
+    readonly group?: NodeGroup;
+    readonly followed?: FollowedInstances | undefined;
+  },
   nowMs: number,
   policy: Policy,
 ): LoopState {
@@ -125,7 +129,11 @@ export function reduceIncrease(
     ...state,
     backoffs: withAccepted(state.backoffs, increase.group),
     // guard: an increase remembers the pods that it was made for
-    increases: rememberAccepted(state.increases, { group, nodes, pods, template: result.group?.template, expectedByMs }, nowMs),
+    increases: rememberAccepted(
+      state.increases,
+      { group, nodes, pods, template: result.group?.template, expectedByMs, followed: result.followed },
+      nowMs,
+    ),
     knowsAccepted: true,
     targets: new Map([...state.targets, [increase.group, outcome.target]]),
     requestedLastMinute: addRecentIncrease(state.requestedLastMinute, increase.group, {

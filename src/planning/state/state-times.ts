@@ -21,6 +21,7 @@ type NumberKind = TimeKind | 'duration' | 'amount';
 /** A key means the same wherever it stands. */
 const NUMBERS: Readonly<Record<NumberKeys<LoopState> | NumberKeys<SavedMemory>, NumberKind>> = {
   acceptedAtMs: 'past',
+  answeredAtMs: 'past',
   // guard: if the wall clock is set, the times of requests move with it, too
   atMs: 'past',
   createdAtMs: 'past',
@@ -49,7 +50,6 @@ const NUMBERS: Readonly<Record<NumberKeys<LoopState> | NumberKeys<SavedMemory>, 
   readyTimes: 'duration',
   count: 'amount',
   estimateFrom: 'amount',
-  from: 'amount',
   nodes: 'amount',
   offered: 'amount',
   port: 'amount',

@@ -21,15 +21,7 @@ export interface StoredState
     Partial<
       Omit<
         LoopState,
-        | 'backoffs'
-        | 'increases'
-        | 'followed'
-        | 'broken'
-        | 'brokenZones'
-        | 'requests'
-        | 'requestedLastMinute'
-        | 'heldGroups'
-        | 'deletionTaints'
+        'backoffs' | 'increases' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'
       >
     > {
   readonly backoffs?: OfGroups<StoredBackoff>;
@@ -65,15 +57,7 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
 
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState): StoredState {
-  const {
-    increases: _records,
-    knowsAccepted,
-    followed: _forPeople,
-    requestedLastMinute: asked,
-    heldGroups: held,
-    deletionTaints: marks,
-    ...rest
-  } = state;
+  const { increases: _records, knowsAccepted, requestedLastMinute: asked, heldGroups: held, deletionTaints: marks, ...rest } = state;
   const { accepted, increases } = toStored(state);
   return { ...rest, increases, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
 }

@@ -135,7 +135,12 @@ describe('a saved memory', () => {
     const made = new Map(
       [...FULL_STATE.increases].map(([id, entries]) => [
         id,
-        entries.map(({ pods, ...entry }) => ({ ...entry, planned: [], pods: pods.map((some) => ({ ...some, uids: undefined })) })),
+        entries.map(({ pods, ...entry }) => ({
+          ...entry,
+          planned: [],
+          followed: undefined,
+          pods: pods.map((some) => ({ ...some, uids: undefined })),
+        })),
       ]),
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.

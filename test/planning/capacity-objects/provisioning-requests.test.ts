@@ -21,7 +21,7 @@ import {
   staleRequests,
 } from '../../../src/planning/capacity-objects/provisioning-requests.ts';
 import { failureOfRequest, followRequests, madeForRequest } from '../../../src/planning/state/increases/requests-of-increases.ts';
-import { begunIncreases } from '../../../src/planning/state/increases/follow-increases.ts';
+import { followedIncreases } from '../../../src/planning/state/increases/increase-records.ts';
 import type { IncreaseRecord } from '../../../src/domain/loop-report.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
@@ -39,7 +39,7 @@ import {
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth } from '../scale-up/world.ts';
-import { aBackoff, aState, type StateParts } from '../../support/state.ts';
+import { aBackoff, aState, withMade, type StateParts } from '../../support/state.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
@@ -290,14 +290,14 @@ describe('an all-or-nothing increase', () => {
   const A = nodeGroupId('a');
   const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
   const records: readonly IncreaseRecord[] = [{ increase, outcome: { kind: 'accepted', group: A, target: 2 }, atMs: START_MS }];
-  const ordered = madeForRequest(begunIncreases(records, 1), 'uid-r', records, 1);
+  const ordered = madeForRequest(withMade(new Map(), records, 1), 'uid-r', records, 1);
   const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
   const failed = (atMs: number) =>
     new Map([[A, aBackoff({ untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' })]]);
   const look = (state: StateParts, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
     const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
     const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
-    return { followed: followRequests(ordered, aState(state), observe(setting)) };
+    return { increases: followRequests(ordered, aState(state), observe(setting)) };
   };
   const why = (...given: Parameters<typeof look>) => failureOfRequest(look(...given), 'uid-r');
 
@@ -313,7 +313,7 @@ describe('an all-or-nothing increase', () => {
     ['is of a request that is gone', undefined, 0, [{ awaited: coming }, ['running'], { requests: [] }]],
     ['is of an hour ago', undefined, 0, [{ awaited: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
   ])('%s: %s', (_name, cause, kept, given) => {
-    expect([why(...given), look(...given).followed.filter(({ request }) => request !== undefined).length]).toEqual([cause, kept]);
+    expect([why(...given), followedIncreases(look(...given)).filter(({ request }) => request !== undefined).length]).toEqual([cause, kept]);
   });
 
   it('does not exist if nothing was accepted', () => {
@@ -323,7 +323,7 @@ describe('an all-or-nothing increase', () => {
 
   it('replaces the earlier one of its request', () => {
     const later = records.map((record) => ({ ...record, atMs: START_MS + 1 }));
-    const both = madeForRequest([...ordered, ...begunIncreases(later, 2)], 'uid-r', later, 2);
-    expect(both.map(({ request }) => request?.uid)).toEqual([undefined, 'uid-r']);
+    const both = madeForRequest(withMade(ordered, later, 2), 'uid-r', later, 2);
+    expect(followedIncreases({ increases: both }).map(({ request }) => request?.uid)).toEqual([undefined, 'uid-r']);
   });
 });

@@ -11,15 +11,18 @@ const G = nodeGroupId('g');
 describe('a stored state', () => {
   it('has its earlier names, and is the same after it was read', () => {
     const stored = storedForm(FULL_STATE);
+    const unfollowed = new Map([...FULL_STATE.increases].map(([id, all]) => [id, all.map((each) => ({ ...each, followed: undefined }))]));
     expect(stored).toMatchObject({
       asked: FULL_STATE.requestedLastMinute,
       held: FULL_STATE.heldGroups,
       marks: FULL_STATE.deletionTaints,
       increases: new Map([[G, { group: G, nodes: 3, requestedAtMs: START_MS - 60_000, expectedByMs: START_MS + 60_000 }]]),
-      accepted: new Map([[G, (FULL_STATE.increases.get(G) ?? []).map(({ by: _by, coming: _coming, isOver: _isOver, ...own }) => own)]]),
+      accepted: new Map([
+        [G, (FULL_STATE.increases.get(G) ?? []).map(({ by: _by, coming: _coming, isOver: _isOver, followed: _followed, ...own }) => own)],
+      ]),
     });
     expect(stored).not.toHaveProperty('followed');
-    expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, followed: [] });
+    expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, increases: unfollowed });
     expect(Object.keys(withDefaults(stored, START_MS)).sort()).toEqual(Object.keys(aState()).sort());
   });
 

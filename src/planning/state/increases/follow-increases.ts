@@ -5,10 +5,11 @@
  */
 import type { InstanceKey, NodeGroupId } from '../../../domain/ids.ts';
 import type { IncreaseRecord } from '../../../domain/loop-report.ts';
-import type { FollowedIncrease, InstanceStages } from '../../../domain/loop-state.ts';
+import type { AcceptedIncrease, FollowedInstances, InstanceStages, LoopState } from '../../../domain/loop-state.ts';
 import type { Instance } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import { nodesByInstance, type Observation } from '../../../domain/observation.ts';
+import { isRemembered, withRecords, type FollowedIncrease } from './increase-records.ts';
 
 /** Instances that have not come after this time are not expected any more, milliseconds. */
 export const FOLLOWED_MS = 3_600_000;
@@ -20,93 +21,101 @@ export function increaseId({ increase, atMs }: Pick<IncreaseRecord, 'increase' |
   return `${loopId}/${increase.group}/${increase.to}/${atMs}`;
 }
 
-/** Those of the records that Azure accepted, with no instance yet. */
-export function begunIncreases(records: readonly IncreaseRecord[], loopId: number): readonly FollowedIncrease[] {
-  return records.flatMap((record): readonly FollowedIncrease[] => {
-    const { increase, outcome, atMs: acceptedAtMs } = record;
-    if (outcome.kind !== 'accepted') return [];
-    const { group, from } = increase;
-    const sizes = { from, to: Math.max(from, outcome.target) };
-    return [{ id: increaseId(record, loopId), group, ...sizes, acceptedAtMs, instances: new Map(), failed: false, request: undefined }];
-  });
+/** What is followed of an increase that the loop made, with no instance yet. undefined: Azure did not accept it. */
+export function followedSince(record: IncreaseRecord, loopId: number): FollowedInstances | undefined {
+  const { increase, outcome, atMs: answeredAtMs } = record;
+  if (outcome.kind !== 'accepted') return undefined;
+  const to = Math.max(increase.from, outcome.target);
+  return { id: increaseId(record, loopId), to, answeredAtMs, instances: new Map(), failed: false, request: undefined };
 }
 
 /** How many instances the increase still waits for. */
-export function missingInstances({ from, to, instances, failed }: FollowedIncrease): number {
-  return failed ? 0 : Math.max(0, to - from - instances.size);
+export function missingInstances({ nodes, instances, failed }: Pick<FollowedIncrease, 'nodes' | 'instances' | 'failed'>): number {
+  return failed ? 0 : Math.max(0, nodes - instances.size);
 }
 
-/** The increases of the last hour with the instances that this observation shows. Call it once per observation. */
-export function followIncreases(before: readonly FollowedIncrease[], observation: Observation): readonly FollowedIncrease[] {
+/** The increases, those of the last hour with the instances that this observation shows. Call it once per observation. */
+export function followIncreases(before: LoopState['increases'], observation: Observation): LoopState['increases'] {
   const { cloud, nowMs } = observation;
-  const young = before.filter(({ acceptedAtMs }) => nowMs - acceptedAtMs < FOLLOWED_MS);
-  if (young.length === 0) return young;
-  const byGroup = Map.groupBy(young, ({ group }) => group);
-  const groups = new Map<NodeGroupId, Attribution>([...byGroup].map(([group, own]) => [group, new Attribution(own)]));
+  const groups = new Map<NodeGroupId, Attribution>();
+  for (const [group, records] of before)
+    if (records.some(({ followed }) => followed !== undefined))
+      groups.set(group, new Attribution(records.map((each) => young(each, nowMs))));
+  if (groups.size === 0) return before;
   const nodes = nodesByInstance(observation);
   for (const { id, instances = [] } of cloud.groups) {
     const attribution = groups.get(id);
     if (attribution !== undefined) for (const instance of instances) attribution.take(instance, nodes.get(instance.key));
   }
   for (const event of cloud.events) if (event.kind === 'increase-failed') groups.get(event.group)?.fail();
-  const after = new Map([...groups].map(([group, { increases }]) => [group, increases.values()]));
-  return young.map((increase) => after.get(increase.group)?.next().value ?? increase);
+  return [...groups].reduce((next, [group, { increases }]) => withRecords(next, group, increases.filter(isRemembered)), before);
+}
+
+function young(record: AcceptedIncrease, nowMs: number): AcceptedIncrease {
+  return record.followed === undefined || nowMs - record.followed.answeredAtMs < FOLLOWED_MS ? record : { ...record, followed: undefined };
 }
 
 /** The increases of one group while the instances of one observation are given to them. */
 class Attribution {
   /** The oldest first. */
-  readonly #increases: FollowedIncrease[];
+  readonly #increases: AcceptedIncrease[];
   readonly #ownerOf = new Map<InstanceKey, number>();
   readonly #changed = new Map<number, Map<InstanceKey, InstanceStages>>();
 
-  constructor(increases: readonly FollowedIncrease[]) {
+  constructor(increases: readonly AcceptedIncrease[]) {
     this.#increases = [...increases];
-    for (const [at, { instances }] of this.#increases.entries()) for (const key of instances.keys()) this.#ownerOf.set(key, at);
+    for (const [at, { followed }] of this.#increases.entries())
+      for (const key of followed?.instances.keys() ?? []) this.#ownerOf.set(key, at);
   }
 
   take(instance: Instance, node: Node | undefined): void {
     const { key, state } = instance;
     const known = this.#ownerOf.get(key);
     if (known === undefined && (state === 'failed' || state === 'deleting')) return;
-    const before = known === undefined ? undefined : this.#increases[known]?.instances.get(key);
+    const before = known === undefined ? undefined : this.#increases[known]?.followed?.instances.get(key);
     const stages = stagesOf(instance, node, before);
     const at = known ?? this.#missing(stages);
-    const increase = this.#increases[at];
-    if (increase === undefined || isSame(stages, before)) return;
-    this.#instancesOf(increase, at).set(key, stages);
+    if (at < 0 || isSame(stages, before)) return;
+    this.#instancesOf(at).set(key, stages);
     this.#ownerOf.set(key, at);
   }
 
   /** The place of the oldest increase that misses an instance and may have brought this one. */
   #missing({ createdAtMs }: InstanceStages): number {
-    return this.#increases.findIndex((each) => missingInstances(each) > 0 && createdAtMs >= each.acceptedAtMs - ROUNDING_MS);
+    return this.#increases.findIndex(
+      ({ nodes, followed }) =>
+        followed !== undefined && missingInstances({ nodes, ...followed }) > 0 && createdAtMs >= followed.answeredAtMs - ROUNDING_MS,
+    );
   }
 
   /** A thousand may come at once, so they are copied once for all. */
-  #instancesOf(increase: FollowedIncrease, at: number): Map<InstanceKey, InstanceStages> {
+  #instancesOf(at: number): Map<InstanceKey, InstanceStages> {
     const known = this.#changed.get(at);
     if (known !== undefined) return known;
-    const instances = new Map(increase.instances);
+    const instances = new Map(this.#increases[at]?.followed?.instances);
     this.#changed.set(at, instances);
-    this.#increases[at] = { ...increase, instances };
+    this.#change(at, { instances });
     return instances;
+  }
+
+  #change(at: number, change: Partial<FollowedInstances>): void {
+    const record = this.#increases[at];
+    if (record?.followed !== undefined) this.#increases[at] = { ...record, followed: { ...record.followed, ...change } };
   }
 
   /** Azure does not say which increase failed: the oldest one that is not complete. */
   fail(): void {
-    const at = this.#increases.findIndex((each) => !each.failed && !isComplete(each));
-    const increase = this.#increases[at];
-    if (increase !== undefined) this.#increases[at] = { ...increase, failed: true };
+    const at = this.#increases.findIndex(({ nodes, followed }) => followed?.failed === false && !isComplete(nodes, followed));
+    this.#change(at, { failed: true });
   }
 
-  get increases(): readonly FollowedIncrease[] {
+  get increases(): readonly AcceptedIncrease[] {
     return this.#increases;
   }
 }
 
-function isComplete({ from, to, instances }: FollowedIncrease): boolean {
-  return instances.size >= to - from && [...instances.values()].every(({ readyAtMs }) => readyAtMs !== undefined);
+function isComplete(nodes: number, { instances }: FollowedInstances): boolean {
+  return instances.size >= nodes && [...instances.values()].every(({ readyAtMs }) => readyAtMs !== undefined);
 }
 
 /** A stage that was reached stays, although the node is not ready now or gone. */

@@ -3,7 +3,7 @@
  * Idea: increase.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
-import type { AcceptedIncrease, LoopState } from '../../../domain/loop-state.ts';
+import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../../domain/loop-state.ts';
 
 type Increases = LoopState['increases'];
 type Known = Pick<LoopState, 'increases'>;
@@ -87,6 +87,7 @@ const NOTHING_KNOWN = {
   joinedAtMs: undefined,
   readyAtMs: undefined,
   isOver: false,
+  followed: undefined,
 } as const;
 
 /** Of our own, not over. */
@@ -106,7 +107,22 @@ export function isOwn({ by, isOver }: AcceptedIncrease): boolean {
 
 /** Whether any view needs the record. */
 export function isRemembered(record: AcceptedIncrease): boolean {
-  return record.coming !== undefined || isOwn(record);
+  return record.coming !== undefined || record.followed !== undefined || isOwn(record);
+}
+
+/** An increase of the last hour that this process made. */
+export interface FollowedIncrease extends FollowedInstances {
+  readonly group: NodeGroupId;
+  /** How many nodes were requested. */
+  readonly nodes: number;
+}
+
+/** The oldest first. */
+export function followedIncreases({ increases }: Known): readonly FollowedIncrease[] {
+  const all = [...increases].flatMap(([group, records]) =>
+    records.flatMap(({ nodes, followed }) => (followed === undefined ? [] : [{ group, nodes, ...followed }])),
+  );
+  return all.sort((left, right) => left.answeredAtMs - right.answeredAtMs);
 }
 
 /** The increases as if these groups awaited no node, and as if whatever nodes they have needed no explanation. */

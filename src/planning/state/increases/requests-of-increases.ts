@@ -5,10 +5,11 @@
  * Idea: increase, buffer and request.
  */
 import type { IncreaseRecord } from '../../../domain/loop-report.ts';
-import type { FollowedIncrease, LoopState } from '../../../domain/loop-state.ts';
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import { inFlight } from './increase-records.ts';
+import { followedIncreases, inFlight } from './increase-records.ts';
 import { increaseId } from './follow-increases.ts';
 
 /** As long as a booking lasts for pods that do not arrive. */
@@ -16,43 +17,59 @@ const HELD_MS = 600_000;
 
 /** Notes that the loop made these increases for a request. Earlier ones are no longer for it. */
 export function madeForRequest(
-  followed: LoopState['followed'],
+  increases: LoopState['increases'],
   uid: string,
   records: readonly IncreaseRecord[],
   loopId: number,
-): LoopState['followed'] {
+): LoopState['increases'] {
   const own = records.filter(({ increase, outcome }) => outcome.kind === 'accepted' && increase.cause === 'pods');
-  if (own.length === 0) return followed;
+  if (own.length === 0) return increases;
   const ids = new Set(own.map((record) => increaseId(record, loopId)));
-  return followed.map((increase) => {
-    if (ids.has(increase.id)) return { ...increase, request: { uid, failure: undefined } };
-    return increase.request?.uid === uid ? { ...increase, request: undefined } : increase;
+  return withRequests(increases, (_group, { id, request }) => {
+    if (ids.has(id)) return { uid, failure: undefined };
+    return request?.uid === uid ? undefined : request;
   });
+}
+
+/** The increases, each with the request that is returned for it. */
+function withRequests(
+  increases: LoopState['increases'],
+  requestOf: (group: NodeGroupId, followed: FollowedInstances) => FollowedInstances['request'],
+): LoopState['increases'] {
+  const withRequest = (group: NodeGroupId, record: AcceptedIncrease): AcceptedIncrease => {
+    const { followed } = record;
+    const request = followed === undefined ? undefined : requestOf(group, followed);
+    return followed === undefined || followed.request === request ? record : { ...record, followed: { ...followed, request } };
+  };
+  return new Map([...increases].map(([group, records]) => [group, records.map((record) => withRequest(group, record))]));
 }
 
 /** Forgets the request of increases that came, or whose request is gone, and notes failures. Call it after in-flight increases were updated. */
 export function followRequests(
-  followed: LoopState['followed'],
+  increases: LoopState['increases'],
   state: Pick<LoopState, 'increases' | 'backoffs'>,
   { cluster, cloud, nowMs }: Observation,
-): LoopState['followed'] {
-  if (followed.every(({ request }) => request === undefined)) return followed;
+): LoopState['increases'] {
+  if (followedIncreases({ increases }).every(({ request }) => request === undefined)) return increases;
   const present = new Set((cluster.capacity?.requests ?? []).map(({ ref }) => ref.uid));
-  return followed.map((increase) => {
-    const { request, acceptedAtMs } = increase;
-    if (request === undefined) return increase;
-    if (!present.has(request.uid) || nowMs - acceptedAtMs > HELD_MS) return { ...increase, request: undefined };
-    const group = cloud.groups.find(({ id }) => id === increase.group);
-    return { ...increase, request: requestAfter(increase, request, group, state) };
+  return withRequests(increases, (groupId, followed) => {
+    const { request, answeredAtMs } = followed;
+    if (request === undefined || !present.has(request.uid) || nowMs - answeredAtMs > HELD_MS) return undefined;
+    const group = cloud.groups.find((each) => each.id === groupId);
+    return requestAfter({ ...followed, groupId, request }, group, state);
   });
 }
 
-type Request = NonNullable<FollowedIncrease['request']>;
+type Request = NonNullable<FollowedInstances['request']>;
+
+interface RequestedIncrease extends Pick<FollowedInstances, 'to' | 'answeredAtMs'> {
+  readonly groupId: NodeGroupId;
+  readonly request: Request;
+}
 
 /** undefined: all of its nodes came. */
 function requestAfter(
-  { group: id, to, acceptedAtMs }: FollowedIncrease,
-  request: Request,
+  { groupId: id, to, answeredAtMs, request }: RequestedIncrease,
   group: NodeGroup | undefined,
   state: Pick<LoopState, 'increases' | 'backoffs'>,
 ): Request | undefined {
@@ -60,7 +77,7 @@ function requestAfter(
   if (group === undefined) return { ...request, failure: 'its node group no longer exists' };
   const failure = state.backoffs.get(id);
   // Others may increase the group, too. Their failure does not concern this increase while all of its nodes are there.
-  if (failure === undefined || failure.lastFailureMs < acceptedAtMs) return inFlight(state, id) !== undefined ? request : undefined;
+  if (failure === undefined || failure.lastFailureMs < answeredAtMs) return inFlight(state, id) !== undefined ? request : undefined;
   // The list may show the failed instance a little later than its operation failed.
   const isShort = group.instances !== undefined && group.instances.filter(isAlive).length < to;
   return isShort ? { ...request, failure: failure.cause } : request;
@@ -71,6 +88,6 @@ function isAlive({ state }: Instance): boolean {
 }
 
 /** Why not all nodes of a request will come. undefined: no failure is known. */
-export function failureOfRequest({ followed }: Pick<LoopState, 'followed'>, uid: string): string | undefined {
-  return followed.find(({ request }) => request?.uid === uid && request.failure !== undefined)?.request?.failure;
+export function failureOfRequest(state: Pick<LoopState, 'increases'>, uid: string): string | undefined {
+  return followedIncreases(state).find(({ request }) => request?.uid === uid && request.failure !== undefined)?.request?.failure;
 }

@@ -15,7 +15,7 @@ type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
 
 /** One of our own, without what other keys say of it. */
-export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods' | 'by' | 'coming' | 'isOver'>, 'nodes' | 'acceptedAtMs'> & {
+export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods' | 'by' | 'coming' | 'isOver' | 'followed'>, 'nodes' | 'acceptedAtMs'> & {
   readonly pods: readonly StoredPods[];
 };
 
@@ -55,7 +55,7 @@ export function toStored(state: Pick<LoopState, 'increases'>): Required<StoredIn
   return { increases: inFlightByGroup(state), accepted: new Map(accepted) };
 }
 
-function storedIncrease({ by: _ours, coming: _ofGroup, isOver: _not, ...record }: AcceptedIncrease): StoredIncrease {
+function storedIncrease({ by: _ours, coming: _ofGroup, isOver: _not, followed: _forPeople, ...record }: AcceptedIncrease): StoredIncrease {
   return record;
 }
 
@@ -63,5 +63,17 @@ function storedIncrease({ by: _ours, coming: _ofGroup, isOver: _not, ...record }
 function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
   const { template, planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
   const pods = stored.pods.map((some) => ({ ...some, uids: some.uids, firstAskedAtMs: some.firstAskedAtMs ?? stored.acceptedAtMs }));
-  return { ...stored, template, pods, planned, incomplete, joinedAtMs, readyAtMs, by: 'us', coming: undefined, isOver: false };
+  return {
+    ...stored,
+    template,
+    pods,
+    planned,
+    incomplete,
+    joinedAtMs,
+    readyAtMs,
+    by: 'us',
+    coming: undefined,
+    isOver: false,
+    followed: undefined,
+  };
 }
