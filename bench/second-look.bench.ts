@@ -42,7 +42,7 @@ export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const asked = reduceIncrease(seen, { increase, outcome }, START_MS + 1_000, policy);
   const second = observationOf(increase.to, pods, 10_000);
   const remembered = reduceObservation(asked, second, policy);
-  const { accepted: _ours, ...others } = storedForm(remembered);
+  const { accepted: _ours, ...others } = storedForm(remembered, START_MS);
   const forgotten = withDefaults(others, START_MS);
   const late = observationOf(increase.to, [...pods, aPod({ cpu: '2' })], 10_000);
   return [

@@ -32,12 +32,6 @@ export interface Stockout {
   readonly untilMs: number;
 }
 
-/** Nodes of a group that were requested at one time. */
-interface RequestedNodes {
-  readonly atMs: number;
-  readonly nodes: number;
-}
-
 /** Pods of one class that an increase was made for and that are still pending. */
 export interface PodsOfClass {
   /** A short hash of the key of their shape, which is the same in every process. */
@@ -209,7 +203,6 @@ export interface LoopState {
   readonly brokenZones: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
-  readonly requestedLastMinute: ReadonlyMap<NodeGroupId, readonly RequestedNodes[]>;
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;
@@ -246,7 +239,6 @@ export interface SavedMemory extends Pick<
   | 'readyTimes'
   | 'broken'
   | 'brokenZones'
-  | 'requestedLastMinute'
   | 'lastScaleUpMs'
   | 'lastScaleDownMs'
   | 'lastScaleDownFailureMs'

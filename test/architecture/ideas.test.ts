@@ -20,7 +20,6 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   broken: 'broken promise',
   brokenZones: 'broken promise',
   deleting: 'drain',
-  requestedLastMinute: 'allowance',
   lastScaleUpMs: 'cooldown',
   lastScaleDownMs: 'cooldown',
   lastScaleDownFailureMs: 'cooldown',

@@ -107,7 +107,6 @@ export const FULL_STATE: Full<LoopState> = {
   broken: new Map([[GROUP, PROMISE]]),
   brokenZones: new Map([[GROUP, PROMISE]]),
   deleting: new Map([['n', { group: GROUP, instance: keyOf('n'), sinceMs: PAST_MS }]]),
-  requestedLastMinute: new Map([[GROUP, [{ atMs: PAST_MS, nodes: 2 }]]]),
   lastScaleUpMs: PAST_MS,
   lastScaleDownMs: PAST_MS,
   lastScaleDownFailureMs: PAST_MS,

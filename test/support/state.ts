@@ -6,16 +6,17 @@ import { followedSince } from '../../src/planning/state/increases/follow-increas
 import { fromStored, type StoredIncreases } from '../../src/planning/state/increases/stored-increases.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
 import { START_MS } from './builders.ts';
+import { defined } from '../../src/lib/defined.ts';
 
-/** `accepted` and `awaited`: the increases of the groups, as they are saved. */
-export interface StateParts extends Partial<LoopState> {
+/** `accepted`, `awaited` and `asked`: the increases of the groups, as they are saved. */
+export interface StateParts extends Partial<LoopState>, Pick<StoredIncreases, 'asked'> {
   readonly accepted?: NonNullable<StoredIncreases['accepted']>;
   readonly awaited?: NonNullable<StoredIncreases['increases']>;
 }
 
 /** A process that has any of its own increases knows all of them. */
-export function aState({ accepted, awaited, ...of }: StateParts = {}, nowMs = START_MS): LoopState {
-  const increases = fromStored({ accepted: accepted ?? new Map(), increases: awaited ?? new Map() });
+export function aState({ accepted, awaited, asked, ...of }: StateParts = {}, nowMs = START_MS): LoopState {
+  const increases = fromStored({ ...defined({ accepted, asked }), increases: awaited ?? new Map() }, nowMs);
   return { ...emptyLoopState(nowMs), increases, knowsAccepted: accepted !== undefined, ...of };
 }
 

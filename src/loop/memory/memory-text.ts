@@ -6,6 +6,7 @@ import type { output, ZodError } from 'zod';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { requestedLastMinute } from '../../planning/state/increases/increase-rate.ts';
 import type { InFlightIncrease } from '../../planning/state/increases/increase-records.ts';
 import { fromStored, toStored, type StoredIncrease } from '../../planning/state/increases/stored-increases.ts';
 import { withTimes } from '../../planning/state/state-times.ts';
@@ -48,7 +49,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     brokenZones: take('brokenZones', [...state.brokenZones]),
     groupTimes: take('groupTimes', [...state.groupTimes]),
     targets: take('targets', [...state.targets]),
-    asked: take('asked', [...state.requestedLastMinute]),
+    asked: take('asked', [...requestedLastMinute(state, savedAtMs)]),
     accepted: take('accepted', [...accepted].map(savedIncreases)),
     readyTimes: take('readyTimes', [...state.readyTimes]),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
@@ -202,14 +203,16 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
   return {
     ...rest,
     backoffs: new Map(backoffs.map(([id, entry]) => [id, totalBackoff({ ...entry, message: said.get(id) })])),
-    increases: fromStored({ increases: new Map(increases.map((increase) => [increase.group, increase])), accepted: new Map(accepted) }),
+    increases: fromStored(
+      { increases: new Map(increases.map((increase) => [increase.group, increase])), accepted: new Map(accepted), asked: new Map(asked) },
+      rest.savedAtMs,
+    ),
     knowsAccepted: true,
     broken: new Map(broken.map(([id, promise]) => [id, totalPromise(promise)])),
     brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),
     groupTimes: new Map(groupTimes),
     readyTimes: new Map(readyTimes),
     targets: new Map(targets),
-    requestedLastMinute: new Map(asked),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
   };
 }

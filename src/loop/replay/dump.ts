@@ -38,7 +38,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
   const body = {
     version: DUMP_VERSION,
     observation: encode(record.observation),
-    state: encode(storedForm(record.stateBefore)),
+    state: encode(storedForm(record.stateBefore, record.observation.nowMs)),
     policy: record.policy,
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,

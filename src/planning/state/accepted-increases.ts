@@ -14,7 +14,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { stableHash } from '../../lib/random.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
-import { inFlight, isOwn, isRemembered } from './increases/increase-records.ts';
+import { inFlight, isOwn } from './increases/increase-records.ts';
 import {
   firstAskedTimes,
   isOnlyPlanned,
@@ -120,13 +120,12 @@ export function trackAccepted(
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
     const maxProvisionMs = maxProvisionMsOf(group, policy);
     readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
-    const left = tracked.map((entry) => (isNeeded(entry, observation.nowMs, maxProvisionMs) ? entry : ended(entry))).filter(isRemembered);
-    if (left.length > 0) increases.set(group.id, left);
+    const left = tracked.map((entry) => (isNeeded(entry, observation.nowMs, maxProvisionMs) ? entry : ended(entry)));
+    increases.set(group.id, left);
   }
   const present = new Set(cloud.groups.map(({ id }) => id));
   for (const [group, entries] of known) {
-    const left = present.has(group) ? [] : entries.map(ended).filter(isRemembered);
-    if (left.length > 0) increases.set(group, left);
+    if (!present.has(group)) increases.set(group, entries.map(ended));
   }
   return { ...state, increases, readyTimes };
 }

@@ -13,7 +13,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
-import { recentIncreases, addRecentIncrease } from './increases/increase-rate.ts';
+import { withoutForgotten } from './increases/increase-records.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { close, failIncrease, forgetOldClosures, withAccepted } from './closures.ts';
 import { type GroupFailure, refusalRow, refusedIncrease } from './failed-increases.ts';
@@ -38,7 +38,6 @@ export function emptyLoopState(nowMs: number): LoopState {
     broken: new Map(),
     brokenZones: new Map(),
     deleting: new Map(),
-    requestedLastMinute: new Map(),
     lastScaleUpMs: longAgo,
     lastScaleDownMs: longAgo,
     lastScaleDownFailureMs: longAgo,
@@ -68,8 +67,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
       nowMs,
       policy.backoff,
     ),
-    increases: followRequests(followIncreases(settled.increases, observation), settled, observation),
-    requestedLastMinute: recentIncreases(settled.requestedLastMinute, nowMs),
+    increases: withoutForgotten(followRequests(followIncreases(settled.increases, observation), settled, observation), nowMs),
     deleting: reduceDeletions(settled, observation),
     unregisteredSince: trackUnregistered(settled, observation, policy),
     deletionTaints: trackDeletionTaints(state, observation),
@@ -136,10 +134,6 @@ export function reduceIncrease(
     ),
     knowsAccepted: true,
     targets: new Map([...state.targets, [increase.group, outcome.target]]),
-    requestedLastMinute: addRecentIncrease(state.requestedLastMinute, increase.group, {
-      atMs: nowMs,
-      nodes: outcome.target - increase.from,
-    }),
     lastScaleUpMs: nowMs,
     groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };

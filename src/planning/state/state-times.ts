@@ -21,9 +21,8 @@ type NumberKind = TimeKind | 'duration' | 'amount';
 /** A key means the same wherever it stands. */
 const NUMBERS: Readonly<Record<NumberKeys<LoopState> | NumberKeys<SavedMemory>, NumberKind>> = {
   acceptedAtMs: 'past',
-  answeredAtMs: 'past',
   // guard: if the wall clock is set, the times of requests move with it, too
-  atMs: 'past',
+  answeredAtMs: 'past',
   createdAtMs: 'past',
   emptyRemovals: 'past',
   firstAskedAtMs: 'past',

@@ -5,6 +5,7 @@
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import { requestedLastMinute } from './increases/increase-rate.ts';
 import { fromStored, toStored, type Partly, type StoredIncreases } from './increases/stored-increases.ts';
 import { defined } from '../../lib/defined.ts';
 import { emptyLoopState } from './loop-state.ts';
@@ -18,12 +19,7 @@ export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, '
 export interface StoredState
   extends
     StoredIncreases,
-    Partial<
-      Omit<
-        LoopState,
-        'backoffs' | 'increases' | 'broken' | 'brokenZones' | 'requests' | 'requestedLastMinute' | 'heldGroups' | 'deletionTaints'
-      >
-    > {
+    Partial<Omit<LoopState, 'backoffs' | 'increases' | 'broken' | 'brokenZones' | 'requests' | 'heldGroups' | 'deletionTaints'>> {
   readonly backoffs?: OfGroups<StoredBackoff>;
   /** Missing while the process knows none of its own increases. */
   readonly accepted?: NonNullable<StoredIncreases['accepted']>;
@@ -31,7 +27,6 @@ export interface StoredState
   readonly brokenZones?: OfGroups<StoredPromise>;
   /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
   readonly requests?: Partial<LoopState['requests']>;
-  readonly asked?: LoopState['requestedLastMinute'];
   readonly held?: LoopState['heldGroups'];
   readonly marks?: LoopState['deletionTaints'];
 }
@@ -44,22 +39,21 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
     ...empty,
     ...rest,
     backoffs: mapEntries(backoffs, totalBackoff),
-    increases: fromStored({ increases, ...defined({ accepted }) }),
+    increases: fromStored({ increases, ...defined({ accepted, asked }) }, nowMs),
     knowsAccepted: accepted !== undefined,
     broken: mapEntries(broken, totalPromise),
     brokenZones: mapEntries(brokenZones, totalPromise),
     requests: { served: requests?.served ?? false, retries: requests?.retries ?? new Map() },
-    requestedLastMinute: asked ?? empty.requestedLastMinute,
     heldGroups: held ?? empty.heldGroups,
     deletionTaints: marks ?? empty.deletionTaints,
   };
 }
 
 /** The same state under the names of dumps, without what no plan reads. */
-export function storedForm(state: LoopState): StoredState {
-  const { increases: _records, knowsAccepted, requestedLastMinute: asked, heldGroups: held, deletionTaints: marks, ...rest } = state;
+export function storedForm(state: LoopState, nowMs: number): StoredState {
+  const { increases: _records, knowsAccepted, heldGroups: held, deletionTaints: marks, ...rest } = state;
   const { accepted, increases } = toStored(state);
-  return { ...rest, increases, ...(knowsAccepted ? { accepted } : {}), asked, held, marks };
+  return { ...rest, increases, ...(knowsAccepted ? { accepted } : {}), asked: requestedLastMinute(state, nowMs), held, marks };
 }
 
 function mapEntries<Stored, Value>(entries: OfGroups<Stored> | undefined, total: (stored: Stored) => Value): OfGroups<Value> {

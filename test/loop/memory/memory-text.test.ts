@@ -82,7 +82,7 @@ const remembered = fc
     accepted: some(fc.array(accepted, { maxLength: 2 })),
     broken: some(broken),
     readyTimes: some(fc.array(fc.integer({ min: 0, max: 30 * MINUTE }), { maxLength: 3 })),
-    requestedLastMinute: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
+    asked: some(fc.array(fc.record({ atMs, nodes: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 })),
     lastScaleUpMs: atMs,
     lastScaleDownMs: atMs,
     lastScaleDownFailureMs: atMs,
@@ -145,7 +145,7 @@ describe('a saved memory', () => {
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.
     const { unneededSince, backoffs, stockouts, readyTimes, broken, brokenZones, groupTimes, targets } = FULL_STATE;
-    const { requestedLastMinute, knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
+    const { knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
     const last = { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs };
     const maps = {
       unneededSince,
@@ -157,7 +157,6 @@ describe('a saved memory', () => {
       brokenZones,
       groupTimes,
       targets,
-      requestedLastMinute,
     };
     const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);

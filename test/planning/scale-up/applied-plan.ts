@@ -49,7 +49,7 @@ export function look(world: World): World {
 }
 
 function withoutPods(state: LoopState): LoopState {
-  const { accepted: _forgotten, ...stored } = storedForm(state);
+  const { accepted: _forgotten, ...stored } = storedForm(state, START_MS);
   return withDefaults(stored, START_MS);
 }
 

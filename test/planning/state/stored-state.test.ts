@@ -10,10 +10,10 @@ const G = nodeGroupId('g');
 
 describe('a stored state', () => {
   it('has its earlier names, and is the same after it was read', () => {
-    const stored = storedForm(FULL_STATE);
+    const stored = storedForm(FULL_STATE, START_MS - 1);
     const unfollowed = new Map([...FULL_STATE.increases].map(([id, all]) => [id, all.map((each) => ({ ...each, followed: undefined }))]));
     expect(stored).toMatchObject({
-      asked: FULL_STATE.requestedLastMinute,
+      asked: new Map([[G, [{ atMs: START_MS - 60_000, nodes: 3 }]]]),
       held: FULL_STATE.heldGroups,
       marks: FULL_STATE.deletionTaints,
       increases: new Map([[G, { group: G, nodes: 3, requestedAtMs: START_MS - 60_000, expectedByMs: START_MS + 60_000 }]]),
@@ -27,9 +27,9 @@ describe('a stored state', () => {
   });
 
   it('without increases of its own is still without them', () => {
-    expect(storedForm(aState())).not.toHaveProperty('accepted');
-    expect(withDefaults(storedForm(aState()), START_MS)).toEqual(aState());
-    expect(withDefaults(storedForm(aState({ accepted: new Map() })), START_MS).knowsAccepted).toBe(true);
+    expect(storedForm(aState(), START_MS)).not.toHaveProperty('accepted');
+    expect(withDefaults(storedForm(aState(), START_MS), START_MS)).toEqual(aState());
+    expect(withDefaults(storedForm(aState({ accepted: new Map() }), START_MS), START_MS).knowsAccepted).toBe(true);
   });
 
   it.each<[string, StoredState, Partial<LoopState>]>([

@@ -9,7 +9,7 @@ import type { AcceptedIncrease, FollowedInstances, InstanceStages, LoopState } f
 import type { Instance } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import { nodesByInstance, type Observation } from '../../../domain/observation.ts';
-import { isRemembered, withRecords, type FollowedIncrease } from './increase-records.ts';
+import { withRecords, type FollowedIncrease } from './increase-records.ts';
 
 /** Instances that have not come after this time are not expected any more, milliseconds. */
 export const FOLLOWED_MS = 3_600_000;
@@ -48,7 +48,7 @@ export function followIncreases(before: LoopState['increases'], observation: Obs
     if (attribution !== undefined) for (const instance of instances) attribution.take(instance, nodes.get(instance.key));
   }
   for (const event of cloud.events) if (event.kind === 'increase-failed') groups.get(event.group)?.fail();
-  return [...groups].reduce((next, [group, { increases }]) => withRecords(next, group, increases.filter(isRemembered)), before);
+  return [...groups].reduce((next, [group, { increases }]) => withRecords(next, group, increases), before);
 }
 
 function young(record: AcceptedIncrease, nowMs: number): AcceptedIncrease {

@@ -1,32 +1,38 @@
 /**
- * How many nodes one group may request per minute. An atomic group has no such limit, since a part of it is of no use. A restart starts a
+ * How many nodes one group may request per minute, and how many it did. An atomic group has no such limit, since a part of it is of no use. A restart starts a
  * new minute.
- * Idea: allowance.
+ * Idea: increase, allowance.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
-import type { LoopState } from '../../../domain/loop-state.ts';
+import type { AcceptedIncrease, LoopState } from '../../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 
 const MINUTE_MS = 60_000;
 
-type RecentIncreases = LoopState['requestedLastMinute'];
-
-/** Records nodes that were just requested. */
-export function addRecentIncrease(
-  recent: RecentIncreases,
-  group: NodeGroupId,
-  request: { readonly atMs: number; readonly nodes: number },
-): RecentIncreases {
-  if (request.nodes < 1) return recent;
-  return new Map([...recent, [group, [...(recent.get(group) ?? []), request]]]);
+/** Nodes that we requested of a group at one time. */
+export interface RequestedNodes {
+  readonly atMs: number;
+  readonly nodes: number;
 }
 
-/** Drops requests that are older than a minute. */
-export function recentIncreases(before: RecentIncreases, nowMs: number): RecentIncreases {
-  const left = [...before].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
-  return new Map(left.filter(([, requests]) => requests.length > 0));
+/** The nodes that we requested within a minute, by group: the oldest first. */
+export function requestedLastMinute({ increases }: Pick<LoopState, 'increases'>, nowMs: number): RequestsByGroup {
+  const recent = [...increases].map(([group, records]) => [group, requestedOf(records, nowMs)] as const);
+  const first = (requests: readonly RequestedNodes[]): number => requests[0]?.atMs ?? Infinity;
+  return new Map(recent.filter(([, requests]) => requests.length > 0).sort(([, left], [, right]) => first(left) - first(right)));
+}
+
+export type RequestsByGroup = ReadonlyMap<NodeGroupId, readonly RequestedNodes[]>;
+
+function requestedOf(records: readonly AcceptedIncrease[], nowMs: number): readonly RequestedNodes[] {
+  return records.filter((record) => isRecentRequest(record, nowMs)).map(({ acceptedAtMs: atMs, nodes }) => ({ atMs, nodes }));
+}
+
+/** Whether the increase counts in the rate. */
+export function isRecentRequest({ by, acceptedAtMs, nodes }: AcceptedIncrease, nowMs: number): boolean {
+  return by === 'us' && nodes > 0 && isRecent(acceptedAtMs, nowMs);
 }
 
 export interface IncreaseCeiling {
@@ -39,11 +45,11 @@ export interface IncreaseCeiling {
 export function rateCeiling(
   group: NodeGroup,
   { maxNodesPerGroupPerMinute: most = 0 }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
-  { requestedLastMinute }: Pick<LoopState, 'requestedLastMinute'>,
+  { increases }: Pick<LoopState, 'increases'>,
   nowMs: number,
 ): IncreaseCeiling {
   if (most <= 0 || isWhole(group) || !group.target.known) return { ceiling: group.maxSize, reason: undefined };
-  const recent = (requestedLastMinute.get(group.id) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
+  const recent = requestedOf(increases.get(group.id) ?? [], nowMs);
   const room = Math.max(0, most - recent.reduce((sum, { nodes }) => sum + nodes, 0));
   const ceiling = group.target.value + room;
   if (ceiling >= group.maxSize) return { ceiling: group.maxSize, reason: undefined };
@@ -52,6 +58,6 @@ export function rateCeiling(
 }
 
 /** If the clock was set back, the limit must not hold for ever. */
-function isRecent(atMs: number, nowMs: number): boolean {
+export function isRecent(atMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) < MINUTE_MS;
 }

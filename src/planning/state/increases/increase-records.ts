@@ -4,6 +4,7 @@
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../../domain/loop-state.ts';
+import { isRecentRequest } from './increase-rate.ts';
 
 type Increases = LoopState['increases'];
 type Known = Pick<LoopState, 'increases'>;
@@ -49,14 +50,13 @@ export function inFlightIn(group: NodeGroupId, records: Records): InFlightIncrea
 /** The same increases while they await so many nodes, at most as many as before. Nodes come in the order of the increases. */
 export function awaiting(records: Records, nodes: number): Records {
   let gone = awaitedNodes(records) - nodes;
-  const next = records.map((record): AcceptedIncrease => {
+  return records.map((record): AcceptedIncrease => {
     if (record.coming === undefined) return record;
     if (nodes <= 0) return { ...record, coming: undefined };
     const taken = Math.min(gone, record.coming.nodes);
     gone -= taken;
     return { ...record, coming: { ...record.coming, nodes: record.coming.nodes - taken } };
   });
-  return next.filter(isRemembered);
 }
 
 function awaitedNodes(records: Records): number {
@@ -77,6 +77,11 @@ export function increaseByOthers(
   { requestedAtMs, expectedByMs }: Pick<InFlightIncrease, 'requestedAtMs' | 'expectedByMs'>,
 ): AcceptedIncrease {
   return { ...NOTHING_KNOWN, nodes, acceptedAtMs: requestedAtMs, by: 'other', coming: { nodes, expectedByMs } };
+}
+
+/** An increase of our own whose nodes and pods are not waited for any more. */
+export function endedIncrease(nodes: number, acceptedAtMs: number): AcceptedIncrease {
+  return { ...NOTHING_KNOWN, nodes, acceptedAtMs, by: 'us', coming: undefined, isOver: true };
 }
 
 const NOTHING_KNOWN = {
@@ -105,9 +110,12 @@ export function isOwn({ by, isOver }: AcceptedIncrease): boolean {
   return by === 'us' && !isOver;
 }
 
-/** Whether any view needs the record. */
-export function isRemembered(record: AcceptedIncrease): boolean {
-  return record.coming !== undefined || record.followed !== undefined || isOwn(record);
+/** The increases that some view still needs. */
+export function withoutForgotten(increases: Increases, nowMs: number): Increases {
+  const isNeeded = (record: AcceptedIncrease): boolean =>
+    record.coming !== undefined || record.followed !== undefined || isOwn(record) || isRecentRequest(record, nowMs);
+  const left = [...increases].map(([group, records]) => [group, records.filter(isNeeded)] as const);
+  return new Map(left.filter(([, records]) => records.length > 0));
 }
 
 /** An increase of the last hour that this process made. */

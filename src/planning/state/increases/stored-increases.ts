@@ -5,7 +5,8 @@
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { AcceptedIncrease, LoopState, PodsOfClass } from '../../../domain/loop-state.ts';
-import { increaseByOthers, inFlightByGroup, isOwn, ownByGroup, type InFlightIncrease } from './increase-records.ts';
+import { isRecent, type RequestedNodes, type RequestsByGroup } from './increase-rate.ts';
+import { endedIncrease, increaseByOthers, inFlightByGroup, ownByGroup, type InFlightIncrease } from './increase-records.ts';
 
 /** The members without a value may be missing, at the top of a value only. */
 export type Partly<Value, Always extends keyof Value> = Pick<Value, Always> & {
@@ -22,15 +23,33 @@ export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods' | 'by' | 'comi
 export interface StoredIncreases {
   readonly increases?: OfGroups<InFlightIncrease>;
   readonly accepted?: OfGroups<readonly StoredIncrease[]>;
+  /** Nodes that we requested within a minute. */
+  readonly asked?: RequestsByGroup;
 }
 
 /** One record for each increase. */
-export function fromStored({ increases = new Map(), accepted = new Map() }: StoredIncreases): LoopState['increases'] {
-  const groups = new Set([...accepted.keys(), ...increases.keys()]);
-  const records = [...groups].map(
-    (group) => [group, recordsOf((accepted.get(group) ?? []).map(totalIncrease), increases.get(group))] as const,
-  );
+export function fromStored(
+  { increases = new Map(), accepted = new Map(), asked = new Map() }: StoredIncreases,
+  nowMs: number,
+): LoopState['increases'] {
+  const groups = new Set([...accepted.keys(), ...increases.keys(), ...asked.keys()]);
+  const records = [...groups].map((group) => {
+    const own = (accepted.get(group) ?? []).map(totalIncrease);
+    const recent = (asked.get(group) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
+    return [group, [...withoutPods(recent, own), ...recordsOf(own, increases.get(group))]] as const;
+  });
   return new Map(records.filter(([, all]) => all.length > 0));
+}
+
+/** The recent increases whose nodes and pods have come. */
+function withoutPods(recent: readonly RequestedNodes[], own: readonly AcceptedIncrease[]): readonly AcceptedIncrease[] {
+  const left = [...own];
+  const over = recent.filter(({ atMs, nodes }) => {
+    const at = left.findIndex((record) => record.acceptedAtMs === atMs && record.nodes === nodes);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+  return over.map(({ atMs, nodes }) => endedIncrease(nodes, atMs));
 }
 
 /** The nodes in flight are of our newest increases, unless others requested some later than we did. */
@@ -49,9 +68,9 @@ function recordsOf(own: readonly AcceptedIncrease[], known: InFlightIncrease | u
   return left > 0 ? [increaseByOthers(left, known), ...records] : records;
 }
 
-/** The two views that are stored. */
-export function toStored(state: Pick<LoopState, 'increases'>): Required<StoredIncreases> {
-  const accepted = [...ownByGroup(state)].map(([group, records]) => [group, records.filter(isOwn).map(storedIncrease)] as const);
+/** Two of the three views that are stored. The third is {@link requestedLastMinute}. */
+export function toStored(state: Pick<LoopState, 'increases'>): Required<Omit<StoredIncreases, 'asked'>> {
+  const accepted = [...ownByGroup(state)].map(([group, records]) => [group, records.map(storedIncrease)] as const);
   return { increases: inFlightByGroup(state), accepted: new Map(accepted) };
 }
 

@@ -6,19 +6,20 @@ import { reduceIncrease, reduceObservation } from '../../../../src/planning/stat
 import { classifyVerdict } from '../../../../src/planning/explain/verdicts.ts';
 import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../../support/builders.ts';
 import { aPolicy, growth, planFor, skipOf, verdictOf, type World } from '../../scale-up/world.ts';
-import { aState } from '../../../support/state.ts';
+import { aState, type StateParts } from '../../../support/state.ts';
+import { requestedLastMinute, type RequestsByGroup } from '../../../../src/planning/state/increases/increase-rate.ts';
 
 const A = nodeGroupId('a');
 /** One pod per node. */
 const pods = (count: number) => Array.from({ length: count }, (_, at) => aPod({ name: `p-${at}`, cpu: '3', shape: { cpu: '3' } }));
 const group = (id: string, part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id, target: 0, maxSize: 20, ...part });
-const asked = (nodes: number, secondsAgo: number): Partial<LoopState> => ({
-  requestedLastMinute: new Map([[A, [{ atMs: START_MS - secondsAgo * 1000, nodes }]]]),
+const asked = (nodes: number, secondsAgo: number): StateParts => ({
+  asked: new Map([[A, [{ atMs: START_MS - secondsAgo * 1000, nodes }]]]),
 });
 const ramped = (world: World, most = 4) => planFor({ ...world, policy: { maxNodesPerGroupPerMinute: most, ...world.policy } });
 
 describe('a group grows by so many nodes within a minute', () => {
-  it.each<[string, Partial<LoopState>, readonly string[]]>([
+  it.each<[string, StateParts, readonly string[]]>([
     ['nothing was asked for', {}, ['a 0->4']],
     ['some were', asked(3, 30), ['a 0->1']],
     ['as many as may be were', asked(4, 30), []],
@@ -90,7 +91,7 @@ describe('a group grows by so many nodes within a minute', () => {
             const plan = planFor({
               groups,
               pods: pods(loop.pods),
-              state: { requestedLastMinute: shifted(state.requestedLastMinute, START_MS - nowMs) },
+              state: { asked: shifted(requestedLastMinute(state, nowMs), START_MS - nowMs) },
               policy: { maxNodesPerGroupPerMinute: most },
             });
             for (const increase of plan.increases) {
@@ -111,6 +112,6 @@ describe('a group grows by so many nodes within a minute', () => {
 });
 
 /** The plans of these tests are made at the start of time. */
-function shifted(asks: LoopState['requestedLastMinute'], byMs: number): LoopState['requestedLastMinute'] {
+function shifted(asks: RequestsByGroup, byMs: number): RequestsByGroup {
   return new Map([...asks].map(([id, list]) => [id, list.map(({ atMs, nodes }) => ({ atMs: atMs + byMs, nodes }))]));
 }
