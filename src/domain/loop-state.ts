@@ -194,7 +194,7 @@ export interface LoopState {
   readonly knowsAccepted: boolean;
   /**
    * How long the last increases of each group took, from their acceptance until all their nodes were ready: milliseconds, the oldest first.
-   * For people only; no decision reads it.
+   * For people only; no decision reads it. No view of `increases`, whose records do not last for so many increases.
    */
   readonly readyTimes: ReadonlyMap<NodeGroupId, readonly number[]>;
   /** Templates that real nodes disproved. */
@@ -203,6 +203,7 @@ export interface LoopState {
   readonly brokenZones: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
+  /** No view of `increases`: a cooldown may be configured to last longer than a record, and outlives a process with the saved memory. */
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;

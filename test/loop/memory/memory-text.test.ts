@@ -108,6 +108,12 @@ function loaded(state: LoopState): SavedMemory {
   return read.memory;
 }
 
+/** As the text has them. */
+function increasesIn(state: LoopState): readonly unknown[] {
+  const { increases, accepted, asked } = JSON.parse(writeMemory(state, START_MS).text) as Readonly<Record<string, unknown>>;
+  return [increases, accepted, asked];
+}
+
 /** Order has no meaning. */
 function sorted(state: LoopState): LoopState {
   return { ...state, stockouts: state.stockouts.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1)) };
@@ -124,6 +130,7 @@ describe('a saved memory', () => {
       fc.property(remembered, (state) => {
         const recalled = recallMemory(aState(), loaded(state), observation, POLICY.scaleDown);
         expect(sorted(recalled)).toEqual(sorted(state));
+        expect(increasesIn(recalled)).toEqual(increasesIn(state));
         expect(planFor({ groups: GROUPS, pods, state: recalled })).toEqual(planFor({ groups: GROUPS, pods, state }));
       }),
       { seed: 14, numRuns: 200 },

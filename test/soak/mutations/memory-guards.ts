@@ -45,6 +45,10 @@ export const MEMORY_GUARDS: readonly GuardTable[] = [
     test: 'test/planning/state/increases/scale-up-times.test.ts',
     guards: [{ title: 'an increase that brought no node leaves no cooldown', change: ['inFlight(state, group) === undefined', 'false'] }],
   },
+  {
+    test: 'test/planning/state/increases/increase-records.test.ts',
+    guards: [{ title: 'a node that came is awaited no more', change: ['Math.min(gone, record.coming.nodes)', '0'], quick: true }],
+  },
   { test: 'test/scenarios/second-bursts.test.ts', guards: ['an increase remembers the pods that it was made for'] },
   {
     test: 'test/planning/promises/check-promises.test.ts',

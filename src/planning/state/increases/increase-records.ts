@@ -53,6 +53,7 @@ export function awaiting(records: Records, nodes: number): Records {
   return records.map((record): AcceptedIncrease => {
     if (record.coming === undefined) return record;
     if (nodes <= 0) return { ...record, coming: undefined };
+    // guard: a node that came is awaited no more
     const taken = Math.min(gone, record.coming.nodes);
     gone -= taken;
     return { ...record, coming: { ...record.coming, nodes: record.coming.nodes - taken } };

@@ -1,6 +1,7 @@
 /**
  * When groups were last increased, which starts the cooldown of removals. An increase that ended without a node took that time back:
- * nothing was added that could be removed too early. Pure.
+ * nothing was added that could be removed too early. The times are no views of the increases: a cooldown may last longer than the record of
+ * an increase does, and a dry run takes over the times of increases that others made. Pure.
  * Idea: cooldown.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
