@@ -194,7 +194,8 @@ export class DomainCounter {
   readonly key: TopologyKey;
   readonly rule: CounterRule;
   total = 0;
-  #pods: number[] = [];
+  /** By value, those with pods. No list: each of many thousand counters of a rule per host counts pods of few of many thousand hosts. */
+  readonly #pods = new Map<number, number>();
   /** Domains with at least one pod. */
   #occupied = 0;
   /** `#sizes[n]` is the number of domains with n pods. Only the scope knows the empty ones. */
@@ -207,7 +208,7 @@ export class DomainCounter {
   }
 
   podsIn(value: number): number {
-    return this.#pods[value] ?? 0;
+    return this.#pods.get(value) ?? 0;
   }
 
   /** The number of domains among the eligible nodes. */
@@ -237,8 +238,8 @@ export class DomainCounter {
     const { scope } = this.rule;
     if (value < 0 || scope?.isEligible(slot) === false) return;
     const before = this.podsIn(value);
-    while (this.#pods.length < value) this.#pods.push(0);
-    this.#pods[value] = before + by;
+    if (before + by === 0) this.#pods.delete(value);
+    else this.#pods.set(value, before + by);
     this.total += by;
     if (scope !== undefined) this.#resize(before, before + by);
   }
