@@ -1,5 +1,6 @@
 /** How fast scale-up thinks: whole plans, the estimate alone, and what keeping the snapshot costs. */
 import type { ClusterView, Observation } from '../src/domain/observation.ts';
+import { finishAtOnce } from '../src/lib/slices.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { groupPods } from '../src/planning/scale-up/pods/equivalence-groups.ts';
 import { estimate } from '../src/planning/scale-up/packing/estimate.ts';
@@ -178,7 +179,7 @@ function equalPods(): BenchRow {
   const pods = Array.from({ length: 50_000 }, (_, index) => aPod({ name: `p${index}`, shape }));
   return measure('estimate: 50,000 equal pods', () => {
     const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
-    return `${estimate(groupPods(pods, new Map()), template, 2000).nodes} nodes`;
+    return `${finishAtOnce(estimate(groupPods(pods, new Map()), template, 2000)).nodes} nodes`;
   });
 }
 

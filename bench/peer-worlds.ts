@@ -7,7 +7,7 @@ import type { Pod } from '../src/domain/pod.ts';
 import type { Policy } from '../src/domain/policy.ts';
 import { makeTemplate } from '../src/planning/scale-up/groups/template-node.ts';
 import { finishAtOnce } from '../src/lib/slices.ts';
-import { estimateInSlices } from '../src/planning/scale-up/packing/estimate.ts';
+import { estimate } from '../src/planning/scale-up/packing/estimate.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
 import { groupPods } from '../src/planning/scale-up/pods/equivalence-groups.ts';
 import { planScaleDown } from '../src/planning/scale-down/plan.ts';
@@ -90,6 +90,6 @@ function estimateOnly(): () => PeerResult {
   const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
   return () => {
     const operations = { ...noOperations(), templatesPacked: 1 };
-    return { nodes: finishAtOnce(estimateInSlices(groupPods(pods, new Map()), template, 3_000, operations)).nodes, operations };
+    return { nodes: finishAtOnce(estimate(groupPods(pods, new Map()), template, 3_000, operations)).nodes, operations };
   };
 }

@@ -164,11 +164,9 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   /** Nodes that are only counted, for pods of these shapes. `ownPods` are the pods that come with the nodes. */
-  *simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SlicedWork<SimulatedNodes> {
+  simulateNodes(shapes: readonly PodShape[], ownPods: readonly Pod[]): SimulatedNodes {
     const tiesOf = (shape: PodShape): ShapeTies => this.#indexes.compiled(shape).ties;
     for (const { shape } of ownPods) tiesOf(shape);
-    // Found once per shape, the counters that it asks are known from then on.
-    yield* visitInSlices(shapes, (shape) => void this.#indexes.ledger.askedBy(tiesOf(shape)));
     return new SimulatedNodes({
       ledger: this.#indexes.ledger,
       tiesOf,

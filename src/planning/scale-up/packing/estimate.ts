@@ -10,7 +10,7 @@ import { noOperations, type OperationCounts } from '../../../scheduling/snapshot
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { knownVariants, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 
 export interface Estimate {
   /** New nodes; each has at least one of the pods. */
@@ -20,9 +20,6 @@ export interface Estimate {
   /** New nodes that help only if they land in certain zones of the group. */
   readonly zoneBound: number;
 }
-
-/** Runs of nodes visited between two places where an estimate may be interrupted; a group of pods may visit as many as there are. */
-const VISITS_PER_STEP = 10_000;
 
 /** Equal nodes in a row. */
 interface Run {
@@ -39,32 +36,26 @@ export function packingOrder(groups: readonly EquivalenceGroup[], template: Grou
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
-/** For pods that only need room, in any zone of the template. `limit` is the largest number of nodes that may be added. */
-export function estimate(groups: readonly EquivalenceGroup[], template: GroupTemplate, limit: number): Estimate {
-  return finishAtOnce(estimateInSlices(groups, template, limit, noOperations()));
-}
-
-/** The same in slices, with the operations counted. */
-export function* estimateInSlices(
+/**
+ * For pods that only need room, in any zone of the template. `limit` is the largest number of nodes that may be added. Visited nodes are
+ * added to `operations`.
+ */
+export function* estimate(
   groups: readonly EquivalenceGroup[],
   template: GroupTemplate,
   limit: number,
-  operations: OperationCounts,
+  operations: OperationCounts = noOperations(),
 ): SlicedWork<Estimate> {
   const runs: Run[] = [];
   const placed = new Map<EquivalenceGroup, number>();
   let nodes = 0;
-  let pauseAt = operations.nodesVisited + VISITS_PER_STEP;
   for (const { group } of packingOrder(groups, template)) {
+    yield;
     const left = fillRuns(runs, group, operations);
     const added = addRuns(runs, { group, left }, template, limit - nodes);
     nodes += added.nodes;
     const done = group.pods.length - added.left;
     if (done > 0) placed.set(group, done);
-    if (operations.nodesVisited >= pauseAt) {
-      yield;
-      pauseAt = operations.nodesVisited + VISITS_PER_STEP;
-    }
   }
   return { nodes, placed, zoneBound: 0 };
 }

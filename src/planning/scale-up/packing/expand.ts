@@ -41,7 +41,7 @@ export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<Expa
   const preferred = input.templates.filter(({ group }) => group.lastResort === undefined);
   let ranOutOfRounds = false;
   for (const [at, groups] of turns.entries()) {
-    const estimates = yield* SharedEstimates.make(groups, input.templates, input.capacity.snapshot);
+    const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
     const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
     if (at > 0) yield* retryPods(turn, groups);

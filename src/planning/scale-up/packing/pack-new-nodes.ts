@@ -5,13 +5,13 @@
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { type SlicedWork, visitInSlices } from '../../../lib/slices.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { OperationCounts } from '../../../scheduling/snapshot/operation-counts.ts';
 import { knownVariants, type GroupTemplate } from '../groups/template-node.ts';
 import { placeholderNode } from '../groups/zonal-siblings.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { type Estimate, estimateInSlices, podSizeOn } from './estimate.ts';
+import { type Estimate, estimate, podSizeOn } from './estimate.ts';
 import { type NewNodePlace, NodesOfPlace } from './new-nodes.ts';
 import { countedSpace, snapshotSpace } from './packing-space.ts';
 import { type FamilyMember, type Packing, placeIndependent, placeInterdependent, type PodsToPack } from './place-pods.ts';
@@ -46,7 +46,7 @@ export function* packNewNodes(
   if (only === undefined || limits.keep || !groups.every((group) => isCountable(group, only.template)))
     return yield* packOneByOne(fitting, members, limits, snapshot);
   yield;
-  const share = yield* estimateInSlices(fitting, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
+  const share = yield* estimate(fitting, only.template, Math.min(limits.nodes, only.limit), snapshot.operations);
   return { ...share, shares: [share], added: [] };
 }
 
@@ -59,19 +59,12 @@ function* fittingGroups(groups: readonly EquivalenceGroup[], members: readonly F
   FITTING.set(groups, known);
   const found = new Set<EquivalenceGroup>();
   for (const { template } of members) {
-    const fitting = known.get(template) ?? (yield* groupsThatFit(groups, template));
+    yield;
+    const fitting = known.get(template) ?? groups.filter((group) => knownVariants(group, template) !== 0);
     known.set(template, fitting);
     for (const group of fitting) found.add(group);
   }
   return [...found];
-}
-
-function* groupsThatFit(groups: readonly EquivalenceGroup[], template: GroupTemplate): SlicedWork<readonly EquivalenceGroup[]> {
-  const fitting: EquivalenceGroup[] = [];
-  yield* visitInSlices(groups, (group) => {
-    if (knownVariants(group, template) !== 0) fitting.push(group);
-  });
-  return fitting;
 }
 
 /** Whether only room decides where the pods may be: neither other pods nor the zone that a node gets in its turn. */
@@ -89,8 +82,7 @@ function* packOneByOne(
   snapshot: ClusterSnapshot,
 ): SlicedWork<PackedNodes> {
   yield;
-  const packing = yield* startPacking(groups, members, limits, snapshot);
-  yield;
+  const packing = startPacking(groups, members, limits, snapshot);
   const zoneBound = members.map(() => 0);
   try {
     for (const toPack of packingOrder(groups, packing)) {
@@ -110,17 +102,17 @@ function* packOneByOne(
   return toEstimate(packing, zoneBound);
 }
 
-function* startPacking(
+function startPacking(
   groups: readonly EquivalenceGroup[],
   members: readonly FamilyMember[],
   { nodes: limit, prefix, keep }: PackingLimits,
   snapshot: ClusterSnapshot,
-): SlicedWork<Packing> {
+): Packing {
   const waiting = groups.filter(({ pods }) => pods.length > 0);
   const templates = members.map(({ template }) => template);
   const isCounted = !keep && waiting.every(({ countable }) => countable);
   return {
-    space: isCounted ? yield* countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
+    space: isCounted ? countedSpace(snapshot, waiting, templates) : snapshotSpace(snapshot, prefix, keep),
     members,
     places: members.map((member, of) => placesOf(member, of, snapshot.operations)),
     limit,

@@ -4,7 +4,6 @@
  */
 import type { NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
-import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { NodeKind, SimulatedNodes } from '../../../scheduling/snapshot/simulated-nodes.ts';
 import type { SplitRules } from '../../../scheduling/snapshot/topology-index.ts';
@@ -70,13 +69,13 @@ export function snapshotSpace(snapshot: ClusterSnapshot, prefix: string, keepsAl
 }
 
 /** For countable groups. Nothing stays. */
-export function* countedSpace(
+export function countedSpace(
   snapshot: ClusterSnapshot,
   groups: readonly EquivalenceGroup[],
   templates: readonly GroupTemplate[],
-): SlicedWork<NewNodeSpace> {
+): NewNodeSpace {
   const ruled = groups.filter(({ interdependent }) => interdependent).map(({ shape }) => shape);
-  const nodes = yield* snapshot.simulateNodes(
+  const nodes = snapshot.simulateNodes(
     ruled,
     templates.flatMap(({ daemonPods }) => daemonPods),
   );

@@ -85,8 +85,8 @@ export function* placeInterdependent(packing: Packing, toPack: PodsToPack): Slic
   placeholders.remove();
 }
 
-/** Each of them may look at all new nodes. */
-const PODS_PER_STEP = 16;
+/** The pods of one group are interrupted, too: 20,000 pods of a StatefulSet that keep off each other make a turn of 75 ms at once, and of 50 ms so. */
+const PODS_PER_STEP = 64;
 /** No place is closed to it. */
 const ANY_POD = -1;
 const NO_PLACEHOLDERS: Placeholders = { count: 0, remove: () => undefined };

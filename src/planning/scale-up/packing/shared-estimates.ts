@@ -4,7 +4,7 @@
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
-import { type SlicedWork, visitInSlices } from '../../../lib/slices.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { SimulatedNodes } from '../../../scheduling/snapshot/simulated-nodes.ts';
 import { type GroupTemplate, variantsForPods } from '../groups/template-node.ts';
@@ -27,20 +27,12 @@ export class SharedEstimates {
   readonly #kinds = new Map<NodeGroupId, string>();
   readonly #known = new Map<string, KnownEstimate[]>();
 
-  constructor(groups: readonly EquivalenceGroup[], simulated: SimulatedNodes) {
+  constructor(groups: readonly EquivalenceGroup[], templates: readonly GroupTemplate[], snapshot: ClusterSnapshot) {
     this.#groups = groups;
     this.#isPossible = groups.every(({ countable }) => countable);
-    this.#simulated = simulated;
-  }
-
-  static *make(
-    groups: readonly EquivalenceGroup[],
-    templates: readonly GroupTemplate[],
-    snapshot: ClusterSnapshot,
-  ): SlicedWork<SharedEstimates> {
     const ruled = groups.filter(({ interdependent }) => interdependent).map(({ shape }) => shape);
     const daemonPods = templates.flatMap((template) => template.daemonPods);
-    return new SharedEstimates(groups, yield* snapshot.simulateNodes(ruled, daemonPods));
+    this.#simulated = snapshot.simulateNodes(ruled, daemonPods);
   }
 
   /** Pods have found places: no estimate holds any more. */
@@ -52,7 +44,10 @@ export class SharedEstimates {
   *find(members: readonly FamilyMember[], nodes: number, pack: () => SlicedWork<PackedNodes>): SlicedWork<PackedNodes> {
     if (!this.#isPossible || members.some(({ template }) => isWhole(template.group))) return yield* pack();
     const kinds: string[] = [];
-    for (const { template } of members) kinds.push(yield* this.#kindOf(template));
+    for (const { template } of members) {
+      yield;
+      kinds.push(this.#kindOf(template));
+    }
     const kind = kinds.join('\n');
     const alike = this.#known.get(kind) ?? [];
     const known = alike.find((other) => isEqualTo(other, members, nodes));
@@ -63,13 +58,12 @@ export class SharedEstimates {
   }
 
   /** Equal for templates whose new nodes are alike for all pods of the turn. */
-  *#kindOf(template: GroupTemplate): SlicedWork<string> {
+  #kindOf(template: GroupTemplate): string {
     const known = this.#kinds.get(template.group.id);
     if (known !== undefined) return known;
     const { free, ports, variants, daemonPods } = template;
     const nodes = variants.map((variant) => this.#simulated.describeKind(variant, daemonPods));
-    const allowedVariants: number[] = [];
-    yield* visitInSlices(this.#groups, (group) => void allowedVariants.push(variantsForPods(group, template)));
+    const allowedVariants = this.#groups.map((group) => variantsForPods(group, template));
     const kind = JSON.stringify([[...free], [...template.template.allocatable], ports, nodes, allowedVariants.join()]);
     this.#kinds.set(template.group.id, kind);
     return kind;

@@ -63,7 +63,7 @@ describe('estimate', () => {
       fc.property(counts, limits, fc.constantFrom([], ['we-1'], ['we-1', 'we-2', 'we-3']), (amounts, limit, zones) => {
         const target = template('4', zones);
         const groups = groupPods(podsOf(amounts), new Map());
-        const found = estimate(groups, target, limit);
+        const found = finishAtOnce(estimate(groups, target, limit));
         const slow = packOneByOne(groups, target, limit);
         expect(found.nodes).toBe(slow.nodes.length);
         expect(new Map([...found.placed].map(([group, count]) => [group.key, count]))).toEqual(slow.placed);
@@ -79,7 +79,7 @@ describe('estimate', () => {
     fc.assert(
       fc.property(counts, (amounts) => {
         const groups = groupPods(podsOf(amounts), new Map());
-        const found = estimate(groups, template('4', ['we-1', 'we-2']), Number.POSITIVE_INFINITY);
+        const found = finishAtOnce(estimate(groups, template('4', ['we-1', 'we-2']), Number.POSITIVE_INFINITY));
         const placeable = amounts.slice(0, -1).reduce((sum, amount) => sum + amount, 0);
         expect(total(found.placed)).toBe(placeable);
       }),
@@ -93,7 +93,7 @@ describe('estimate', () => {
         const pods = podsOf(amounts);
         const at = pods.length === 0 ? 0 : turn % pods.length;
         const sizes = (list: readonly Pod[]) => {
-          const { nodes, placed } = estimate(groupPods(list, new Map()), template('4'), limit);
+          const { nodes, placed } = finishAtOnce(estimate(groupPods(list, new Map()), template('4'), limit));
           return { nodes, placed: [...placed].map(([group, count]) => [group.key, group.pods.slice(0, count).map((pod) => pod.name)]) };
         };
         expect(sizes([...pods.slice(at), ...pods.slice(0, at)].reverse())).toEqual(sizes(pods));
