@@ -67,8 +67,8 @@ export interface ScaleUpPlan {
   readonly options: readonly ScoredOption[];
   /** Pods that controllers are about to create. If absent, the feature is off. */
   readonly injection?: { readonly injected: number; readonly skipped: number };
-  /** Room on present nodes that buffers and bookings reserve. If absent, there is none. `unknown`: not computed. */
-  readonly held?: readonly AssumedPod[] | 'unknown';
+  /** The pods that stand for room on present nodes that buffers and bookings reserve. If absent, there is none. `unknown`: not computed. */
+  readonly reserved?: readonly AssumedPod[] | 'unknown';
   /** How many estimates were made before planning time ran out. Absent if it did not. */
   readonly cutShortAfter?: number;
   /** How many searches on existing nodes were made before planning time ran out in one. Absent if it did not. */

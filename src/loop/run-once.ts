@@ -229,15 +229,15 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   const { policy, names, log, metrics, turns } = deps;
   // If the scale-up failed as a whole, the need of the pods is unknown, and nodes may have been requested before the failure.
   const last = progress.rounds.at(-1)?.plan;
-  const held = last?.held ?? [];
-  const isOpen = progress.rounds.length === 0 || held === 'unknown';
+  const reserved = last?.reserved ?? [];
+  const isOpen = progress.rounds.length === 0 || reserved === 'unknown';
   const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(plansIncrease);
-  const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
-  const withRooms = withAssumedPods(observation, rooms);
+  const assumed = [...(reserved === 'unknown' ? [] : reserved), ...(last === undefined ? [] : arrivingPods(last))];
+  const withAssumed = withAssumedPods(observation, assumed);
   const full = last === undefined ? new Map<NodeGroupId, string>() : await turns.finish(waitedGroupsInSlices(last, { observation, names }));
-  const work = planWithAssumedPods(rooms, snapshot, () =>
+  const work = planWithAssumedPods(assumed, snapshot, () =>
     planScaleDownInSlices({
-      observation: withRooms,
+      observation: withAssumed,
       state: progress.state,
       policy,
       names,
@@ -252,7 +252,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   if (plan === undefined) return undefined;
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({
-    observation: withRooms,
+    observation: withAssumed,
     stateBefore: progress.state,
     scaleUp: [],
     scaleDown: plan,

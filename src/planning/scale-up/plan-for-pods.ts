@@ -72,9 +72,9 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedP
   const blocked = reasonNotToAct(observation, state, policy);
   if (blocked !== undefined) {
     const waiting = [...pods.pods, ...pods.waiting].map((pod) => [pod, { kind: 'waiting', detail: blocked }] as const);
-    const held = toServe.some(isReservation) ? { held: 'unknown' as const } : {};
+    const reserved = toServe.some(isReservation) ? { reserved: 'unknown' as const } : {};
     const verdicts = new Map<Pod, PodVerdict>([...pods.ignored, ...waiting]);
-    return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
+    return { increases: [], skipped: [], verdicts, options: [], ...reserved, summary: `no scale-up: ${blocked}` };
   }
   const context = makeScaleUpContext(input, pods);
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)

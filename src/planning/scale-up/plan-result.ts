@@ -275,7 +275,7 @@ export function buildScaleUpPlan(
     options: [...expansion.options.values()],
     ...defined({ cutShortAfter: expansion.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
-    ...(reserved.length === 0 ? {} : { held: reserved }),
+    ...(reserved.length === 0 ? {} : { reserved }),
     summary: summarizeIncreases(increases, expansion, verdicts),
   };
 }

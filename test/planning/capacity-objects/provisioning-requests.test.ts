@@ -234,7 +234,7 @@ describe('what is granted', () => {
     expect(growth(plan)).toEqual(['a 2->3']);
     expect(plan.verdicts.get(other)).toEqual({ kind: 'triggered', group: 'a' });
     expect(plan.verdicts.get(own)).toEqual({ kind: 'ignored', reason: 'consumes-request' });
-    expect(plan.held).toHaveLength(2);
+    expect(plan.reserved).toHaveLength(2);
     const off = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames });
     expect(growth(off)).toEqual([]);
   });
