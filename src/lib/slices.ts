@@ -79,15 +79,6 @@ export function* visitInSlices<Item>(items: Iterable<Item>, visit: (item: Item) 
   }
 }
 
-/** The items that pass. May be interrupted between them. */
-export function* filterInSlices<Item>(items: Iterable<Item>, passes: (item: Item) => boolean): SlicedWork<readonly Item[]> {
-  const passing: Item[] = [];
-  yield* visitInSlices(items, (item) => {
-    if (passes(item)) passing.push(item);
-  });
-  return passing;
-}
-
 /** Does the work without a pause. */
 export function finishAtOnce<Result>(work: SlicedWork<Result>): Result {
   for (;;) {

@@ -6,7 +6,7 @@ import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { filterInSlices, type SlicedWork } from '../../lib/slices.ts';
+import type { SlicedWork } from '../../lib/slices.ts';
 import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
@@ -187,7 +187,7 @@ function* expandAndExplain(
   yield;
   const turns: (readonly EquivalenceGroup[])[] = [];
   // guard: pods that no new node could hold take no time of estimates
-  for (const groups of all) turns.push(yield* filterInSlices(groups, ({ shape }) => !isRefusedByAll(shape, kinds)));
+  for (const groups of all) turns.push(groups.filter(({ shape }) => !isRefusedByAll(shape, kinds)));
   yield;
   const expansion = yield* expandGroups({
     capacity,

@@ -26,7 +26,6 @@ export function* findInterdependent(
 ): SlicedWork<RuleClasses> {
   const ruled = shapes.filter((ties) => ties.hasRules);
   yield* ledger.prepare(ruled);
-  yield;
   const asked = new Set<DomainCounter>();
   const own = new Set<DomainCounter>();
   yield* visitInSlices(
@@ -68,13 +67,7 @@ interface CountersThatMatter {
 
 function* classify(shapes: readonly ShapeTies[], { asked, repels }: CountersThatMatter, ledger: TopologyIndex): SlicedWork<RuleClasses> {
   const read = new Set(asked);
-  yield* visitInSlices(
-    shapes,
-    (ties) => {
-      for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
-    },
-    SHAPES_PER_STEP,
-  );
+  for (const ties of shapes) for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
   const numbers = new Map([...read].map((counter, number) => [counter, number] as const));
   const numbersOf = (counters: readonly DomainCounter[]): readonly number[] =>
     counters.flatMap((counter) => numbers.get(counter) ?? []).sort((left, right) => left - right);

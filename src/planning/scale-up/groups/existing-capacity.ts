@@ -53,9 +53,9 @@ interface UndecidedNodes {
 
 /** Why pods wait whose places could not be searched in time. */
 export const TIME_IS_UP = 'the time limit of one plan was reached';
-/** A search may look at all nodes. */
-const SEARCHES_PER_STEP = 16;
-const PODS_PER_STEP = 64;
+
+/** Each of them may be searched on all nodes. */
+const PODS_PER_STEP = 16;
 
 type FindNode = (capacity: ExistingCapacity, pod: Pod) => NodeName | undefined;
 
@@ -108,16 +108,13 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
   /** `name of refused pods that are interchangeable -> pods placed by then`. Another placed pod may admit an interdependent one. */
   const refused = new Map<string, number>();
   let placed = 0;
-  let searches = 0;
-  let seen = 0;
-  for (const pod of pods) {
+  for (const [at, pod] of pods.entries()) {
+    if (at % PODS_PER_STEP === 0) yield;
     const { shape } = pod;
     const name = names.get(shape) ?? packingName(shape, interdependent);
     names.set(shape, name);
-    if (++seen % PODS_PER_STEP === 0) yield;
     const before = refused.get(name);
     const hopeless = before !== undefined && (before === placed || !interdependent.has(shape.key));
-    if (!hopeless && ++searches % SEARCHES_PER_STEP === 0) yield;
     if (!hopeless && !capacity.tries.startSearch()) {
       verdicts.set(pod, { kind: 'waiting', detail: TIME_IS_UP, leftOut: 'search' });
       continue;

@@ -7,6 +7,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import { rotate } from '../../../lib/collections.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { chooseOption } from '../../expanders/expander.ts';
@@ -109,33 +110,22 @@ function recordFirstOption(first: Map<NodeGroupId, ScoredOption>, { family, scor
   }
 }
 
+/** The estimates begin at the rotation, so that another plan begins where one ended early; the options are in the order of the families. */
 function* findOptions(input: TurnInput, families: readonly Family[], valid: ValidOptions): SlicedWork<readonly ExpandOption[]> {
   input.estimates.clear();
-  return yield* visitFrom(families, input.rotation, function* (family): SlicedWork<readonly ExpandOption[]> {
+  const found = new Map<Family, ExpandOption>();
+  for (const family of rotate(families, input.rotation)) {
     const members = membersOf(input, family);
-    if (members === undefined) return [];
+    if (members === undefined) continue;
     const [{ template, limit }] = members;
     const known = members.length === 1 ? valid.get(template.group.id) : undefined;
     const isValid = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
-    if (!isValid && !input.expansion.startEstimate(members.map((member) => member.template))) return [];
+    if (!isValid && !input.expansion.startEstimate(members.map((member) => member.template))) continue;
     const option = isValid ? { ...known, family: members, limit } : yield* makeOption(input, members);
     if (members.length === 1) valid.set(template.group.id, option);
-    return option.scored.pods > 0 ? [option] : [];
-  });
-}
-
-/** Visits the items from index `start` on (modulo their number), then those before; returns the results in the items' order. */
-function* visitFrom<Item, Found>(
-  items: readonly Item[],
-  start: number,
-  visit: (item: Item) => SlicedWork<readonly Found[]>,
-): SlicedWork<readonly Found[]> {
-  const first = items.length === 0 ? 0 : start % items.length;
-  const behind: Found[] = [];
-  const before: Found[] = [];
-  for (const item of items.slice(first)) behind.push(...(yield* visit(item)));
-  for (const item of items.slice(0, first)) before.push(...(yield* visit(item)));
-  return [...before, ...behind];
+    if (option.scored.pods > 0) found.set(family, option);
+  }
+  return families.flatMap((family) => found.get(family) ?? []);
 }
 
 /** An estimate holds until a pod that it placed has a place. With interdependent pods, or families, no estimate holds. */

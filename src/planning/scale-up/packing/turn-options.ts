@@ -77,19 +77,14 @@ export function* makeOption(input: TurnInput, family: readonly [FamilyMember, ..
 export function* takeOption(input: TurnInput, { family, estimate, limit }: ExpandOption): SlicedWork<void> {
   const { expansion } = input;
   const stays = family.length > 1 || input.keepsNodes || hasInterdependentPods(input);
-  const shares = stays ? yield* keepPacking(input, family) : [estimate];
+  const kept = stays ? yield* pack(input, family, true) : undefined;
+  for (const [name, group] of kept?.added ?? []) input.capacity.planned.set(name, group);
   expansion.finishPacking();
   input.estimates.clear();
-  shares.forEach((share, index) => {
+  (kept?.shares ?? [estimate]).forEach((share, index) => {
     const template = family[index]?.template;
     if (template !== undefined && share.placed.size > 0) expansion.addNodes(template, atomicEstimate(share, template, limit));
   });
-}
-
-function* keepPacking(input: TurnInput, family: readonly FamilyMember[]): SlicedWork<PackedNodes['shares']> {
-  const kept = yield* pack(input, family, true);
-  for (const [name, group] of kept.added) input.capacity.planned.set(name, group);
-  return kept.shares;
 }
 
 function pack(input: TurnInput, family: readonly FamilyMember[], keep: boolean): SlicedWork<PackedNodes> {
