@@ -3,7 +3,7 @@
  * process dies, the taint shows the next process what to undo (deletion-taint.ts). Must not know which nodes are removed.
  */
 import { lostTaintReason } from '../../domain/deletion-owner.ts';
-import { policyForDrains } from '../../domain/group-policy.ts';
+import { policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
 import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';

@@ -1,7 +1,7 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { drainOptionsOf } from '../../domain/group-policy.ts';
+import { drainOptionsOf } from '../../scheduling/drainability/group-drain-options.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';

@@ -1,6 +1,6 @@
 /** How one node group is drained: its own settings, and the policy's for the rest. Pure. */
-import type { DrainOptions, NodeGroupOptions } from './node-group.ts';
-import type { DrainBand, Policy } from './policy.ts';
+import type { DrainOptions, NodeGroupOptions } from '../../domain/node-group.ts';
+import type { DrainBand, Policy } from '../../domain/policy.ts';
 
 /** The drain settings among the options of a group; undefined if it has none of its own. */
 export function drainOptionsOf(options: NodeGroupOptions): DrainOptions | undefined {
